@@ -1,7 +1,7 @@
-"""Reading uploaded clusters: files in, Kubernetes objects out, with everything that was odd about them said.
+"""Reads uploaded clusters: takes files, and returns Kubernetes objects with warnings about everything unusual.
 
-`ingest_files` (reader.py) is the one way in and knows nothing of Django's models; `store.store` puts its result into
-the database. The formats are described in docs/formats.md.
+`ingest_files` (reader.py) is the only entry point and does not depend on Django's models; `store.store` writes its
+result to the database. docs/formats.md describes the formats.
 """
 
 from kubesched_ui.ingest.errors import IngestError, Warn

@@ -1,4 +1,4 @@
-"""Objects of old API versions as the current one has them. Only what differs and decides something is touched."""
+"""Converts objects of old API versions to the current one, as far as a difference affects scheduling."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kubesched_ui.ingest.kinds import Kind
 
 
 def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str) -> dict[str, Any]:
-    """The object with apiVersion and kind first and current, and its namespace set where it has one.
+    """Return the object with the current apiVersion and kind first, and with its namespace if it is namespaced.
 
-    `api_version` is the version that it came with.
+    `api_version` is the version of the uploaded object.
     """
     metadata = obj["metadata"]
     if kind.namespaced:
@@ -25,7 +25,7 @@ def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str)
 
 
 def _default_selector(obj: dict[str, Any]) -> None:
-    """extensions/v1beta1 let workloads leave out the selector: the template's labels, then."""
+    """Set a missing selector to the labels of the template: extensions/v1beta1 permits workloads without a selector."""
     spec = obj.get("spec")
     if not isinstance(spec, dict) or spec.get("selector"):
         return
@@ -37,7 +37,7 @@ def _default_selector(obj: dict[str, Any]) -> None:
 
 
 def _empty_selector(obj: dict[str, Any]) -> None:
-    """In policy/v1beta1 an empty selector matches no pod, in policy/v1 every pod of the namespace."""
+    """Remove an empty selector: in policy/v1beta1 it matches no pod, in policy/v1 every pod of the namespace."""
     spec = obj.get("spec")
     if isinstance(spec, dict) and "selector" in spec and not spec["selector"]:
         del spec["selector"]

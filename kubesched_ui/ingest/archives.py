@@ -1,6 +1,6 @@
-"""gz, bz2, xz, zip and tar, one inside the other, as the text files they hold. Nothing is ever written to disk.
+"""Unpacks gz, bz2, xz, zip and tar, also nested, into the text files they contain. Nothing is written to disk.
 
-Archives are read as streams: in memory is one text file at a time, and of what is passed over (logs) nothing.
+Archives are read as streams: memory holds one text file at a time, and nothing of skipped files (logs).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Texts = Iterator[tuple[Where, bytes]]
 
 
 class Archives:
-    """Opens uploaded files. `skip` is told of members that are passed over, for what their names promise (logs,
-    pictures); `broken` of those that cannot be read, which are no reason to refuse the others."""
+    """Opens uploaded files. `skip` is called for members that are skipped because of their names (logs, pictures),
+    `broken` for unreadable members, which do not cause a refusal of the others."""
 
     def __init__(self, budget: Budget, skip: Callable[[Where], None], broken: Callable[[IngestError], None]) -> None:
         self.budget = budget
@@ -55,9 +55,9 @@ class Archives:
         self.broken = broken
 
     def texts(self, where: Where, source: bytes | Path) -> Texts:
-        """The file itself, or the text files inside it if it is an archive; told by content, not by name.
+        """Yield the file itself, or the text files inside it if its content (not its name) is an archive.
 
-        Raises IngestError for a damaged archive, LimitError for one that holds too much.
+        Raises IngestError for a damaged archive, LimitError if a limit is exceeded.
         """
         try:
             with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
@@ -73,7 +73,7 @@ class Archives:
         if not compression and not head.startswith(ZIPS) and head[257:262] != b"ustar":
             yield where, self._text(where, file)
             return
-        # tar.gz is one archive to people and two to us.
+        # tar.gz is one archive for users but two levels here.
         if depth >= 2 * self.budget.limits.max_nesting:
             raise IngestError(where, f"archives are nested more than {self.budget.limits.max_nesting} deep")
         if compression:
@@ -106,7 +106,7 @@ class Archives:
 
     def _zip(self, where: Where, file: Stream) -> Iterator[tuple[Where, Stream]]:
         source = file.seekable_source() or io.BytesIO(self._text(where, file))
-        # The directory is loaded at once: its size is looked at before.
+        # zipfile loads the whole directory, so count its entries first.
         if _number_of(b"PK\x01\x02", source) > self.budget.limits.max_members:
             raise LimitError(where, f"the archive holds more than {self.budget.limits.max_members:,} files")
         with zipfile.ZipFile(source) as archive:
@@ -152,7 +152,8 @@ class Archives:
         return where.at(file=f"{where.file}/{name}")
 
     def _text(self, where: Where, file: Stream) -> bytes:
-        """All of it. Raises IngestError for what is no text by its first bytes, LimitError for a bomb."""
+        """Return the whole text. Raises IngestError if the first bytes are not text, LimitError for a decompression
+        bomb."""
         not_text(file.head, where)
         limits, chunks = self.budget.limits, []
         while chunk := file.read(CHUNK):
@@ -164,7 +165,7 @@ class Archives:
 
 
 def _number_of(mark: bytes, file: IO[bytes]) -> int:
-    """How often `mark` occurs in a file, which is read piece by piece and left at its start."""
+    """Return how often `mark` occurs in a file. Reads the file in chunks and rewinds it."""
     number, rest = 0, b""
     file.seek(0)
     while chunk := file.read(CHUNK):

@@ -1,4 +1,4 @@
-"""What is left of an upload's limits while it is being read."""
+"""Counters for the limits of an upload while it is read."""
 
 from __future__ import annotations
 
@@ -7,63 +7,63 @@ from collections.abc import Callable
 from kubesched_ui.ingest.errors import LimitError, Where
 from kubesched_ui.ingest.limits import Limits
 
-Watch = Callable[[int, int], None]  # bytes of the upload that were read, objects in them
+Watch = Callable[[int, int], None]  # bytes of the upload read so far, objects in them
 
 
 class Budget:
-    """Counts what was read against the limits; every `take_*` raises LimitError naming limit and place."""
+    """Counts what was read against the limits. Every `take_*` raises LimitError with the limit and the position."""
 
     def __init__(self, limits: Limits, watch: Watch | None = None) -> None:
         self.limits = limits
         self.watch = watch
-        self.bytes = 0  # of the uploaded files, and how far they have been read
+        self.bytes = 0  # bytes of the uploaded files; `done`: bytes of them that have been read
         self.done = 0
-        self.texts = 0  # bytes of texts taken from archives
-        self.unpacked = 0  # bytes of all that was unpacked, what is passed over too
+        self.texts = 0  # bytes of text taken from archives
+        self.unpacked = 0  # bytes unpacked, including skipped files
         self.members = 0
         self.objects = 0
         self.kinds = {"Node": 0, "Pod": 0}
-        self._before = 0  # bytes of the files before this one
+        self._before = 0  # bytes of the previous files
 
     def take_file(self, n: int, where: Where) -> None:
-        """A file of `n` bytes was uploaded."""
+        """Count an uploaded file of `n` bytes."""
         self._before = self.bytes
         self.bytes += n
         if self.bytes > self.limits.max_bytes:
             raise LimitError(where, f"the upload is larger than {size(self.limits.max_bytes)}")
 
     def at(self, position: int) -> None:
-        """The present file was read up to `position`."""
+        """Report that the current file has been read up to `position`."""
         if self.watch is not None and self._before + position > self.done:
             self.done = self._before + position
             self.watch(self.done, self.objects)
 
     def take_text(self, n: int, where: Where) -> None:
-        """`n` bytes more of text were read, of a file or of an archive's member."""
+        """Count `n` more bytes of text of a file or an archive member."""
         self.texts += n
         if self.texts > self.limits.max_text:
             raise LimitError(where, f"the upload holds more than {size(self.limits.max_text)} of text (unpacked)")
 
     def take_unpacked(self, n: int, where: Where) -> None:
-        """`n` bytes more were unpacked, to be read or passed over."""
+        """Count `n` more unpacked bytes, whether read or skipped."""
         self.unpacked += n
         if self.unpacked > self.limits.max_unpacked:
             raise LimitError(where, f"the upload is larger than {size(self.limits.max_unpacked)} (unpacked)")
 
     def take_member(self, where: Where) -> None:
-        """One more file of an archive was looked at."""
+        """Count one more file of an archive."""
         self.members += 1
         if self.members > self.limits.max_members:
             raise LimitError(where, f"the archive holds more than {self.limits.max_members:,} files")
 
     def take_object(self, where: Where) -> None:
-        """One more object was seen, of whatever kind."""
+        """Count one more object of any kind."""
         self.objects += 1
         if self.objects > self.limits.max_objects:
             raise LimitError(where, f"the upload holds more than {self.limits.max_objects:,} objects")
 
     def take_kind(self, kind: str, where: Where) -> None:
-        """One more object of this kind is kept."""
+        """Count one more kept object of this kind."""
         if kind in self.kinds:
             self.kinds[kind] += 1
             most = self.limits.max_nodes if kind == "Node" else self.limits.max_pods
@@ -72,7 +72,7 @@ class Budget:
 
 
 def size(n: int) -> str:
-    """A number of bytes as people read it."""
+    """Return a number of bytes as text, such as `200 MB`."""
     for unit in ("bytes", "kB", "MB"):
         if n < 1024:
             return f"{n:,.4g} {unit}"

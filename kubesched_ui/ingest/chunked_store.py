@@ -1,6 +1,7 @@
-"""Scenarios stored part by part: short transactions, so that others write in between.
+"""Stores scenarios in parts: the transactions are short, so that others can write in between.
 
-What is not complete is not there (models.Complete). A part proves first that nobody took its scenario for abandoned.
+An incomplete scenario is invisible (models.Complete). Each part first checks that the scenario was not removed as
+abandoned.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from kubesched_ui.models import ClusterObject, Scenario
 
 logger = logging.getLogger(__name__)
 
-PART = 1000  # objects in one transaction
-ABANDONED_AFTER_S = 60  # without a sign from who stores it
-REMOVED_AT_ONCE = 20  # parts of abandoned scenarios in one sweep
+PART = 1000  # objects per transaction
+ABANDONED_AFTER_S = 60  # without a heartbeat from the process that stores the scenario
+REMOVED_AT_ONCE = 20  # parts of abandoned scenarios that one sweep removes
 LONGEST_PAUSE_S = 0.5
 TABLE = ClusterObject._meta.db_table
 COLUMNS = ("position", "kind", "api_version", "namespace", "name", "data")
@@ -34,8 +35,11 @@ Row = Sequence[Any]  # the values of COLUMNS
 
 @contextmanager
 def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterator[Scenario]:
-    """A new scenario, complete after the block; if that fails, it is gone again. `values`: its columns. `begun`: is
-    told its number once there is something to remove. Within a transaction all of it is one."""
+    """Create a scenario that is complete after the block; an exception removes it.
+
+    `values`: its columns. `begun`: called with its ID once there is something to remove. Inside a transaction, the
+    whole block belongs to that transaction.
+    """
     scenario = Scenario.everything.create(**values, storing_at=Now())
     try:
         if begun is not None:
@@ -52,15 +56,16 @@ def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterat
 
 
 def add(scenario: Scenario, rows: Iterable[Row]) -> None:
-    """Its objects, a part after the other."""
+    """Add objects to the scenario, one part after the other."""
     rows = iter(rows)
     sql = f"INSERT INTO {TABLE} (scenario_id, {', '.join(COLUMNS)}) VALUES (%s, {', '.join(['%s'] * len(COLUMNS))})"
-    while part := [(scenario.pk, *row) for row in islice(rows, PART)]:  # made before the database is held
+    # built before the transaction locks the database
+    while part := [(scenario.pk, *row) for row in islice(rows, PART)]:
         write(scenario, sql, part)
 
 
 def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
-    """The objects of another scenario but for one, a part after the other."""
+    """Copy the objects of another scenario except `but`, one part after the other."""
     names = ", ".join(COLUMNS)
     sql = f"INSERT INTO {TABLE} (scenario_id, {names}) SELECT %s, {names} FROM {TABLE}"
     sql += " WHERE scenario_id = %s AND position >= %s AND position < %s AND id <> %s"
@@ -70,23 +75,24 @@ def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
 
 
 def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None:
-    """Writes in a transaction of its own, then lets others write for as long as that took."""
+    """Write in a separate transaction, then leave the database to other writers for the same time."""
     began = time.perf_counter()
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         prove(scenario.pk)
         cursor.executemany(sql, values)
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:  # there one writes at a time, whoever is first
+    # SQLite has one writer at a time, without a queue
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
         time.sleep(min(time.perf_counter() - began, LONGEST_PAUSE_S))
 
 
 def prove(pk: int) -> None:
-    """A sign of life. Raises IngestError if the scenario was taken for abandoned meanwhile."""
+    """Write a heartbeat. Raises IngestError if the scenario was removed as abandoned."""
     if not Scenario.everything.filter(pk=pk).exclude(storing_at=None).update(storing_at=Now()):
         raise IngestError(Where("upload"), "took too long to be stored and was removed; send it again")
 
 
 def remove(pk: int, most: int | None = None) -> int:
-    """Removes a scenario that is not complete, at most so many parts of it; how many there were."""
+    """Remove an incomplete scenario, at most `most` parts of it. Return the number of removed parts."""
     parts = 0
     objects = ClusterObject.objects.filter(scenario_id=pk)
     while parts != most and (some := list(objects.values_list("pk", flat=True)[:PART])):
@@ -98,10 +104,10 @@ def remove(pk: int, most: int | None = None) -> int:
 
 
 def sweep() -> None:
-    """Removes what is left of scenarios whose reader is gone, a little each time."""
+    """Remove abandoned scenarios, a limited number of parts each time."""
     now, long = Now(), timedelta(seconds=ABANDONED_AFTER_S)
     left = REMOVED_AT_ONCE
-    silent = Q(storing_at__lt=now - long) | Q(storing_at__gt=now + long)  # the clock may have been put back
+    silent = Q(storing_at__lt=now - long) | Q(storing_at__gt=now + long)  # the clock may have been set back
     for pk in Scenario.everything.filter(silent).values_list("pk", flat=True):
         logger.info("What was stored of scenario %s is removed: its reader is gone", pk)
         left -= remove(pk, left)

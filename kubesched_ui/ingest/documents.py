@@ -1,4 +1,4 @@
-"""A text file as JSON documents: JSON, several JSON values one after the other, YAML, and both in one stream."""
+"""Splits a text file into JSON documents: JSON, several consecutive JSON values, YAML, or JSON followed by YAML."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from kubesched_ui.ingest.errors import IngestError, Where
 from kubesched_ui.ingest.json_values import Malformed, next_value
 from kubesched_ui.ingest.limits import Limits
 
-# What may stand between JSON documents: blanks, YAML's separator, comments, what kubectl and scripts say between, and
-# the logs that cluster-info dump prints.
+# Permitted between JSON documents: blanks, the separator of YAML, comments, messages of kubectl and of scripts, and the
+# logs that `kubectl cluster-info dump` prints.
 _BETWEEN = re.compile(
     rb"(?:[ \t\r\n]+|---[ \t]*(?=\r?\n|\Z)|#[^\n]*"
     rb"|(?<![^\n])(?:Warning: |Cluster info dumped to |\$ |[IWE]\d{4} |={2,}(?![= ]*START logs))[^\n]*(?:\n|\Z))+"
 )
 _LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
 _YAML_NAME = re.compile(r"\.ya?ml(\.gz)?$", re.I)
-# How JSON documents start, as opposed to YAML in flow style.
+# The start of a JSON document, in contrast to YAML in flow style.
 _JSON_START = re.compile(rb"\{\s*[\"}]|\[\s*[\[\]{\"0-9tfn-]")
 
 _HALF_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
 def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) -> Iterator[tuple[int, memoryview]]:
-    """Each document as the text of one JSON value, with its number from 1. `text` is UTF-8 without a byte order mark.
+    """Yield each document as the text of one JSON value, with its number from 1.
 
-    Raises IngestError naming document and line for what is neither JSON nor YAML.
+    `text` is UTF-8 without a byte order mark. Raises IngestError with document and line for text that is neither JSON
+    nor YAML.
     """
     position, number = 0, 0
     view = memoryview(text)

@@ -1,4 +1,5 @@
-"""Bytes as UTF-8 text: byte order marks, UTF-16 as PowerShell's `>` writes it, and clear words for all else."""
+"""Converts bytes to UTF-8 text: byte order marks, UTF-16 as written by `>` in PowerShell. Explains all other
+encodings."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ NOT_TEXT = {
 
 
 def to_utf8(data: bytes, where: Where) -> bytes:
-    """`data` as UTF-8 without a byte order mark. Raises IngestError for what is not text."""
+    """Return `data` as UTF-8 without a byte order mark. Raises IngestError if it is not text."""
     not_text(data, where)
     encoding = json.detect_encoding(data[:4])
     if encoding not in ("utf-8", "utf-8-sig"):
@@ -43,7 +44,7 @@ def to_utf8(data: bytes, where: Where) -> bytes:
 
 
 def not_text(head: bytes, where: Where) -> None:
-    """Raises IngestError for what is no text by its first bytes."""
+    """Raise IngestError if the first bytes are not text."""
     for magic, what in NOT_TEXT.items():
         if head.startswith(magic):
             hint = "JSON or YAML is wanted"
@@ -65,7 +66,7 @@ def _decoded(data: bytes, encoding: str, where: Where) -> str:
 def _check_utf8(data: bytes, where: Where) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for offset in range(0, len(data), CHUNK):  # piecewise: a good file costs no second copy
+        for offset in range(0, len(data), CHUNK):  # in chunks: a valid file needs no second copy
             decoder.decode(data[offset : offset + CHUNK], final=offset + CHUNK >= len(data))
     except UnicodeDecodeError:
         at = _first_bad(data)

@@ -1,27 +1,27 @@
-"""What can be said against an upload: a refusal (IngestError) or a remark (Warn), both naming where."""
+"""Errors (IngestError) and warnings (Warn) of an upload. Both include the position."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-MAX_SHOWN = 120  # characters of uploaded text repeated in a message
+MAX_SHOWN = 120  # maximum number of characters of uploaded text in a message
 
 
 def printable(text: str, also: str = "") -> str:
-    """`text` with control characters, save those in `also`, replaced: databases and pages take it as it is."""
+    """Return `text` with control characters replaced, except those in `also`, so that databases and pages accept it."""
     return "".join(c if c.isprintable() or c in also else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def shown(text: object) -> str:
-    """Uploaded text as messages repeat it: on one line, without control characters, shortened."""
+    """Return uploaded text for a message: on one line, without control characters, shortened."""
     clean = printable(str(text)[: MAX_SHOWN + 1])
     return clean if len(clean) <= MAX_SHOWN else clean[: MAX_SHOWN - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in an upload. Documents and items count from 1; 0 means that there is only one."""
+    """A position in an upload. Documents and items count from 1; 0 means that there is only one."""
 
     file: str
     document: int = 0
@@ -31,12 +31,12 @@ class Where:
     name: str = ""
 
     def at(self, **changes: Any) -> Where:
-        """The same place, seen more closely."""
+        """Return this position with more detail."""
         return replace(self, **changes)
 
     @property
     def object(self) -> str:
-        """`Kind namespace/name` as far as known."""
+        """`Kind namespace/name`, as far as known."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return shown(" ".join(part for part in (self.kind, name) if part))
 
@@ -50,7 +50,7 @@ class Where:
 
 
 class IngestError(ValueError):
-    """An upload that cannot be taken. `str()` is a sentence naming file, document, object and field."""
+    """A refused upload. `str()` is a sentence with file, document, object and field."""
 
     def __init__(self, where: Where, problem: str, field: str = "") -> None:
         super().__init__(where, problem, field)
@@ -63,16 +63,17 @@ class IngestError(ValueError):
 
 
 class LimitError(IngestError):
-    """A limit was passed: refused wherever it happens, also inside an archive."""
+    """A limit was exceeded. This refuses the upload even inside an archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """A remark on an upload that was taken. `message` is a sentence; the other fields are for tables and filters.
+    """A warning about an accepted upload. `message` is a sentence; the other fields are for tables and filters.
 
-    What many have in common is one remark, the first one's with their number (`warnings.py`).
-    Codes: `broken` (object left out), `cleaned` (a part of one left out or replaced), `duplicate`, `skipped-file`,
-    `unreadable-member`, `config`, `missing-node`, `no-nodes`, `unknown-field`, `more` (further remarks were left out).
+    Similar warnings are merged into one, which is the first with their number (`warnings.py`).
+
+    Codes: `broken` (object left out), `cleaned` (part of an object left out or replaced), `duplicate`, `skipped-file`,
+    `unreadable-member`, `config`, `missing-node`, `no-nodes`, `unknown-field`, `more` (further warnings were left out).
     """
 
     code: str
@@ -86,7 +87,7 @@ class Warn:
 
     @classmethod
     def of(cls, code: str, where: Where, problem: str, field: str = "") -> Warn:
-        """A remark whose sentence is made as an IngestError's."""
+        """Return a warning with the same sentence as an IngestError."""
         return cls(
             code,
             printable(str(IngestError(where, problem, field))),
@@ -99,5 +100,5 @@ class Warn:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without what is empty."""
+        """Return the nonempty fields as plain values for JSON."""
         return {key: value for key, value in asdict(self).items() if value}

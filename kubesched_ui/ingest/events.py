@@ -1,4 +1,4 @@
-"""Of the events only the newest FailedScheduling of each pod is kept: what the real cluster said of it."""
+"""Keeps only the newest FailedScheduling event of each pod: the message of the real cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ REASON = "FailedScheduling"
 
 
 def trimmed(obj: dict[str, Any]) -> dict[str, Any] | None:
-    """A FailedScheduling event as a small v1 Event, also from events.k8s.io; None where it does not name a pod."""
+    """Return a FailedScheduling event (also of events.k8s.io) as a small v1 Event; None if it does not name a pod."""
     pod = obj.get("involvedObject") or obj.get("regarding")
     if not isinstance(pod, dict) or not _text(pod.get("name")) or _text(pod.get("kind")) not in ("", "Pod"):
         return None

@@ -1,4 +1,4 @@
-"""YAML files of which nothing is kept, told by a glance: parsing a bundle's custom resources takes minutes."""
+"""Skips YAML files of kinds that are not kept, without parsing: the custom resources of a bundle would take minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_ui.ingest.kinds import KINDS, PRIVATE, lookup
 from kubesched_ui.ingest.scheduler_configs import may_hold
 from scheduler_core.config.schema import KIND, POLICY
 
-# At the first column of block style only keys of the document itself can stand.
+# In block style, only keys of the document itself start in the first column.
 _KIND = re.compile(rb"^kind: *([A-Za-z0-9]+)[ \t\r]*$", re.M)
 _API_VERSION = re.compile(rb"^apiVersion: *([A-Za-z0-9./-]+)[ \t\r]*$", re.M)
 _ITEM = re.compile(rb"^- ", re.M)
@@ -19,7 +19,8 @@ READ = {"", "List", "Scenario", KIND, POLICY}
 
 
 def skim(text: bytes, count: Callable[[str, str, int], None]) -> bool:
-    """Whether a text is one YAML document of a kind that is not kept; `count` is then told kind, group and number."""
+    """Return whether a text is one YAML document of a kind that is not kept. In this case `count` is called with kind,
+    group and number of objects."""
     kinds, versions = _KIND.findall(text), _API_VERSION.findall(text)
     if len(kinds) != 1 or len(versions) != 1 or _AGAIN.search(text):
         return False

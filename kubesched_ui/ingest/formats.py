@@ -1,4 +1,5 @@
-"""A document as the objects in it: a single object, Lists, cluster-info dumps, simulator exports, our own Scenario."""
+"""Finds the objects in a document: a single object, Lists, cluster-info dumps, simulator exports, the own Scenario
+format."""
 
 from __future__ import annotations
 
@@ -22,15 +23,15 @@ from scheduler_core.config.discovery import is_configuration
 OUR_GROUP = "kubesched.dev/"
 OUR_API = f"{OUR_GROUP}v1alpha1"
 SCENARIO_KIND, RUN_KIND, TABLES_KIND = "Scenario", "Run", "Tables"
-LIST_SAYS = ("name", "description", "kubernetes")  # annotations of the List that an export is, kubesched.dev/name ...
-# Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
+LIST_SAYS = ("name", "description", "kubernetes")  # annotations (kubesched.dev/name ...) of an exported List
+# Keys of a kube-scheduler-simulator export that contain objects, which may lack apiVersion and kind.
 EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
 
 _Maybe = Raw | UnsetType
 
 
 class Head(msgspec.Struct):
-    """What is looked at of an object, or of what holds objects, before it is read."""
+    """The fields of an object or a container of objects that are examined before it is decoded."""
 
     kind: str | None = None
     api_version: str | None = msgspec.field(default=None, name="apiVersion")
@@ -80,7 +81,7 @@ _FIRST_KEY = re.compile(rb"\s*\{\s*\"([^\"]+)\"")
 
 @dataclass(slots=True)
 class Found:
-    """One object, not read yet. `kind` and `api_version` are what it says or what its surroundings say; maybe ""."""
+    """One object, not decoded yet. `kind` and `api_version` come from the object or its context; may be ""."""
 
     value: Json
     where: Where
@@ -91,7 +92,7 @@ class Found:
 
 @dataclass(slots=True)
 class About:
-    """What documents say beside objects. Texts are "" where unknown."""
+    """Data of documents other than objects. Unknown texts are ""."""
 
     name: str = ""
     description: str = ""
@@ -100,7 +101,7 @@ class About:
 
 @dataclass(slots=True)
 class Config:
-    """A scheduler configuration that came along: JSON of an object, or of its text."""
+    """An uploaded scheduler configuration: JSON of an object, or of its text."""
 
     value: Json
     where: Where
@@ -108,7 +109,7 @@ class Config:
 
 @dataclass(slots=True)
 class Time:
-    """What the spec of a Scenario document says beside what a snapshot has, too: JSON of an object, maybe empty."""
+    """The virtual-time part of the spec of a Scenario document: JSON of an object, maybe empty."""
 
     value: Json
     where: Where
@@ -116,7 +117,7 @@ class Time:
 
 @dataclass(slots=True)
 class Bad:
-    """Something that stands where an object should, and what is wrong with it."""
+    """The error for a value that should be an object."""
 
     error: IngestError
 
@@ -126,7 +127,8 @@ Part = Found | About | Config | Time | Carried | Bad
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What the surroundings say of objects that do not. `sure`: a list's own kind, not the name of a file or folder."""
+    """The kind of objects that do not include it, by their context. `sure`: from the kind of a list, not from the name
+    of a file or folder."""
 
     kind: str = ""
     api_version: str = ""
@@ -134,7 +136,7 @@ class Hint:
 
     @classmethod
     def of(cls, path: str) -> Hint:
-        """What a path or key promises (`.../kube-system/pods.json`, `/api/v1/nodes`)."""
+        """Return the hint of a path or key (`.../kube-system/pods.json`, `/api/v1/nodes`)."""
         return cls(*kind_of(path))
 
 
@@ -142,9 +144,9 @@ NO_HINT = Hint()
 
 
 def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0) -> Iterator[Part]:
-    """What a JSON document holds, in order.
+    """Yield the parts of a JSON document in order.
 
-    Raises LimitError for Lists nested too deeply.
+    Raises LimitError if Lists are nested too deeply.
     """
     if nesting > limits.max_nesting + 1:
         raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
@@ -199,9 +201,9 @@ def _is_list(held: Any) -> bool:
 
 
 def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
-    """Of a map whose keys are paths or kinds (`/api/v1/nodes`, `config/node/n1.json`, `nodes`) those that tell one.
+    """Return the members of a map whose keys are paths or kinds (`/api/v1/nodes`, `config/node/n1.json`, `nodes`).
 
-    Its first key has to: it may as well be any large file.
+    Return {} if the first key is none of these: then it may be any large file.
     """
     first = _FIRST_KEY.match(memoryview(value)[:1000])
     if first is None or not kind_of(first[1].decode(errors="replace"))[0]:
@@ -213,7 +215,7 @@ def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
 def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int) -> Iterator[Part]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
-        return  # Go writes empty lists so
+        return  # Go writes an empty list as null
     if not is_array(array):
         yield Bad(
             IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
@@ -228,12 +230,12 @@ def _ours(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -
         yield from _scenario(head, where, limits, nesting)
     elif head.kind == RUN_KIND:
         yield from _run(value, head, where, limits, nesting)
-    elif head.kind != TABLES_KIND:  # which tells of the tables beside a run file
+    elif head.kind != TABLES_KIND:  # a description of the tables in an exported run
         yield Bad(IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind"))
 
 
 def _run(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
-    """The run, then its scenario."""
+    """Yield the run, then the parts of its scenario."""
     where = where.at(kind=RUN_KIND)
     fields = _part(value, dict[str, Raw], where, "")
     spec = _part(head.spec, dict[str, Raw], where, "spec")
@@ -258,7 +260,7 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
 
 
 def _of_list(head: Head, where: Where) -> Iterator[Part]:
-    """What an export of ours says of its cluster, in the annotations of its List."""
+    """Yield the data about the cluster in the annotations of an exported List."""
     if head.metadata is UNSET or OUR_GROUP.encode() not in bytes(memoryview(head.metadata)):
         return
     said = _part(head.metadata, _ListMeta, where, "metadata").annotations
@@ -295,7 +297,7 @@ def _head(value: Json, where: Where) -> Head:
 
 
 def _part(value: Any, cls: Any, where: Where, field: str) -> Any:
-    """A part of a document that must have a certain shape. Raises IngestError naming the field."""
+    """Decode a part of a document that must have a certain shape. Raises IngestError with the field."""
     if value is UNSET:
         return cls()
     try:

@@ -1,9 +1,9 @@
-"""Objects as `kubectl cluster-info dump` of old releases wrote them: internal types, fields capitalised.
+"""Converts objects as `kubectl cluster-info dump` of old releases wrote them: internal types with capitalized fields.
 
     {"Items": [{"name": "web-1", "namespace": "default", "Spec": {"NodeName": "n1", "Containers": [...]}}]}
 
-Metadata has tags in the sources and so keeps its names, but stands beside Spec; all else carries Go's field names.
-Source: kubernetes/pkg/apis/core/types.go of the releases up to 1.10.
+The metadata has JSON tags in the Go source, so its fields keep their names, but they are at the level of Spec. All
+other fields have their names in Go. Source: kubernetes/pkg/apis/core/types.go of the releases up to 1.10.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _META = {
     "clusterName",
     "managedFields",
 }
-# Their keys are data, or have tags of their own.
+# The keys of these are data or have JSON tags.
 _OPAQUE = {
     "labels",
     "annotations",
@@ -53,16 +53,16 @@ _LEADING = re.compile(r"[A-Z]+(?![a-z])|[A-Z]")
 
 
 def is_internal(obj: dict[str, Any]) -> bool:
-    """Whether an object has the internal types' shape."""
+    """Return whether an object has the shape of the internal types."""
     return "metadata" not in obj and any(key[:1].isupper() for key in obj)
 
 
 def external(obj: dict[str, Any]) -> dict[str, Any]:
-    """The object in the shape of API version v1; apiVersion and kind are left to the caller."""
+    """Return the object in the shape of API version v1. The caller sets apiVersion and kind."""
     converted = _object(obj)
     spec = converted.get("spec")
     if isinstance(spec, dict):
-        # Internal pods keep these in their security context.
+        # Internal pods have these fields in their security context.
         context = spec.get("securityContext")
         if isinstance(context, dict):
             for field in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"):
@@ -72,7 +72,7 @@ def external(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _object(obj: dict[str, Any]) -> dict[str, Any]:
-    """An object with metadata: the resource itself, or a pod template in it."""
+    """Convert an object with metadata: the resource itself, or the pod template in it."""
     meta = obj.get("ObjectMeta") if isinstance(obj.get("ObjectMeta"), dict) else {}
     metadata = {key: value for key, value in {**obj, **meta}.items() if key in _META and value not in (None, "")}  # type: ignore[dict-item]
     rest = {key: value for key, value in obj.items() if key not in _META and key not in ("ObjectMeta", "TypeMeta")}
@@ -97,7 +97,8 @@ def _convert(value: Any) -> Any:
 
 
 def _field(name: str) -> str:
-    """`PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs, `OSImage` -> osImage."""
+    """Return the name of a field: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs, `OSImage` ->
+    osImage."""
     if name in _SPECIAL:
         return _SPECIAL[name]
     return _LEADING.sub(lambda match: match[0].lower(), name, count=1) if name[:1].isupper() else name

@@ -1,4 +1,5 @@
-"""JSON one value at a time: the pieces of a document are found without building objects, then read strictly."""
+"""JSON read one value at a time: the parts of a document are located without building objects, then decoded
+strictly."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from kubesched_ui.ingest.errors import IngestError, Where, shown
 Json = bytes | memoryview
 
 _WHITE = re.compile(rb"[ \t\r\n]*")
-# msgspec says how far it read when more follows; a test holds this against the installed version.
+# msgspec reports how far it read if more text follows. A test checks this message for the installed version.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
 _AT = re.compile(r" \(byte (\d+)\)$")
 
 
 class Malformed(ValueError):
-    """Not JSON. `offset` is the byte at which reading stopped, None at the end of the text."""
+    """Invalid JSON. `offset` is the byte at which parsing stopped, None at the end of the text."""
 
     def __init__(self, problem: str, offset: int | None = None) -> None:
         super().__init__(problem)
@@ -29,7 +30,7 @@ class Malformed(ValueError):
 
 
 def next_value(text: memoryview) -> tuple[memoryview, int]:
-    """The JSON value that `text` starts with, and the offset of what follows it. Raises Malformed."""
+    """Return the JSON value at the start of `text`, and the offset after it. Raises Malformed."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
         return text, len(text)
@@ -44,7 +45,7 @@ def next_value(text: memoryview) -> tuple[memoryview, int]:
 
 
 def elements(array: Json) -> Iterator[memoryview]:
-    """The elements of a JSON array, one at a time, so that a huge one costs no memory. The array must be valid JSON."""
+    """Yield the elements of a JSON array one at a time, to keep memory small. The array must be valid JSON."""
     text = memoryview(array)
     position = _skip_white(text, _skip_white(text, 0) + 1)
     while position < len(text) and text[position] != ord("]"):
@@ -61,20 +62,20 @@ def _skip_white(text: memoryview, position: int) -> int:
 
 
 def is_array(value: Json) -> bool:
-    """Whether a valid JSON value is an array."""
+    """Return whether a valid JSON value is an array."""
     return value[_skip_white(memoryview(value), 0) :][:1] == b"["
 
 
 def is_object(value: Json) -> bool:
-    """Whether a valid JSON value is an object."""
+    """Return whether a valid JSON value is an object."""
     return value[_skip_white(memoryview(value), 0) :][:1] == b"{"
 
 
 def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
-    """A JSON object as Python values.
+    """Return a JSON object as Python values.
 
-    Raises IngestError for what is no object, a key that occurs twice, NaN, infinite numbers, numbers of more than 400
-    digits, half surrogate pairs, and more than `max_depth` levels.
+    Raises IngestError for a value that is no object, duplicate keys, NaN, infinite numbers, numbers of more than 400
+    digits, unpaired surrogates, and more than `max_depth` levels.
     """
     try:
         obj = _DECODER.decode(str(value, "utf-8"))
@@ -92,7 +93,7 @@ def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
 
 
 def deeper_than(value: Any, depth: int) -> bool:
-    """Whether lists and maps are nested more than `depth` levels deep."""
+    """Return whether lists and maps are nested more than `depth` levels deep."""
     level = [value]
     for _ in range(depth):
         level = [
@@ -121,7 +122,7 @@ def _integer(digits: str) -> int | float:
     if len(digits) > 400:
         raise ValueError(f"the number {shown(digits)} is too large")
     number = int(digits)
-    # What does not fit 64 bits is a float64 in Kubernetes too.
+    # Kubernetes also reads a number that does not fit into 64 bits as float64.
     return number if -(1 << 63) <= number < 1 << 64 else _decimal(digits)
 
 

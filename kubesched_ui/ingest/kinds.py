@@ -1,4 +1,4 @@
-"""The kinds that are kept, under whichever API version they were served, and the names files and exports give them."""
+"""The kinds that are kept, with all API groups that served them, and their names in files and exports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind as stored. `groups` are the API groups it was ever served under; all versions of these are read. `name`:
-    with its group where another kind is called the same."""
+    """A kind as stored. `groups`: the API groups that have ever served it; all versions of these are read. `name`:
+    includes the group if another kind has the same name."""
 
     name: str
     api_version: str
@@ -17,7 +17,7 @@ class Kind:
 
     @property
     def served(self) -> str:
-        """As objects say it."""
+        """The kind as objects spell it."""
         return self.name.partition(".")[0]
 
 
@@ -44,18 +44,18 @@ KINDS: dict[str, Kind] = {
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
-# What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.
+# Objects that the scheduler reads, and events with its messages, by the names that kubectl uses.
 SNAPSHOT_KINDS = (
     "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
     "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
 )  # fmt: skip
-# Beside these, where the cluster has them: kubectl refuses to get kinds that a server does not know.
+# Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
-# Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
+# Never stored: these kinds do not affect scheduling, and their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 
-# Names of files in a cluster-info dump, of keys in a simulator export, of `kubectl get` arguments.
+# Names of files in a cluster-info dump, keys of a simulator export, arguments of `kubectl get`.
 _NAMES = {
     "pvs": "PersistentVolume",
     "pv": "PersistentVolume",
@@ -85,15 +85,16 @@ for _name in (name for name in KINDS if "." not in name):
 
 
 def named(word: str) -> str:
-    """The kind that a file name's stem or an export's key stands for (`pods`, `replication-controllers`), or ""."""
+    """Return the kind for the stem of a file name or the key of an export (`pods`, `replication-controllers`), or
+    ""."""
     return _NAMES.get(word.lower().replace("-", "").replace("_", ""), "")
 
 
 def lookup(name: str, api_version: str) -> Kind | None:
-    """The kind, if this API version is one of its own; `api_version` may be empty where a format leaves it out."""
+    """Return the kind if it has this API version. `api_version` may be empty if a format omits it."""
     kind = KINDS.get(f"{name}.{api_version.rpartition('/')[0]}") or KINDS.get(name)
     if kind is None or not api_version:
         return kind
     if kind.name in (POD_GROUP, "Workload") and api_version.endswith("/v1alpha1"):
-        return None  # of 1.35, which had the groups inside of Workloads
+        return None  # in 1.35, groups were part of a Workload
     return kind if api_version.rpartition("/")[0] in kind.groups else None

@@ -1,4 +1,4 @@
-"""How much an upload may hold. Every figure is a setting (INGEST_MAX_BYTES, INGEST_MAX_NODES, ...)."""
+"""Limits of uploads. Every limit is a setting (INGEST_MAX_BYTES, INGEST_MAX_NODES, ...)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one upload, all of its files together.
+    """Limits of one upload, all of its files together.
 
-    Attributes:
-        max_bytes: bytes of the uploaded files as they come.
+    ¶Attributes:
+        max_bytes: bytes of the uploaded files before unpacking.
         max_text: bytes of the texts that are read, unpacked.
-        max_unpacked: bytes unpacked altogether, also of what is passed over (logs).
-        max_nodes, max_pods, max_objects: objects kept of kind Node, Pod, any.
-        max_object_bytes: bytes of JSON of a single object that is kept; etcd takes 1.5 MB.
+        max_unpacked: bytes unpacked in total, including skipped files (logs).
+        max_nodes, max_pods, max_objects: kept objects of kind Node, of kind Pod, of any kind.
+        max_object_bytes: bytes of the JSON of one kept object; etcd accepts 1.5 MB.
         max_depth: levels of lists and maps within a document.
-        max_nesting: archives in archives, and Lists in Lists.
+        max_nesting: levels of archives in archives, and of Lists in Lists.
         max_members: files in all archives together.
-        max_ratio: bytes of an archive's texts to its packed bytes, once they are more than `ratio_from`.
+        max_ratio: maximum ratio of unpacked to packed bytes of an archive, checked above `ratio_from` bytes of text.
         max_alias_chars: characters and nodes that YAML aliases may add to a file.
-        max_warnings: remarks kept; further ones are only counted.
+        max_warnings: warnings that are kept; further ones are only counted.
     """
 
     max_bytes: int = 200 * MB
@@ -42,7 +42,7 @@ class Limits:
 
     @classmethod
     def from_settings(cls) -> Limits:
-        """The defaults, changed by Django settings named INGEST_ and the field's name in capitals."""
+        """Return the defaults, overridden by Django settings named INGEST_ plus the upper-case field name."""
         from django.conf import settings
 
         given = {f.name: getattr(settings, f"INGEST_{f.name.upper()}", None) for f in fields(cls)}

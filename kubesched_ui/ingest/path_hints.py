@@ -1,4 +1,4 @@
-"""What the names of files and folders tell: whether to look inside, and which kind the objects are."""
+"""Hints from names of files and folders: whether to read a file, and the kind of its objects."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from kubesched_ui.ingest.kinds import named
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 ARCHIVES = (*PACKED, ".tgz", ".tbz2", ".txz", ".zip", ".tar", ".7z", ".rar")
 TEXTS = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
-MAYBE = ("", ".txt", ".out", ".dump")  # where the text must begin as objects do
+MAYBE = ("", ".txt", ".out", ".dump")  # only if the text starts like an object
 LOGS = (".log", ".txt", ".out", ".csv", ".html", ".prom", ".pcap", ".xml", ".db")
 SPAM = ("__MACOSX", ".DS_Store", "._")
 
 _OBJECT = re.compile(rb"\s*(?:\{\s*\"(?:kind|apiVersion|metadata|items|Items)\"|(?:---\s+)?(?:kind|apiVersion): ?\w)")
-# core_v1_nodes, metrics.k8s.io_v1beta1_nodes: as sonobuoy names the files of its resources.
+# core_v1_nodes, metrics.k8s.io_v1beta1_nodes: file names of resources in sonobuoy archives.
 _GVR = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<version>v\d+[a-z0-9]*)_(?P<resource>[a-z]+)")
 _SCOPES = ("namespaces", "ns")
 
 
 def spread(name: str) -> str:
-    """A path with `/` between its parts, as Windows does not write it."""
+    """Return a path with `/` as separator, also for paths from Windows."""
     return name.replace("\\", "/")
 
 
 def wanted(name: str) -> bool:
-    """Whether a member's name promises something that may be read."""
+    """Return whether the name of a member suggests readable content."""
     path = PurePosixPath(spread(name))
     suffix = path.suffix.lower()
     if any(part.startswith(SPAM) for part in path.parts):
@@ -41,15 +41,15 @@ def _maybe(suffix: str) -> bool:
 
 
 def promises(name: str, head: bytes) -> bool:
-    """Whether a member is read. `head`: its first bytes, which decide where the name leaves it open."""
+    """Return whether a member is read. `head`: its first bytes, which decide if the name is not conclusive."""
     return not _maybe(PurePosixPath(name).suffix.lower()) or _OBJECT.match(head) is not None
 
 
 def kind_of(path: str) -> tuple[str, str]:
-    """The kind and apiVersion that a path promises of objects which do not say, each perhaps "".
+    """Return the kind and apiVersion that a path suggests for objects without them; each may be "".
 
-    The file's name first (`kube-system/pods.json`, `core_v1_nodes.json`), then its folders from within
-    (`config/node/n1.json`, `resources/pods/namespaces/shop/p.json`). Also of keys (`/api/v1/nodes`).
+    The name of the file takes precedence (`kube-system/pods.json`, `core_v1_nodes.json`), then its folders from the
+    innermost (`config/node/n1.json`, `resources/pods/namespaces/shop/p.json`). Also works for keys (`/api/v1/nodes`).
     """
     parts = [part for part in PurePosixPath(spread(path)).parts if part not in ("/", ".")]
     if not parts:

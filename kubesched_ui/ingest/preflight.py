@@ -1,4 +1,5 @@
-"""What a run would be told of a scenario's objects, said when they are stored (scheduler_core/snapshot/warnings.py)."""
+"""Warnings that a run would have about a scenario's objects, made when they are stored
+(scheduler_core/snapshot/warnings.py)."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
 SEEN = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
-RELEASE = get_release(NEWEST)  # releases do not differ in what is said here
+RELEASE = get_release(NEWEST)  # these warnings are the same in all releases
 
 _DECODERS = {kind: msgspec.json.Decoder(CORE[kind]) for kind in SEEN}
 
 
 def of_records(records: Iterable[Record], config: str) -> list[dict[str, Any]]:
-    """The remarks on what was just read. `config`: the scheduler configuration that came along, or ""."""
+    """Return the warnings about newly read objects. `config`: the uploaded scheduler configuration, or ""."""
     records = list(records)
     workloads = [record.object() for record in records if record.kind in MAKERS]
     seen = kinds_to_see(workloads)
@@ -35,16 +36,17 @@ def of_records(records: Iterable[Record], config: str) -> list[dict[str, Any]]:
 
 
 def kinds_to_see(workloads: Iterable[dict[str, Any]]) -> list[str]:
-    """The kinds of objects that `told` needs: nodes only for DaemonSets whose pods may be made."""
+    """Return the kinds of objects that `told` needs; nodes only if pods of DaemonSets may be created."""
     daemons = any(raw.get("kind") == "DaemonSet" and is_typed(raw) for raw in workloads)
     return [kind for kind in SEEN if kind != "Node" or daemons]
 
 
 def told(workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], config: str) -> list[dict[str, Any]]:
-    """The remarks on objects. `workloads`: raw ones of MAKERS; `objects`: decoded ones of `kinds_to_see`."""
+    """Return the warnings about objects. `workloads`: raw objects of MAKERS. `objects`: decoded objects of
+    `kinds_to_see`."""
     try:
         outlook = Outlook(workloads, _schedulers(config), RELEASE)
-    except InputError:  # a workload that was stored before workloads were checked; its run says so
+    except InputError:  # an old stored workload that was never checked; its run reports the error
         return []
     for obj in objects:
         if obj is not None:
@@ -53,22 +55,22 @@ def told(workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], 
 
 
 def as_dict(remark: Remark) -> dict[str, Any]:
-    """A remark as a Scenario keeps it."""
+    """Return a warning in the form that a Scenario stores."""
     return {"code": remark.code, "message": printable(remark.message), "counts": dict(remark.counts)}
 
 
 def filled_in(filled: Filled) -> list[dict[str, Any]]:
-    """What to say of the fields that were filled in: one remark, or none."""
+    """Return the warning about defaults that were set, if any."""
     return [as_dict(Remark("filled", filled.message, filled.counts))] if filled else []
 
 
 def of_snapshot(told: list[Any]) -> list[dict[str, Any]]:
-    """Of a scenario's remarks those on its objects as they are."""
+    """Return those warnings of a scenario that concern its present objects."""
     return [remark for remark in told if isinstance(remark, dict) and remark.get("code") in OF_SNAPSHOTS]
 
 
 def of_files(told: list[Any]) -> list[Any]:
-    """The others: on what was uploaded and edited."""
+    """Return the other warnings: about the uploaded files and edits."""
     return [remark for remark in told if not isinstance(remark, dict) or remark.get("code") not in OF_SNAPSHOTS]
 
 
@@ -80,7 +82,7 @@ def _schedulers(config: str) -> list[str]:
 
 
 def _decoded(record: Record) -> Object | None:
-    """From JSON at once; an object with nulls the long way."""
+    """Decode directly from JSON. Objects with nulls take the slower path."""
     try:
         return _DECODERS[record.kind].decode(record.data)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""Files in, objects out: the way of an upload, top to bottom. A reader starts at `ingest_files`."""
+"""Converts uploaded files to objects. `ingest_files` is the entry point; the steps follow from top to bottom."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
 
 Source = bytes | Path
-MAX_NAME = 253  # characters of a name or namespace, as everywhere in Kubernetes
+MAX_NAME = 253  # maximum number of characters of a name or namespace in Kubernetes
 
 
 def ingest_files(
     files: Iterable[tuple[str, Source]], limits: Limits | None = None, watch: Watch | None = None
 ) -> IngestResult:
-    """Reads an upload: files or archives in any of the formats of docs/formats.md, together one cluster.
+    """Read an upload: files or archives in any format of docs/formats.md, which together are one cluster.
 
-    Objects that the scheduler core refuses are left out with a warning; a text or archive that cannot be read, a limit
-    that is passed and an upload without any object raise IngestError. `watch` is told how far the reading is.
+    Objects that the scheduler core rejects are left out with a warning. Raises IngestError for an unreadable text or
+    archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
     """
     reading = _Reading(limits or Limits(), watch)
     with _without_gc():
@@ -55,7 +55,7 @@ def ingest_files(
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
-    """The many small objects made here hold no cycles; looking for some would double the time."""
+    """Disable garbage collection: the many small objects have no cycles, and collections would double the time."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -72,14 +72,14 @@ class _Reading:
         self.archives = Archives(self.budget, self._skip, self._unreadable)
         self.result = IngestResult()
         self.warnings = Warnings(limits.max_warnings)
-        self.skipped: Counter[str] = Counter()  # members of archives, by archive
+        self.skipped: Counter[str] = Counter()  # number of skipped archive members, by archive
         self.kubelets: Counter[str] = Counter()
-        self.text = b""  # of the file that is being read
-        self.written = False  # in a Scenario document, not printed by kubectl
+        self.text = b""  # of the current file
+        self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
-        self.admission = True  # unless a Scenario document has it off
+        self.admission = True  # unless a Scenario document disables admission
         self.misspelt = unknown_fields.Misspelt()
-        self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
+        self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling event
 
     # ---- files
 
@@ -92,7 +92,7 @@ class _Reading:
             except IngestError as error:
                 if what := instead_of_broken(data):
                     error = IngestError(place, f"{what} ({error.problem})")
-                if place.file.startswith(f"{name}/"):  # one bad file in a dump is no reason to refuse the dump
+                if place.file.startswith(f"{name}/"):  # one bad file does not refuse a whole dump
                     self._unreadable(error)
                 else:
                     raise error from None
@@ -144,7 +144,7 @@ class _Reading:
                 result.kubernetes = result.kubernetes or shown(found.kubernetes)
 
     def _check_alone(self, found: Part) -> None:
-        """Raises LimitError for a run beside something else: it would be another run."""
+        """Raise LimitError if a run file comes with other objects: they would change its run."""
         if isinstance(found, About):
             return
         where = found.error.where if isinstance(found, Bad) else found.where
@@ -186,14 +186,15 @@ class _Reading:
         return len(found.value) <= self.limits.max_object_bytes
 
     def _other(self, found: Found) -> None:
-        """Counts an object that is not kept, without reading it; a ConfigMap may hold the scheduler's configuration."""
+        """Count an object that is not kept, without decoding it. A ConfigMap may contain the scheduler
+        configuration."""
         group = found.api_version.rpartition("/")[0]
         self._count(found.kind, group, 1)
         if found.kind == "ConfigMap" and not group and may_hold(found.value) and self._fits(found):
             self.configs.config_map(found.value, found.where.at(kind=found.kind))
 
     def _count(self, kind: str, group: str, number: int) -> None:
-        """So many objects of a kind are not kept."""
+        """Count `number` objects of a kind that is not kept."""
         name = shown(f"{kind}.{group}" if group else kind)
         if kind in PRIVATE and not group:
             self.result.dropped[kind] += number
@@ -227,7 +228,7 @@ class _Reading:
         if before is None:
             self.budget.take_kind(kind.name, where)
         elif before.data == data:
-            return  # bundles hold objects in lists and alone
+            return  # bundles contain objects both in lists and separately
         else:
             self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one counts"))
             del self.result.records[key]
@@ -237,8 +238,10 @@ class _Reading:
             self.kubelets[_kubelet(obj)] += 1
 
     def _time(self, found: Time) -> None:
-        """Raises IngestError: a scenario that does not unfold as it says is worse than none."""
-        self.written = self.result.run is None  # a run's scenario is one that was stored: nothing follows from its form
+        """Read the virtual-time part of a scenario. Raises IngestError: an incomplete scenario would give misleading
+        results."""
+        # the scenario of a run file was stored before, so its form has no meaning
+        self.written = self.result.run is None
         where = found.where.at(kind="Scenario")
         if len(found.value) > scenario_time.MAX_BYTES:
             raise IngestError(where, f"is larger than {scenario_time.MAX_BYTES:,} bytes without its objects", "spec")
@@ -264,7 +267,8 @@ class _Reading:
 
     def finish(self) -> IngestResult:
         result = self.result
-        for archive, number in self.skipped.items() if result.run is None else ():  # else they are its tables
+        # otherwise they are the tables of a run file
+        for archive, number in self.skipped.items() if result.run is None else ():
             number_of = "1 file was" if number == 1 else f"{number:,} files were"
             problem = f"{number_of} passed over, as by name and beginning neither JSON nor YAML"
             self.warnings.add("skipped-file", IngestError(Where(archive), problem))
@@ -299,7 +303,7 @@ class _Reading:
         return IngestError(Where("the upload"), problem)
 
     def _keep_failures(self) -> None:
-        """Recorded failures, of pods that are there."""
+        """Keep the failure events of pods that are in the upload."""
         for (namespace, name), event in self.failures.items():
             if ("Pod", namespace, name) not in self.result.records:
                 self.result.dropped["events"] += 1
@@ -330,7 +334,7 @@ class _Reading:
 
 
 def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str]:
-    """Where the object is, its namespace and its name. Raises IngestError for what can be no name."""
+    """Return the position of the object, its namespace and its name. Raises IngestError for an invalid name."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise IngestError(where, "is missing" if metadata is None else "is not an object", "metadata")
@@ -346,16 +350,16 @@ def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str
     if not name:
         raise IngestError(where, "is missing", "metadata.name")
     for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
-        # As the API server: what cannot be one segment of a path is no name.
+        # As in the API server: a name must be a valid path segment.
         if len(value) > MAX_NAME or value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
             raise IngestError(where, f"{shown(value)} cannot be a name", field)
     return where, namespace, name
 
 
 def _check(obj: dict[str, Any], where: Where) -> None:
-    """Has the core look at the object, and at the template of a workload whose pods it may make.
+    """Validate the object with the scheduler core, including the template of a workload whose pods it may create.
 
-    Raises IngestError for what it would refuse.
+    Raises IngestError if the core rejects it.
     """
     try:
         core.decode(obj)
@@ -391,7 +395,7 @@ def _kubelet(node: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A piece of JSON as text, "" if it is none."""
+    """Return a JSON string as text; "" for any other value."""
     try:
         return msgspec.json.decode(value, type=str) if value is not msgspec.UNSET else ""
     except msgspec.DecodeError:

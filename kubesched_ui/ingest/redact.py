@@ -1,4 +1,4 @@
-"""What is dropped at the door, before anything is stored. Docs: docs/formats.md, "What is left out"."""
+"""Removes confidential and unneeded data before anything is stored. See docs/formats.md, "What is left out"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-# What the counts of `redact` and of the reader say to people: (one, many).
+# Texts for the counters of `redact` and of the reader: (singular, plural).
 NOTES = {
     "Secret": ("Secret", "Secrets"),
     "ConfigMap": ("ConfigMap", "ConfigMaps"),
@@ -21,17 +21,17 @@ NOTES = {
 
 
 def notes(dropped: Counter[str]) -> list[str]:
-    """One line per kind of thing that was dropped, `512 values of environment variables`."""
+    """Return one line per kind of removed data, such as `512 values of environment variables`."""
     return [f"{dropped[key]:,} {forms[dropped[key] != 1]}" for key, forms in NOTES.items() if dropped[key]]
 
 
 def redact(obj: dict[str, Any], dropped: Counter[str]) -> None:
-    """Removes managedFields, last-applied annotations and values of environment variables in place, counting them."""
+    """Remove managedFields, last-applied annotations and values of environment variables in place, and count them."""
     _metadata(obj, dropped)
     spec = obj.get("spec")
     while isinstance(spec, dict):
         _pod_spec(spec, dropped)
-        # Workloads hold a pod template, cron jobs a job template that holds one.
+        # Workloads contain a pod template; cron jobs contain a job template, which contains one.
         inner = spec.get("template") or spec.get("jobTemplate")
         if not isinstance(inner, dict):
             return
@@ -58,7 +58,7 @@ def _pod_spec(spec: dict[str, Any], dropped: Counter[str]) -> None:
 
 
 def _names_only(env: Any, dropped: Counter[str]) -> list[dict[str, str]]:
-    """The variables' names; whatever else stands there, in whatever shape, goes."""
+    """Return only the names of the variables; all other data is removed, whatever its shape."""
     kept = [{"name": entry["name"]} for entry in _dicts(env) if isinstance(entry.get("name"), str)]
     dropped["env"] += sum("value" in entry or "valueFrom" in entry for entry in _dicts(env))
     return kept

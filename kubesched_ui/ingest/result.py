@@ -1,4 +1,4 @@
-"""What reading an upload gives."""
+"""The result of reading an upload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = tuple[str, str, str]  # kind, namespace, name
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One object that is kept. `data` is its JSON."""
+    """One kept object. `data` is its JSON."""
 
     kind: str
     api_version: str
@@ -28,26 +28,26 @@ class Record:
     data: bytes
 
     def object(self) -> dict[str, Any]:
-        """The object itself."""
+        """Return the object as a dict."""
         return msgspec.json.decode(self.data)
 
 
 @dataclass
 class IngestResult:
-    """Everything kept of an upload and everything to be said about it.
+    """All objects and warnings of an upload.
 
-    Attributes:
-        records: the objects by kind, namespace ("" for cluster-scoped ones) and name, in the order they came.
-        unknown: objects of kinds that the scheduler does not look at, `Kind.group` -> number.
-        dropped: what was left out at the door, by the keys of redact.NOTES.
-        warnings: remarks, at most `Limits.max_warnings` of them.
-        outlook: remarks on the cluster that a run of it would make, {code, message, counts}.
-        filled: what was filled in of objects that no API server had seen.
-        kubernetes: the cluster's version (`v1.28.3`) as `kubectl version` or most kubelets say, "" if nobody does.
-        config: the KubeSchedulerConfiguration that came along, as YAML; "" if none did.
-        time: what a Scenario document says about time (its spec without objects), {} for a snapshot.
-        name, description: as a Scenario document gives them, else "".
-        run: the run that a run file asks for, its scenario being all the rest; else None.
+    ¶Attributes:
+        records: the objects by kind, namespace ("" if cluster-scoped) and name, in their original order.
+        unknown: objects of kinds that the scheduler does not use, `Kind.group` -> number.
+        dropped: data that was never stored, by the keys of redact.NOTES.
+        warnings: warnings, at most `Limits.max_warnings`.
+        outlook: warnings that a run of this cluster would have, {code, message, counts}.
+        filled: defaults that were set in objects that no API server has processed.
+        kubernetes: the version of the cluster (`v1.28.3`) by `kubectl version` or most kubelets; "" if unknown.
+        config: the uploaded KubeSchedulerConfiguration as YAML; "" if there is none.
+        time: the virtual-time part of a Scenario document (its spec without objects); {} for a snapshot.
+        name, description: from a Scenario document, else "".
+        run: the run of a run file, whose scenario is the rest of the upload; else None.
     """
 
     records: dict[Key, Record] = field(default_factory=dict)
@@ -65,19 +65,19 @@ class IngestResult:
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        """The objects as dicts, apiVersion and kind current; made anew at each call."""
+        """The objects as dicts with current apiVersion and kind; decoded at each access."""
         return list(self.iter_objects())
 
     def iter_objects(self) -> Iterator[dict[str, Any]]:
-        """The same one by one, for clusters that should not be in memory as a whole."""
+        """Yield these objects one at a time, for clusters too large to decode as a whole."""
         return (record.object() for record in self.records.values())
 
     @property
     def counts(self) -> dict[str, int]:
-        """kind -> number of objects kept."""
+        """kind -> number of kept objects."""
         return dict(Counter(kind for kind, _, _ in self.records))
 
     @property
     def dropped_notes(self) -> list[str]:
-        """What was left out at the door, one line each: `512 values of environment variables`."""
+        """What was never stored, one line each: `512 values of environment variables`."""
         return redact.notes(self.dropped)

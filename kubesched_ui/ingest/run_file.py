@@ -1,6 +1,6 @@
-"""A run file, our own `kind: Run`: what makes a run again, and what was decided in it (docs/formats.md, Run).
+"""A run file, this project's `kind: Run`: the inputs of a run and its decisions (docs/formats.md, Run).
 
-Here it is only read, within limits; what it asks for is checked where runs are made (runs/import_run.py).
+This module only reads it within limits; runs/import_run.py checks the contents when it creates the run.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where
 from kubesched_ui.ingest.json_values import Json, read_object
 
-MAX_BYTES = 32 * 1024 * 1024  # without the scenario; a million cycles are 11 MB
+MAX_BYTES = 32 * 1024 * 1024  # without the scenario; a million cycles take 11 MB
 ALONE = "a run file is imported alone: the upload holds more than this run and its scenario"
 
 
 @dataclass(slots=True)
 class Carried:
-    """A run file as it is found: JSON of its fields, but for the scenario, which follows."""
+    """A run file before decoding: the JSON of its fields, without the scenario, which follows as a separate part."""
 
     name: str
     spec: Json
@@ -27,7 +27,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class RunFile:
-    """`spec` (without the scenario) and `status` as JSON has them, of any shape."""
+    """A decoded run file. `spec` (without the scenario) and `status` may have any shape."""
 
     where: Where
     name: str
@@ -36,7 +36,7 @@ class RunFile:
 
 
 def read(found: Carried, max_depth: int) -> RunFile:
-    """Raises IngestError for what is too large, too deep, or no JSON of ours."""
+    """Return the decoded run file. Raises IngestError if it is too large, nested too deeply or invalid JSON."""
     return RunFile(
         found.where,
         found.name,

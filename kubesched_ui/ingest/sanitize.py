@@ -1,5 +1,8 @@
-"""What no object may hold when it is stored: nulls, which Go reads as absent, and NUL characters, which PostgreSQL does
-not store. Both go at the door, so that nobody behind it meets them."""
+"""Removes values that must not be stored: nulls, which Go reads as absent, and NUL characters, which PostgreSQL
+rejects.
+
+The upload is cleaned on input, so that no later code has to handle them.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,22 @@ _SUSPECT = re.compile(rb"null|\\u0000")
 
 
 class Odd(NamedTuple):
-    """`path`: status.conditions[0]; `problem`: what is said of it."""
+    """`path`: such as status.conditions[0]. `problem`: the text of the warning."""
 
     path: str
     problem: str
 
 
 def suspect(text: Json) -> bool:
-    """Whether the JSON of an object may need cleaning. Few do, and this is much cheaper than to look at each value."""
+    """Return whether the JSON of an object may need cleaning. Few objects do, and this check is much cheaper than a
+    walk over all values."""
     return _SUSPECT.search(text) is not None
 
 
 def clean(obj: dict[str, Any]) -> list[Odd]:
-    """Removes nulls and replaces NUL characters in place; what is to be said of it.
+    """Remove nulls and replace NUL characters in place. Return the warnings.
 
-    A member that is null is as good as absent, of which nothing is said; an entry of a list is not.
+    A member that is null means the same as an absent one and causes no warning; a null element of a list does.
     """
     found: list[Odd] = []
     _clean_map(obj, "", found)

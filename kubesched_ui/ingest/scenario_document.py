@@ -1,4 +1,4 @@
-"""Our own export format, `kind: Scenario`: a cluster, its name, what to look for, the configuration."""
+"""The export format of this project, `kind: Scenario`: a cluster with name, description and configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scenario_document(
     config: str = "",
     time: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON."""
+    """Return the document that `ingest_files` reads as the same scenario. Write it with `to_yaml` or as JSON."""
     spec = {"description": description, "kubernetes": kubernetes, "config": config}
     return {
         "apiVersion": OUR_API,

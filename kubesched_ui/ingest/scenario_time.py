@@ -1,4 +1,4 @@
-"""What a Scenario document says about time: whether it holds, and what of it is kept."""
+"""The virtual-time part of a Scenario document: validation and redaction."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from scheduler_core.snapshot.defaults import is_typed
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, line_of, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
-# Of a Scenario document's spec, what a snapshot has, too; what is the scheduler's; the rest is about time.
+# Members of a Scenario's spec that a snapshot also has, and those of the scheduler. All others are about virtual time.
 ABOUT = ("description", "kubernetes", "config", "objects")
 SCHEDULER = ("seed", "tieBreak", "preemption", "percentage")
 MAX_BYTES = 32 * 1024 * 1024
-MAX_LOCATED = 1024 * 1024  # bytes of a file that is worth reading once more to tell the line
+MAX_LOCATED = 1024 * 1024  # maximum size of a file that is parsed again to find the line of an error
 
 
 def check(spec: dict[str, Any]) -> None:
-    """Checks what a document says about time, its templates and objects to come included. Raises InputError."""
+    """Check the virtual-time part of a document, including templates and future objects. Raises InputError."""
     plain = {"apiVersion": API_VERSION, "kind": KIND, "spec": spec}
     try:
         scenario = load_scenario(msgspec.json.encode(plain))
-        # a run may yet say what is to become of unknown plugins, and which release its feature gates are of
+        # A run may configure later how to treat unknown plugins, and sets the release of the feature gates.
         ScenarioRun(scenario, unknown_plugins="leave_out", release=get_release(scenario.spec.kubernetes))
     except InputError as error:
         path = error.field.partition(": ")[2] if error.field.startswith("line ") else error.field
@@ -40,9 +40,9 @@ def check(spec: dict[str, Any]) -> None:
 
 
 def redact(spec: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -> None:
-    """Removes in place what is confidential from objects to come, and entries about kinds that are not kept.
+    """Remove in place confidential data from future objects, and entries about kinds that are not kept.
 
-    `spec`: checked (`check`).
+    `spec`: already checked by `check`.
     """
     if "timeline" in spec:
         spec["timeline"] = [entry for entry in spec["timeline"] if _kept(entry, dropped, unknown)]
@@ -67,7 +67,7 @@ def _kept(entry: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -
 
 
 def line(text: bytes, where: Where, path: str) -> str:
-    """`line 12: ` for the place of `path` in a file that is one document; else ""."""
+    """Return `line 12: ` for the position of `path` in a file with one document; otherwise ""."""
     if where.document > 1 or where.item or len(text) > MAX_LOCATED:
         return ""
     try:
@@ -77,5 +77,5 @@ def line(text: bytes, where: Where, path: str) -> str:
 
 
 def to_be_made(record: Record) -> bool:
-    """Whether an object is a workload that somebody wrote down."""
+    """Return whether an object is a hand-written workload whose pods must be created."""
     return record.kind in KINDS and makes_pods(obj := record.object()) and is_typed(obj)

@@ -1,4 +1,4 @@
-"""The scheduler configurations of an upload, of which one counts: documents of their own, and texts in ConfigMaps."""
+"""Collects the scheduler configurations of an upload (separate documents, and texts in ConfigMaps), and chooses one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MAX_KEPT = 100
 
 
 class Configs:
-    """What was found so far. `max_depth`: of their objects."""
+    """The configurations found so far. `max_depth`: maximum nesting of their objects."""
 
     def __init__(self, max_depth: int) -> None:
         self.max_depth = max_depth
         self._found: list[Found] = []
 
     def document(self, config: Config) -> None:
-        """A configuration that stands for itself, as an object or (in a Scenario) as text."""
+        """Add a separate configuration: an object, or (in a Scenario) text."""
         where = config.where.at(kind=KIND)
         if bytes(config.value[:1]) == b'"':
             text = msgspec.json.decode(config.value)
@@ -38,7 +38,8 @@ class Configs:
             self._add(Found(_without_keys(raw), text=to_yaml(_without_keys(raw))))
 
     def config_map(self, value: Json, where: Where) -> None:
-        """Those in the data of a ConfigMap; nothing else of it is kept. Raises IngestError for one that is broken."""
+        """Add the configurations in the data of a ConfigMap. Nothing else of it is kept. Raises IngestError for an
+        invalid one."""
         obj = read_object(value, where, self.max_depth)
         try:
             for found in configurations_in({**obj, "kind": "ConfigMap"}):
@@ -53,12 +54,13 @@ class Configs:
 
     @property
     def text(self) -> str:
-        """The one that counts; "" where there is none."""
+        """The chosen configuration as text; "" if there is none."""
         return printable(chosen(self._found).text, "\n\r\t") if self._found else ""
 
     @property
     def remark(self) -> str:
-        """Where it was, and which others are left out; "" where there is nothing to say."""
+        """A message about the source of the configuration and the ones that are ignored; "" if there is nothing to
+        report."""
         if not self._found:
             return ""
         found = chosen(self._found)
@@ -69,12 +71,12 @@ class Configs:
 
 
 def on_one_line(text: str) -> str:
-    """Uploaded text on one line, bounded."""
+    """Return uploaded text on one line, shortened."""
     return printable(text[:1000])
 
 
 def _without_keys(raw: dict[str, Any]) -> dict[str, Any]:
-    """Without the private keys that extenders may have in them."""
+    """Return the configuration without private TLS keys of extenders."""
     extenders = raw.get("extenders")
     if not isinstance(extenders, list) or not any(isinstance(e, dict) and _has_key(e) for e in extenders):
         return raw

@@ -1,4 +1,4 @@
-"""The result of reading an upload, into the database."""
+"""Stores the result of reading an upload in the database."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def store(
     parent: Scenario | None = None,
     begun: Callable[[int], None] | None = None,
 ) -> Scenario:
-    """A new Scenario with all of the result's objects, or nothing at all if the database refuses any.
+    """Create a Scenario with all objects of the result, or nothing if the database refuses any of them.
 
-    The name that a Scenario document gives itself is used where `name` is empty, its description likewise. A small one
-    is stored at once, a large one part by part; of that `begun` is told its number.
+    An empty `name` or `description` is replaced by that of the Scenario document. A small scenario is stored in one
+    transaction, a large one in parts; then `begun` is called with its ID.
     """
     columns: dict[str, Any] = {
         "name": printable(name or result.name or "Unnamed cluster")[:MAX_NAME],
@@ -61,7 +61,7 @@ class _Pod(msgspec.Struct):
 
 
 def pending(records: Iterable[Record]) -> int:
-    """How many pods are without a node."""
+    """Return the number of pods without a node."""
     decode = msgspec.json.Decoder(_Pod).decode
     pods = (decode(record.data) for record in records if record.kind == "Pod")
     return sum(not (pod.spec and pod.spec.node) for pod in pods)
@@ -73,8 +73,8 @@ def _rows(result: IngestResult) -> Iterator[chunked_store.Row]:
 
 
 def remarks(result: IngestResult) -> list[dict[str, Any]]:
-    """What is to be said of an upload: of the cluster, what it has beside (`beside`), the warnings, what was filled
-    in (`filled`), left out (`dropped`) and not kept (`unknown`)."""
+    """Return the messages about an upload: about the cluster, about unsupported kinds (`beside`), warnings, defaults
+    that were set (`filled`), removed data (`dropped`) and kinds that are not kept (`unknown`)."""
     more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
     said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     said += filled_in(result.filled)

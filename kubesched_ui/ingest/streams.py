@@ -1,4 +1,4 @@
-"""A file, or a member of an archive, that is read from front to back and whose beginning may be looked at before."""
+"""A sequential reader of a file or an archive member, with access to its first bytes before reading."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import IO, Any
 
 CHUNK = 1024 * 1024
-HEAD = 1024  # bytes; a tar's mark is at 257
+HEAD = 1024  # bytes; the magic number of tar is at 257
 
 
 class Stream(io.RawIOBase):
-    """`file`, with its first bytes in `head`.
+    """Reads `file`; `head` holds its first bytes.
 
-    `whole`: it is the uploaded file itself, which can be sought in.
-    `packed`: the stream of the compressed bytes that this is unpacked from; `size`: how many there are, where known.
-    `take`: called with the number of bytes whenever some were unpacked. `watch`: called with the bytes read so far.
+    `whole`: this is the uploaded file itself, which is seekable. `packed`: the stream of the compressed bytes from
+    which this one is unpacked; `size`: their number, if known. `take`: called with the number of newly unpacked bytes.
+    `watch`: called with the number of bytes read so far.
     """
 
     def __init__(
@@ -30,8 +30,8 @@ class Stream(io.RawIOBase):
         self._file, self._take, self._watch = file, take, watch
         self._whole, self._size = whole, size
         self.packed = packed
-        self.position = 0  # bytes that came from `file`
-        self.texts = 0  # bytes of texts that were unpacked from this stream, or of this file itself
+        self.position = 0  # bytes read from `file`
+        self.texts = 0  # bytes of text unpacked from this stream, or of this file itself
         self.head = b""
         while len(self.head) < HEAD and (chunk := self._next(HEAD - len(self.head))):
             self.head += chunk
@@ -58,11 +58,11 @@ class Stream(io.RawIOBase):
         return len(data)
 
     def seekable_source(self) -> IO[bytes] | None:
-        """The file itself where it is one on disk or in memory, not part of an archive."""
+        """Return the file itself if it is on disk or in memory, None if it is part of an archive."""
         return self._file if self._whole else None
 
     def count_text(self, n: int) -> int:
-        """`n` bytes of text were read of what the innermost compression holds: how many now are."""
+        """Add `n` bytes of text to the counter of the innermost compressed stream. Return the total."""
         counter = self.packed or self
         counter.texts += n
         self.texts = counter.texts
@@ -70,7 +70,7 @@ class Stream(io.RawIOBase):
 
     @property
     def packed_bytes(self) -> int:
-        """Bytes that the texts were packed in so far, at least 1."""
+        """Packed bytes of the texts so far, at least 1."""
         if self._size is not None:
             return max(self._size, 1)
         return max((self.packed or self).position, 1)

@@ -1,4 +1,4 @@
-"""Fields of uploaded objects that the API does not have: one remark for all objects that share one."""
+"""Fields of uploaded objects that the API does not define. Objects with the same unknown field share one warning."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from kubesched_ui.ingest.errors import IngestError, Where, shown
 from scheduler_core.api.fields import types, unknown_fields
 
-MOST = 50  # of one object, and different ones of an upload
+MOST = 50  # per object, and different ones per upload
 CODE = "unknown-field"
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 class Misspelt:
-    """What was found so far. Objects that an API server has stored (they have a uid) hold no such fields."""
+    """Collects unknown fields. Objects with a uid are skipped: the API server that stored them has removed such
+    fields."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str, str], tuple[Where, int]] = {}
@@ -31,7 +32,7 @@ class Misspelt:
                 self.found[key] = (first, number + 1)
 
     def remarks(self) -> Iterator[IngestError]:
-        """A sentence each."""
+        """Yield one warning per field."""
         for (_, path, problem), (where, number) in self.found.items():
             others = f" ({number:,} objects have it)" if number > 1 else ""
             yield IngestError(where, f"{shown(problem)}{others}", shown(path))

@@ -1,4 +1,5 @@
-"""What a cluster has beside what the scheduler is given here, and what that would change: quotas, devices, queues."""
+"""Warnings about parts of a cluster that are not simulated, and about their effect: quotas, devices, queues and
+others."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from scheduler_core.explain.formatting import some
 CODE = "beside"
 KINDS_SHOWN = 6
 
-# Kind with its group, or a group alone -> what it is of.
+# Kind with its group, or a group alone -> topic of the warning.
 _OF = {
     "ResourceQuota": "quota",
     "LimitRange": "limits",
@@ -97,10 +98,10 @@ _CHANGES = {
 def split(
     unknown: Mapping[str, int], counts: Mapping[str, int], config: str
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """The remarks, and the kinds of `unknown` that none is about.
+    """Return the warnings, and the kinds of `unknown` that have no warning.
 
-    `unknown`: objects that are not kept, `Kind.group` -> number. `counts`: kinds that are kept. `config`: the
-    scheduler's, which may enable what looks at them.
+    `unknown`: objects that are not kept, `Kind.group` -> number. `counts`: kinds that are kept. `config`: the scheduler
+    configuration, which may enable a plugin that uses them.
     """
     found: dict[str, dict[str, int]] = {}
     kept = {kind: counts[kind] for kind in ("PodGroup", POD_GROUP) if counts.get(kind)}

@@ -1,4 +1,4 @@
-"""Remarks on an upload: what many objects have in common is said once, with their number."""
+"""Warnings about an upload. Many similar ones are merged into one, with their number."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from kubesched_ui.ingest.errors import IngestError, Warn
 
-EACH = 3  # of the same problem, so many are listed one by one
-MAX_FILES = 10_000  # whose names are kept to be counted
+EACH = 3  # up to this number, equal problems are listed one by one
+MAX_FILES = 10_000  # maximum number of file names that are stored for counting
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
@@ -21,7 +21,7 @@ class _Same:
 
 
 class Warnings:
-    """What was said so far. `most`: different problems; further ones are only counted."""
+    """Collects warnings. `most`: maximum number of different problems; further ones are only counted."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -29,7 +29,7 @@ class Warnings:
         self._unsaid: Counter[str] = Counter()
 
     def add(self, code: str, error: IngestError) -> None:
-        """A problem of one object or file."""
+        """Add a problem of one object or file."""
         key = (code, error.problem, _INDEX.sub("[]", error.field))
         same = self._said.get(key)
         if same is None:
@@ -44,11 +44,12 @@ class Warnings:
             same.first.append(Warn.of(code, error.where, error.problem, error.field))
 
     def say(self, warn: Warn) -> None:
-        """A remark on the whole."""
+        """Add a warning about the upload as a whole."""
         self._said[warn.code, warn.message, ""] = _Same([warn], 1)
 
     def listed(self) -> list[Warn]:
-        """One by one where few have a problem; else the first, and how many more there are in how many files."""
+        """Return up to EACH equal warnings one by one; for more, return the first with the number of the others and of
+        their files."""
         found = []
         for same in self._said.values():
             if same.number <= EACH:

@@ -1,4 +1,4 @@
-"""Texts that people take for a snapshot and that are none: what each is, and what to type instead."""
+"""Detects common files that are no snapshot, and says what each is and what to upload instead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 
 KUBECTL = f"kubectl get {','.join(SNAPSHOT_KINDS)} -A -o json > cluster.json"
-LOOKED_AT = 100_000  # bytes
+LOOKED_AT = 100_000  # bytes that are examined
 
 _COLUMNS = re.compile(rb" {2,}|\t+")
 _COLUMN = re.compile(rb"[A-Z][A-Z-]*(?:\([a-z]+\))?%?(?: [A-Z-]+)*\s*")
@@ -24,11 +24,11 @@ _LINES = re.compile(rb"\s*\{\"run\":\d+,\"kubernetes\":")
 LINES = "is a run as JSON lines, which hold no cluster; export it as a run file, which makes the run again"
 SIMKUBE = f"is a trace of SimKube, which is not read; upload the cluster itself: `{KUBECTL}`"
 TEMPLATE = "is a template that is not filled in; upload what `helm template RELEASE CHART` prints"
-MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # its maps
+MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # first bytes of MessagePack maps
 
 
 def instead(text: bytes) -> str:
-    """What `text` is and what to upload instead, a phrase; "" where it may be a snapshot."""
+    """Return a phrase that says what `text` is and what to upload instead; "" if it may be a snapshot."""
     head = text[:LOOKED_AT]
     if _ERROR.match(head):
         return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"
@@ -50,13 +50,13 @@ def instead(text: bytes) -> str:
 
 
 def _is_table(head: bytes) -> bool:
-    """Whether the first line is one of kubectl's headings: `NAME   STATUS   ROLES`."""
+    """Return whether the first line is a table heading of kubectl: `NAME   STATUS   ROLES`."""
     columns = _COLUMNS.split(head.lstrip()[:1000].partition(b"\n")[0].strip())
     return len(columns) > 1 and all(_COLUMN.fullmatch(column) for column in columns)
 
 
 def instead_of_broken(text: bytes) -> str:
-    """The same of a text that could not be read: what would be no reason to refuse one that can."""
+    """Return such a phrase for a text that could not be parsed. These patterns may also occur in a readable text."""
     head = text[:LOOKED_AT]
     if _TEMPLATE.search(head):
         return TEMPLATE
@@ -64,5 +64,5 @@ def instead_of_broken(text: bytes) -> str:
 
 
 def is_trace(head: bytes) -> bool:
-    """Whether a file begins as SimKube's traces do: a map in msgpack."""
+    """Return whether a file starts like a trace of SimKube: a map in MessagePack."""
     return head.startswith(MSGPACK) and b"trackedObjects" in head

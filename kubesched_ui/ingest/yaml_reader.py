@@ -1,8 +1,8 @@
-"""YAML as JSON documents, read as Kubernetes reads it and safe on hostile text.
+"""Reads YAML as JSON documents in the way of Kubernetes, and safely for hostile input.
 
-Built on the events of libyaml, so that nothing is walked that was not written: PyYAML's own loaders overflow the C
-stack on deep nesting and expand aliases without bound. Plain scalars follow sigs.k8s.io/yaml (YAML 1.1 as go-yaml v2
-has it): `yes`, `on` and `y` are booleans, `0x10`, `0o10`, `010` and `1_000` numbers; timestamps stay text.
+It uses the events of libyaml and visits each written node once: the loaders of PyYAML overflow the C stack on deep
+nesting and expand aliases without limit. Plain scalars follow sigs.k8s.io/yaml (YAML 1.1 as in go-yaml v2): `yes`, `on`
+and `y` are booleans, `0x10`, `0o10`, `010` and `1_000` are numbers; timestamps stay text.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _NO_KEY = object()
 
 
 def documents(text: bytes, where: Where, limits: Limits, before: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Each document that is not empty as JSON, with its number, counted from `before` + 1.
+    """Yield each nonempty document as JSON, with its number, counted from `before` + 1.
 
-    Raises IngestError, which names document and line, for what is no YAML, and for merge keys, keys that occur twice or
-    are no scalars, tags other than the core ones, NaN, infinity, too deep nesting, too many aliases, and objects larger
-    than `limits.max_object_bytes`.
+    Raises IngestError with document and line for invalid YAML, merge keys, keys that are duplicate or not scalar, tags
+    other than the core ones, NaN, infinity, too deep nesting, too many aliases, and objects larger than
+    `limits.max_object_bytes`.
     """
     parser = CParser(text)
     reader = _Reader(parser, where, limits, before)
@@ -80,8 +80,8 @@ class _Frame:
     def __init__(self, value: Any, anchor: str | None, cost: int, live: int) -> None:
         self.value = value
         self.anchor = anchor
-        self.cost = cost  # of the document up to its start
-        self.live = live  # the same without what has become text
+        self.cost = cost  # cost of the document up to the start of this frame
+        self.live = live  # the same, without what has been encoded as text
         self.key: Any = _NO_KEY
 
 
@@ -90,8 +90,8 @@ class _Reader:
         self.parser = parser
         self.where = where
         self.limits = limits
-        self.number = before  # of the document
-        self.expanded = 0  # by aliases, nodes and characters
+        self.number = before  # number of the document
+        self.expanded = 0  # nodes and characters added by aliases
 
     def documents(self) -> Iterator[tuple[int, bytes]]:
         while not self.parser.check_event(StreamEndEvent):
@@ -102,12 +102,12 @@ class _Reader:
                 if document is not None:
                     yield self.number, msgspec.json.encode(document)
 
-    def _document(self) -> Any:  # one loop, not small functions: it runs once per scalar of the file
+    def _document(self) -> Any:  # one loop instead of small functions, because it runs once per scalar of the file
         get, limits = self.parser.get_event, self.limits
         stack: list[_Frame] = []
         anchors: dict[str, tuple[Any, int]] = {}
-        cost = 0  # nodes and characters read, what aliases repeat included
-        encoded = 0  # cost of what has been turned into JSON text
+        cost = 0  # nodes and characters read, including those that aliases repeat
+        encoded = 0  # cost of what has been encoded as JSON text
         root: Any = None
         while True:
             event = get()
@@ -156,7 +156,8 @@ class _Reader:
             parent = stack[-1]
             if type(parent.value) is list:
                 if closed is not None and len(stack) <= 3:
-                    # An element of a list near the root, usually an object of a List: text is smaller than parts.
+                    # An element of a list near the root, usually an object of a List: as text it takes less memory than
+                    # as Python values.
                     parent.value.append(msgspec.Raw(msgspec.json.encode(value)))
                     encoded = cost - closed.live
                     if len(parent.value) > limits.max_objects:
@@ -176,7 +177,7 @@ class _Reader:
         return self.where.at(document=self.number), f"line {event.start_mark.line + 1}: {problem}"
 
     def _key(self, event: Any, value: Any) -> str:
-        """A map's key as text: numbers and booleans as JSON writes them."""
+        """Return the key of a map as text; numbers and booleans as in JSON."""
         if type(value) is str:
             if value == "<<" and type(event) is ScalarEvent and event.implicit[0] and not event.style:
                 raise IngestError(*self._at(event, "merge keys (<<) are not read; write the members out"))
@@ -204,7 +205,7 @@ class _Reader:
 
 
 def plain(text: str) -> Any:
-    """The value of a scalar without quotes. Raises ValueError for NaN, infinity and what is too large for a float64."""
+    """Return the value of an unquoted scalar. Raises ValueError for NaN, infinity and numbers too large for float64."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -213,7 +214,7 @@ def plain(text: str) -> Any:
         raise ValueError(f"the number {text} is not allowed")
     digits = text.replace("_", "") if text[0] != "." else text
     if based := _BASED.fullmatch(digits):
-        # Go takes 0x, 0b, 0o and a leading 0 for the base; Python wants the latter as 0o.
+        # Go determines the base from 0x, 0b, 0o or a leading 0; Python requires 0o for the latter.
         body = based[2]
         base = {"x": 16, "b": 2}.get(body[1].lower(), 8)
         return _fitting(int(based[1] + (body[2:] if not body[1].isdigit() else body), base), text)
@@ -232,7 +233,7 @@ def _fitting(number: int, text: str) -> int | float:
 
 
 def _whole(number: float, text: str) -> int | float:
-    """Whole numbers as Go's JSON writes them, without a fraction."""
+    """Return a whole number without a fraction, as in the JSON of Go."""
     if math.isinf(number):
         raise ValueError(f"the number {shown(text)} is too large")
     return int(number) if number.is_integer() and abs(number) < 1e15 else number

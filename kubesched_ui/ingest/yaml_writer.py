@@ -1,4 +1,4 @@
-"""Values as YAML that this project, kubectl and PyYAML read back as the same values."""
+"""Writes YAML that this project, kubectl and PyYAML read as the same values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Dumper(yaml.CSafeDumper):
 def _text(dumper: Any, text: str) -> Any:
     style = "|" if "\n" in text and _printable(text) else None
     if style is None and _reads_as_other(text):
-        style = "'"  # PyYAML does not know that y and n, 0o10 and 1e3 are no text to Kubernetes
+        style = "'"  # PyYAML does not quote y, n, 0o10 and 1e3, which Kubernetes does not read as text
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -36,5 +36,6 @@ _Dumper.add_representer(str, _text)
 
 
 def to_yaml(value: Any, flow: bool = False) -> str:
-    """`value` (JSON types) as YAML, members in their order, in block style; `flow`: in flow style, 120 columns wide."""
+    """Return `value` (JSON types) as YAML, members in their order, in block style. With `flow`: in flow style, 120
+    columns wide."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=flow)
