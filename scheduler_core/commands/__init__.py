@@ -1,1 +1,1 @@
-"""The commands of `python -m scheduler_core`, a file each, and what they read."""
+"""Commands of `python -m scheduler_core`, one file for each, and their shared input code."""

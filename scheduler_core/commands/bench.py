@@ -1,4 +1,4 @@
-"""python -m scheduler_core bench: pods per second of a workload, with every decision recorded and encoded."""
+"""python -m scheduler_core bench: measures pods per second of a workload, with every decision recorded and encoded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-OPENB = Path("tests/data/openb")  # the default, from the root of a checkout
+OPENB = Path("tests/data/openb")  # default folder, relative to the root of a checkout
 
 
 def _node(i: int) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _preemption(i: int) -> dict[str, Any]:
 
 
 def _victims(nodes: int) -> Iterator[dict[str, Any]]:
-    """Ten pods of 3 cpu fill a node of 32 as far as they can."""
+    """Yield ten pods with 3 cpu for each node, which fill its 32 cpu as far as possible."""
     for i in range(nodes * 10):
         pod = _pod(f"low-{i:06d}", f"a{i % 10}", cpu="3", priority=0, nodeName=f"node-{i // 10:05d}")
         pod["status"] = {"phase": "Running", "startTime": f"2026-01-01T00:{i % 60:02d}:00Z"}
@@ -90,7 +90,8 @@ WORKLOADS = (*PODS, "openb")
 
 
 def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict[str, Any]]:
-    """The objects of a workload. Raises InputError, also where the openb trace is not in the folder `trace`."""
+    """Return the objects of a workload. Raises InputError, also if the folder `trace` does not contain the
+    openb trace."""
     if name == "openb":
         found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
         if not all(found):
@@ -109,7 +110,7 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
 
 
 def run(name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB) -> dict[str, Any]:
-    """Runs a workload once; the figures of one JSON line. Building the objects is not timed, all of the run is."""
+    """Run a workload once and return the figures of one JSON line. The time excludes building the objects."""
     objects: list[Object] = [o for raw in workload(name, nodes, pods, trace) if (o := decode(raw)) is not None]
     simulation = Simulation(
         objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"

@@ -1,4 +1,4 @@
-"""python -m scheduler_core diff, fork: two runs of files, or of one with other settings, side by side."""
+"""python -m scheduler_core diff, fork: compares two runs, of two files or of one file with changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = 200
 
 
 def side_of(played: Played) -> Side:
-    """A file's run as one side of a comparison; it was played with `keep`."""
+    """Return a file's run as one side of a comparison. The run must have been played with `keep`."""
     release = get_release(played.settings["release"])
     usual = load(None, release)
     settings = played.settings | differences.of_configuration(played.configuration)
@@ -43,7 +43,10 @@ def side_of(played: Played) -> Side:
 def stage_of(
     played: Played, at: int | None, t: float | None, changes: Sequence[str], others: Mapping[str, Any]
 ) -> Stage:
-    """What is changed in a run: `changes` as JSON, `others` as settings that are not None. Raises InputError."""
+    """Return the changes in a run: `changes` as JSON, and those of the settings in `others` that are not None.
+
+    Raises InputError.
+    """
     if (at is None) == (t is None):
         raise InputError("--at", "", "or --t must be given, one of them")
     if at is not None:
@@ -72,8 +75,10 @@ def _json(text: str) -> Any:
 
 
 def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = False) -> int:
-    """Writes what differs between two runs, or between what they did with one pod. Returns 0 if every pod comes to the
-    same, else 1. Raises InputError."""
+    """Write the differences between two runs, or between their cycles of one pod.
+
+    Returns 0 if every pod has the same outcome, otherwise 1. Raises InputError.
+    """
     comparison = Comparison(side_of(a), side_of(b))
     told = comparison.as_dict(pod)
     code = int(told["summary"][SAME] < sum(told["summary"].values()))

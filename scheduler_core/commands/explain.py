@@ -1,4 +1,4 @@
-"""python -m scheduler_core explain: why the pending pods of a snapshot are pending, or where they would go."""
+"""python -m scheduler_core explain: explains why pods of a snapshot are pending, or where they would be placed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 
-CHANGES = 4  # remedies that are told of a pod
-MOST_TRIED = 50  # pods for which some are searched
+CHANGES = 4  # maximum number of suggested fixes for a pod
+MOST_TRIED = 50  # maximum number of pods for which suggested fixes are searched
 
 
 @dataclass(slots=True)
 class _Alike:
-    """An answer, and the other pods that it holds for as well."""
+    """An answer, and the other pods that have the same answer."""
 
     answer: Answer
     others: list[str] = field(default_factory=list)
@@ -53,10 +53,10 @@ def run(
     as_json: bool = False,
     choices: Choices = AS_UPSTREAM,
 ) -> int:
-    """Explains the pending pods of a snapshot, or one pod, to `out`; returns 1 if one stays pending, else 0.
+    """Explain the pending pods of a snapshot, or one pod, to `out`; return 1 if one stays pending, otherwise 0.
 
-    Pods are tried in the queue's order, each finds those before it placed. A bound pod that is asked for is taken off
-    its node first. `choices`: about what the snapshot leaves open. Raises InputError.
+    Pods are tried in queue order, each after the earlier pods are placed. If the given pod is bound, it is first
+    removed from its node. `choices`: how to complete what the snapshot leaves open. Raises InputError.
     """
     registry = with_plugins(plugins)
     unknown: Unknown = "leave_out" if leave_out_unknown else "error"
@@ -89,7 +89,7 @@ def run(
 
 
 def _unbound(objects: list[Object], key: str) -> list[str]:
-    """Makes the pod pending if it runs; a name without a namespace is one in `default`."""
+    """Make the pod pending if it is bound. A name without a namespace is in `default`."""
     key = key if "/" in key else f"default/{key}"
     for i, obj in enumerate(objects):
         if isinstance(obj, Pod) and obj.key == key:
@@ -102,14 +102,16 @@ def _unbound(objects: list[Object], key: str) -> list[str]:
 
 
 def _last_line(problem: Exception) -> str:
-    """What went wrong and where, for the author of the plugin."""
+    """Return the error and its location, for the author of the plugin."""
     frame = traceback.extract_tb(problem.__traceback__)[-1]
     return f"{type(problem).__name__}: {problem} ({frame.filename}, line {frame.lineno})"
 
 
 def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> list[_Alike]:
-    """The answers in the order of the cycles. Unless `every`, of pods pending for the same reasons only the first is
-    explained."""
+    """Return the answers in the order of the cycles.
+
+    Unless `every` is true, only the first of the pods that are pending for the same reasons is explained.
+    """
     found: dict[tuple[str, ...], _Alike] = {}
     cluster, cycles, tried = simulation.cluster, simulation.run(), 0
     while True:
@@ -144,7 +146,7 @@ def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -
 
 
 def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
-    """Pods that are pending for the same reasons together, then a line for every pod that is placed."""
+    """Write the pods that are pending for the same reasons together, then a line for every placed pod."""
     groups = [alike for alike in found if alike.answer.result != "scheduled"]
     placed = [alike.answer for alike in found if alike.answer.result == "scheduled"]
     pending = sum(1 + len(alike.others) for alike in groups)

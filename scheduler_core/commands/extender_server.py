@@ -1,7 +1,7 @@
-"""Extenders for conformance cases: a small HTTP server on the loopback that answers as a case says.
+"""Test extenders for conformance cases: a small HTTP server on the loopback that answers as a case specifies.
 
-It stands in for every host, as a proxy does: an extender keeps the address that its configuration gives it, and nothing
-leaves the machine. For `replay` and tests alone.
+It acts as a proxy for all hosts: extenders keep the addresses from their configuration, and no request leaves the
+machine. Only `replay` and tests use it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 
 def _nodes(asked: Mapping[str, Any]) -> list[str]:
-    """The names of the nodes asked about, whichever way they came."""
+    """Return the names of the nodes in the request, in either form."""
     if "Nodes" in asked:
         return [node["metadata"]["name"] for node in asked["Nodes"]["items"]]
     return list(asked["NodeNames"])
@@ -55,10 +55,11 @@ _VERBS = {"filter": _filter, "prioritize": _prioritize, "preempt": _preempt}
 
 @contextmanager
 def answering(extenders: Mapping[str, Any]) -> Iterator[str]:
-    """The address of a server that answers http://HOST/NAME/VERB as `extenders` say, for as long as this lasts.
+    """Run a server that answers http://HOST/NAME/VERB as `extenders` specifies, and yield its address.
 
-    `extenders`: name -> verb -> what it says: `refuse`, `unresolvable` (node -> message), `error`; `scores` (node ->
-    0..10); `drop` (nodes); `status`, an HTTP status instead of an answer."""
+    `extenders`: name -> verb -> the answer: `refuse`, `unresolvable` (node -> message), `error`; `scores` (node ->
+    0..10); `drop` (nodes); `status`, an HTTP status instead of an answer.
+    """
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -1,4 +1,4 @@
-"""What the commands over files read: the objects of a snapshot as a run takes them, and the configuration."""
+"""Shared input code of the commands: reads the objects of a snapshot and the configuration."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Load = Callable[..., Configuration]
 
 
 def configuration_of(raws: list[dict[str, Any]], load: Load) -> Configuration:
-    """The one that the snapshot holds, if it can be used, else the release's default; tells which on standard error."""
+    """Return the snapshot's configuration if it is usable, otherwise the default; print which one to standard error."""
     return load(usable_configuration(raws, load))
 
 
 def usable_configuration(raws: list[dict[str, Any]], load: Load) -> Any:
-    """The same before it is loaded, None for the release's default."""
+    """Return the snapshot's configuration before it is loaded; None for the release's default."""
     try:
         everything = [found for raw in raws for found in configurations_in(raw)]
         if not everything:
@@ -43,7 +43,7 @@ def usable_configuration(raws: list[dict[str, Any]], load: Load) -> Any:
 def prepared(
     path: str, raws: list[dict[str, Any]], release: str, configuration: Configuration, choices: Choices
 ) -> Prepared:
-    """The objects of a run. Raises InputError that names the file."""
+    """Return the objects of a run. Raises InputError with the name of the file."""
     try:
         found = prepare(raws, release=get_release(release), schedulers=configuration.schedulers, choices=choices)
     except InputError as problem:
@@ -54,7 +54,7 @@ def prepared(
 
 
 def tell(found: Prepared, warnings: list[str]) -> None:
-    """Remarks and warnings, on standard error."""
+    """Print remarks and warnings to standard error."""
     for remark in found.remarks:
         print(f"note: {remark.message}", file=sys.stderr)
     for warning in warnings:
@@ -62,7 +62,7 @@ def tell(found: Prepared, warnings: list[str]) -> None:
 
 
 def read_config(path: str) -> bytes:
-    """A configuration's file. Raises InputError."""
+    """Return the content of a configuration file. Raises InputError."""
     try:
         with open(path, "rb") as stream:
             return stream.read()

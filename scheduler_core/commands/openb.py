@@ -3,7 +3,7 @@
     python scripts/openb_to_scenario.py NODES.csv PODS.csv > openb.json
 
 The trace is openb_node_list_*.csv and openb_pod_list_*.csv of hkust-adsl/kubernetes-scheduler-simulator (Apache-2.0),
-as they are or gzipped. What becomes of their columns:
+plain or gzipped. Their columns are converted as follows:
 
 node   sn                     the name and the label kubernetes.io/hostname
        cpu_milli, memory_mib  allocatable cpu and memory
@@ -17,8 +17,8 @@ pod    name                   the name, in the namespace openb
        creation_time,         creationTimestamp, counted from 2024-01-01T00:00:00Z; all times in seconds as annotations
        deletion_time, scheduled_time
 
-Shares of GPUs are one number per node here, so a pod that wants half a GPU may be given two quarters of different
-cards; the trace's own simulator looks at single cards. Pods come in the order of their creation.
+GPU shares are a single amount for each node here, so a pod that requests half a GPU may get two quarters of different
+cards. The trace's own simulator allocates single cards. Pods are in the order of their creation.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from typing import Any
 GPU = "alibabacloud.com/gpu-milli"
 MODEL = "alibabacloud.com/gpu-card-model"
 START = datetime(2024, 1, 1, tzinfo=UTC)
-MAX_PODS = "256"  # the trace has no bound; the busiest of its nodes would run into the usual 110
+MAX_PODS = "256"  # the trace has no limit; its busiest nodes would exceed the usual 110
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """The lines of a CSV file by column, also of a gzipped one. Raises ValueError naming file and line."""
+    """Yield the rows of a CSV file, which may be gzipped, by column. Raises ValueError with file and line."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         reader = csv.DictReader(file)
         for row in reader:
@@ -52,7 +52,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def node(row: dict[str, str]) -> dict[str, Any]:
-    """A row of the node list as a Node."""
+    """Convert a row of the node list to a Node."""
     resources = {"cpu": f"{int(row['cpu_milli'])}m", "memory": f"{int(row['memory_mib'])}Mi", "pods": MAX_PODS}
     labels = {"kubernetes.io/hostname": row["sn"]}
     if int(row["gpu"]):
@@ -67,7 +67,7 @@ def node(row: dict[str, str]) -> dict[str, Any]:
 
 
 def pod(row: dict[str, str]) -> dict[str, Any]:
-    """A row of the pod list as a pending Pod."""
+    """Convert a row of the pod list to a pending Pod."""
     requests = {"cpu": f"{int(row['cpu_milli'])}m", "memory": f"{int(row['memory_mib'])}Mi"}
     gpu = int(row["gpu_milli"] or 0) * int(row["num_gpu"] or 0)
     resources: dict[str, Any] = {"requests": requests}
@@ -97,7 +97,7 @@ def pod(row: dict[str, str]) -> dict[str, Any]:
 
 
 def scenario(nodes: Path, pods: Path, limit: int | None = None) -> dict[str, Any]:
-    """The trace as a Scenario document with the first `limit` pods. Raises ValueError and KeyError on other files."""
+    """Return the trace as a Scenario with the first `limit` pods. Raises ValueError and KeyError for other files."""
     created = sorted(rows(pods), key=lambda row: int(row["creation_time"]))[:limit]
     objects = [*map(node, rows(nodes)), *map(pod, created)]
     description = (
@@ -112,7 +112,7 @@ def scenario(nodes: Path, pods: Path, limit: int | None = None) -> dict[str, Any
 
 
 def main() -> None:
-    """Command line; writes JSON to standard output."""
+    """Run the command line; writes JSON to standard output."""
     parser = argparse.ArgumentParser(description="Alibaba's GPU cluster trace (openb) as a scenario.")
     parser.add_argument("nodes", type=Path, help="openb_node_list_*.csv, may be gzipped")
     parser.add_argument("pods", type=Path, help="openb_pod_list_*.csv, may be gzipped")

@@ -1,4 +1,4 @@
-"""python -m scheduler_core provenance: where a number of a file's run comes from, as a tree or as the API's JSON."""
+"""python -m scheduler_core provenance: shows where a number of a file's run comes from, as a tree or as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scheduler_core.simulation import Simulation
 def provenance(
     played: Played, out: IO[str], pod: str, question: Question, attempt: int | None = None, as_json: bool = False
 ) -> int:
-    """Writes the tree of an attempt's number, the last attempt if none is named. Returns 0. Raises InputError."""
+    """Write the tree of a number of an attempt, by default the last attempt. Returns 0. Raises InputError."""
     number, trace = _cycle_of(played, pod, attempt)
     settings = played.settings
     make = partial(
@@ -42,7 +42,7 @@ def provenance(
 
 
 def _cycle_of(played: Played, pod: str, attempt: int | None) -> tuple[int, CycleTrace]:
-    """(number, trace) of the pod's attempt."""
+    """Return (number, trace) of the pod's attempt."""
     pods, facts = played.recording.tables["pods"], played.facts.table
     known: list[int] = []
     for number, (row, its) in enumerate(zip(facts["pod"].tolist(), facts["attempt"].tolist(), strict=True), 1):
@@ -58,7 +58,7 @@ def _cycle_of(played: Played, pod: str, attempt: int | None) -> tuple[int, Cycle
 
 
 def lines(tree: Tree, depth: int = 0) -> Iterator[str]:
-    """The tree, a line a value."""
+    """Yield the tree as text, one line for each value."""
     value = str(tree.value).lower() if isinstance(tree.value, bool) else tree.value
     told = f"{'  ' * depth}{value}{tree.unit}  {tree.op}"
     about = [tree.label] if tree.label else []

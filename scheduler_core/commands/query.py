@@ -1,4 +1,4 @@
-"""python -m scheduler_core state, find: a file is run and recorded, then it is asked."""
+"""python -m scheduler_core state, find: runs and records a file, then queries the recording."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ _SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A file's run. `cycles`: each as encoded, with the nodes in the order of its rows. `objects`: by their number.
-    `configuration`, `settings`: what it ran with."""
+    """A run of a file.
+
+    `cycles`: each encoded, with the nodes in the order of its rows. `objects`: by their number. `configuration`,
+    `settings`: those of the run.
+    """
 
     recording: Recording
     facts: Facts
@@ -68,12 +71,12 @@ def play(
     keep: bool = False,
     stages: Sequence[Stage] = (),
 ) -> Played:
-    """Runs a snapshot in one pass or a scenario in time (`one_pass`: that, too, in one pass), recording it.
-    `keep`: its cycles, too. `stages`: what is changed in it on the way.
+    """Run and record a snapshot in a single pass, or a scenario in virtual time.
 
-    `release`, `config` (a file), `seed`: instead of what the file says. `gates`: feature gates beside its own, as
-    `A=true,B=false`. `unknown`: what to do with plugins that do not exist here. `choices`: about what the snapshot
-    leaves open. Raises InputError.
+    `one_pass`: run a scenario in a single pass as well. `keep`: keep the cycles. `stages`: changes during the run.
+    `release`, `config` (a file), `seed`: replace those of the file. `gates`: feature gates in addition to the file's,
+    as `A=true,B=false`. `unknown`: how to handle plugins that do not exist here. `choices`: how to complete what the
+    snapshot leaves open. Raises InputError.
     """
     data = read_bytes(path)
     if not one_pass and is_scenario(data):
@@ -98,7 +101,7 @@ def play(
 
 
 def is_scenario(data: bytes) -> bool:
-    """Whether a file is a Scenario, to be run in time."""
+    """Return whether a file is a Scenario, which runs in virtual time."""
     return API_VERSION.encode() in data and _SCENARIO.search(data) is not None
 
 
@@ -154,7 +157,7 @@ def state(
     since: float | None = None,
     as_json: bool = False,
 ) -> int:
-    """Writes the cluster at a moment, as a table or as the API has it. Returns 0. Raises InputError."""
+    """Write the cluster at a timepoint, as a table or as JSON of the API. Returns 0. Raises InputError."""
     if seq is not None and not played.in_time:
         raise InputError("seq", "", "is for runs in time; ask by cycle")
     told = timepoints.tell(played.recording, Asked(cycle, t, seq), since)
@@ -198,7 +201,10 @@ def find(
     limit: int = 100,
     as_json: bool = False,
 ) -> int:
-    """Writes the cycles where an expression is true, a line each. Returns 0, 1 if there is none. Raises InputError."""
+    """Write the cycles for which an expression is true, one per line. Returns 0, or 1 if there are none.
+
+    Raises InputError.
+    """
     found = Search(played.recording, played.facts).find(where, start, direction, limit)
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)

@@ -1,4 +1,4 @@
-"""python -m scheduler_core remedies: a file is run and recorded, then what would have to change is tried."""
+"""python -m scheduler_core remedies: runs and records a file, then searches for suggested fixes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from scheduler_core.simulation import Simulation
 def run(
     played: Played, out: IO[str], pod: str | None, attempt: int | None, node: str | None, as_json: bool = False
 ) -> int:
-    """Writes what would let a pod in, or have it go to a node; without a pod, what all that are pending lack together.
-    Returns 0, 1 if there is nothing. Raises InputError."""
+    """Write the suggested fixes with which a pod fits, or goes to a node; without a pod, the fixes for all pending
+    pods.
+
+    Returns 0, or 1 if there are none. Raises InputError.
+    """
     if pod is None:
         return _together(played, out, as_json)
     pod = pod if "/" in pod else f"default/{pod}"
@@ -54,7 +57,7 @@ def _rewound(played: Played, moment: int) -> Simulation:
 
 
 def _cycle_of(played: Played, pod: str, attempt: int | None) -> int:
-    """The number of a pod's cycle. Raises InputError."""
+    """Return the number of a pod's cycle. Raises InputError."""
     table = played.facts.table
     pods = played.recording.tables["pods"]
     tried = zip(table["pod"].tolist(), table["attempt"].tolist(), strict=True)

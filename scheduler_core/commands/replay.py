@@ -1,4 +1,4 @@
-"""python -m scheduler_core replay: conformance cases in, decisions out, one JSON line per case."""
+"""python -m scheduler_core replay: runs conformance cases and writes their decisions, one JSON line for each case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scheduler_core.simulation import Simulation
 
 
 def read_lines(path: str) -> Iterator[bytes]:
-    """The lines of a file, of a .gz file, or of standard input for `-`. Raises InputError."""
+    """Yield the lines of a file, of a .gz file, or of standard input for `-`. Raises InputError."""
     try:
         if path == "-":
             yield from sys.stdin.buffer
@@ -37,7 +37,7 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def release_of(case: dict[str, Any]) -> Release:
-    """The release of a case, with its feature gates. Raises InputError."""
+    """Return the release of a case with its feature gates. Raises InputError."""
     return with_gates(get_release(case["kubernetes"]), case.get("feature_gates") or {})
 
 
@@ -55,7 +55,8 @@ def _simulation(case: dict[str, Any]) -> Simulation:
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case's decisions in the golden format. Its extenders answer from this process. Raises InputError."""
+    """Return the decisions of a case in the golden format. This process answers for its extenders. Raises
+    InputError."""
     try:
         simulation = _simulation(case)
     except InputError as problem:
@@ -80,7 +81,7 @@ def _golden(told: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, 
 
 @contextmanager
 def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[None]:
-    """Has the simulation ask the extenders of its configuration, all of which a server of ours answers for."""
+    """Let the simulation call the extenders of its configuration; a local server answers for all of them."""
     configs = simulation.configuration.extenders
     if says is None or not configs:
         yield
@@ -96,9 +97,10 @@ def _pod(simulation: Simulation, key: str) -> PodInfo:
 
 
 def _claims(simulation: Simulation, key: str) -> dict[str, Any]:
-    """{claims: {name: status}} of the resource claims that a pod uses, as they are now; {} if there are none.
+    """Return {claims: {name: status}} of the resource claims that a pod uses, in their current state; {} without
+    claims.
 
-    Without what upstream writes differently each time.
+    Values that upstream generates randomly are removed.
     """
     pod = _pod(simulation, key)
     claims: dict[str, Any] = {}
@@ -110,7 +112,7 @@ def _claims(simulation: Simulation, key: str) -> dict[str, Any]:
 
 
 def replay(path: str, out: IO[bytes], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:
-    """Replays every case of a file, each by `one`. Returns the exit code: 0, or 1 when a case could not be replayed."""
+    """Replay every case of a file with `one`. Returns the exit code: 0, or 1 if a case failed to run."""
     failed = 0
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():

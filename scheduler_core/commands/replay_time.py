@@ -1,4 +1,5 @@
-"""python -m scheduler_core replay-time: cases over virtual time in; attempts, queue moves and the end out."""
+"""python -m scheduler_core replay-time: runs cases in virtual time and writes attempts, queue moves and the final
+state."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from scheduler_core.virtual_time.engine import Record, Timeline
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case's course in the golden format. Raises InputError."""
+    """Return the records of one case in the golden format. Raises InputError."""
     simulation = Simulation(
         case["objects"],
         release=release_of(case),

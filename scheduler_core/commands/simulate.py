@@ -1,4 +1,4 @@
-"""python -m scheduler_core simulate: a scenario file in; what happens in it out, as a table or as JSON lines."""
+"""python -m scheduler_core simulate: runs a scenario file and writes its events, as a table or as JSON lines."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def simulate(
     choices: Choices = AS_UPSTREAM,
     gates: str = "",
 ) -> int:
-    """Runs a scenario file (`-`: standard input) and writes what happens. `style`: table or jsonl.
+    """Run a scenario file (`-`: standard input) and write its events. `style`: table or jsonl.
 
-    `until`, `seed`: instead of the file's. `allowed_extenders`: hosts of extenders that may be asked.
-    `unknown_plugins`: what to do with plugins of the configuration that do not exist here. `choices`: about what the
-    snapshot leaves open. `gates`: feature gates beside the file's, as `A=true,B=false`. Returns 0, or 1 if a pod is
-    left without a node. Raises InputError.
+    `until`, `seed`: replace those of the file. `allowed_extenders`: hosts of extenders that may be called.
+    `unknown_plugins`: how to handle plugins of the configuration that do not exist here. `choices`: how to complete
+    what the snapshot leaves open. `gates`: feature gates in addition to the file's, as `A=true,B=false`. Returns 0, or
+    1 if a pod is left without a node. Raises InputError.
     """
     source = _read(path)
     scenario = load_scenario(source, path)
@@ -73,7 +73,7 @@ def _read(path: str) -> bytes:
 
 
 def as_json(record: Record) -> dict[str, Any]:
-    """A record as plain data: seq, time, kind, cause (left out if there is none) and what else is known."""
+    """Return a record as plain data: seq, time, kind, cause (left out if there is none) and its data."""
     cause = {"cause": record.cause} if record.cause else {}
     return {"seq": record.seq, "time": round(record.time, 6), "kind": record.kind, **cause, **record.data}
 
@@ -83,7 +83,7 @@ def _write_line(record: Record, out: IO[str]) -> None:
 
 
 def write_row(record: Record, out: IO[str]) -> None:
-    """Writes a record as a row of the table; what is of little interest is left out."""
+    """Write a record as a row of the table; records of little interest are left out."""
     if record.kind not in _QUIET:
         data = record.data
         subject = data.get("pod") or data.get("node") or data.get("object") or ""
@@ -91,7 +91,7 @@ def write_row(record: Record, out: IO[str]) -> None:
 
 
 def _details(record: Record) -> str:
-    """The rest of a row."""
+    """Return the rest of a row."""
     data = record.data
     match record.kind:
         case "queue.moved":

@@ -1,4 +1,5 @@
-"""python -m scheduler_core upgrade: what another release would do with a file, and which of its changes do it."""
+"""python -m scheduler_core upgrade: shows how outcomes change with another release, and which of its changes cause
+that."""
 
 from __future__ import annotations
 
@@ -54,8 +55,10 @@ def run(
     choices: Choices = AS_UPSTREAM,
     as_json: bool = False,
 ) -> int:
-    """Writes each step from one of these releases to the next. `gates`: feature gates, set in each that has them.
-    Returns 0 if every pod comes to the same in all of them, else 1. Raises InputError."""
+    """Write each step from one of these releases to the next. `gates`: feature gates, set in releases that have them.
+
+    Returns 0 if every pod has the same outcome in all of them, otherwise 1. Raises InputError.
+    """
     set_ = parse(gates)
     for name in set_:
         if all(name not in gates_of(get_release(release)) for release in wanted):
@@ -72,7 +75,7 @@ def run(
 
 
 def chosen(first: str, last: str, through: bool) -> list[str]:
-    """The releases to go through, from one to another; `through`: those between them, too. Raises InputError."""
+    """Return the releases from one to another. `through`: include those in between. Raises InputError."""
     names = list(RELEASES)
     a, b = get_release(first).number, get_release(last).number
     if a == b:
@@ -93,7 +96,7 @@ def inputs_of(
     unknown: Unknown = "error",
     choices: Choices = AS_UPSTREAM,
 ) -> list[Inputs]:
-    """What a file's runs are made of, one for each release. Raises InputError."""
+    """Return the inputs of a file's runs, one for each release. Raises InputError."""
     data = read_bytes(path)
     if not one_pass and is_scenario(data):
         return _in_time(data, path, releases, gates, config, seed, unknown, choices)
@@ -147,7 +150,7 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
     return str(obj.get("kind")), "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
 
 
-# ---- told
+# ---- output
 
 
 def _write(step: Step, out: IO[str]) -> None:
@@ -166,7 +169,7 @@ def _write(step: Step, out: IO[str]) -> None:
 
 
 def _named(step: Step, cause: Sequence[int] | None) -> str:
-    """The behaviours that did it."""
+    """Return the behaviours that caused the changes."""
     if cause is None:
         return "for which no cause was found"
     units = [step.units[number] for number in cause]

@@ -1,4 +1,4 @@
-"""Why a pod landed where it did, or nowhere: `explain` makes an Answer of a recorded cycle, `render` makes it text."""
+"""Explains why a pod was placed or is pending: `explain` converts a recorded cycle to an Answer, `render` to text."""
 
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain

@@ -1,4 +1,4 @@
-"""What an explanation consists of: plain structs, ready for JSON (`msgspec.to_builtins`, `msgspec.json.encode`)."""
+"""Data of an explanation: plain structs, ready for JSON (`msgspec.to_builtins`, `msgspec.json.encode`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class Part(msgspec.Struct, omit_defaults=True):
-    """What all parts of an answer share."""
+    """Base class of all parts of an answer."""
 
 
 class Shortfall(Part):
-    """A resource that a node lacks. Amounts in the scheduler's units (millicores of cpu, else whole units).
+    """A resource that a node lacks. Amounts are in the scheduler's units (millicores of cpu, otherwise whole units).
 
-    `resource` is `pods` where the node is full. `text` is `short` for a person, such as `250m` or `1.5Gi`.
+    `resource` is `pods` if the node is full. `text` is `short` in readable form, such as `250m` or `1.5Gi`.
     """
 
     resource: str
@@ -24,8 +24,7 @@ class Shortfall(Part):
 
 
 class Objection(Part):
-    """Why one plugin refuses one node. `detail`: what exactly is in the way, "" where the cluster's state does not
-    tell."""
+    """Why one plugin rejects one node. `detail`: the exact cause, "" if it cannot be found in the cluster's state."""
 
     plugin: str
     code: str
@@ -35,16 +34,17 @@ class Objection(Part):
 
 
 class NodeObjections(Part):
-    """A node that refuses the pod: the objection that decided first, then those that would come next."""
+    """A node that rejects the pod: the decisive objection first, then further ones."""
 
     node: str
     objections: list[Objection]
 
 
 class Group(Part):
-    """Nodes that the same plugin refused for the same reasons; plugin "" stands for nodes that PreFilter left out.
+    """Nodes that the same plugin rejected for the same reasons. The plugin is "" for nodes that PreFilter left out.
 
-    `words`: a plural verb first, `lack cpu`. `closest`: the node that lacks least, `n4, short by 250m cpu`.
+    `words`: a phrase that begins with a plural verb, such as `lack cpu`. `closest`: the node that lacks least, such as
+    `n4, short by 250m cpu`.
     """
 
     plugin: str
@@ -56,7 +56,7 @@ class Group(Part):
 
 
 class Blocker(Part):
-    """How much one Filter plugin stands in the way: on how many nodes it objects, and where it is the only one."""
+    """How much one Filter plugin blocks the pod: on how many nodes it objects, and on how many it is the only one."""
 
     plugin: str
     objects: int
@@ -65,7 +65,7 @@ class Blocker(Part):
 
 
 class Points(Part):
-    """What one Score plugin gave one node. `weighted` is `normalized` x `weight`."""
+    """The score of one Score plugin for one node. `weighted` is `normalized` x `weight`."""
 
     plugin: str
     weight: int
@@ -75,7 +75,7 @@ class Points(Part):
 
 
 class Ranked(Part):
-    """A feasible node with its total."""
+    """A feasible node with its total score."""
 
     node: str
     total: int
@@ -83,7 +83,7 @@ class Ranked(Part):
 
 
 class Difference(Part):
-    """The weighted points of the winner and of another node, by plugin. `difference` > 0 speaks for the winner."""
+    """The weighted scores of the winner and of another node from one plugin. `difference` > 0 favours the winner."""
 
     plugin: str
     winner: int
@@ -92,7 +92,7 @@ class Difference(Part):
 
 
 class Duel(Part):
-    """The winner against another node, the plugins that made the difference first."""
+    """The winner compared with another node; plugins with the largest difference come first."""
 
     winner: str
     other: str
@@ -101,7 +101,7 @@ class Duel(Part):
 
 
 class Candidate(Part):
-    """A node where evicting the victims (most important first) would make room."""
+    """A node where the pod would fit after evicting the victims (most important first)."""
 
     node: str
     victims: list[str]
@@ -109,7 +109,8 @@ class Candidate(Part):
 
 
 class Preemption(Part):
-    """What PostFilter found. `rule`: what decided among the candidates; `refused`: reason -> number of nodes."""
+    """Result of PostFilter. `rule`: the rule that decided among the candidates. `refused`: reason -> number
+    of nodes."""
 
     words: str
     nominated_node: str = ""
@@ -121,12 +122,12 @@ class Preemption(Part):
 
 
 class Answer(Part):
-    """Why a pod landed where it did, or nowhere.
+    """Why a pod was placed on its node, or is pending.
 
-    `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that miss
-    least, each with all that speaks against it. `top`: the best nodes with their points; `duel`: the winner against the
-    runner-up. `changes`: what would let the pod in, the least first: each was
-    tried (debugger/remedies), by whoever asked for it. `message`: of the FailedScheduling event.
+    `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that lack
+    least, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
+    runner-up. `changes`: suggested fixes with which the pod fits, smallest first; the caller simulates them and sets
+    this field. `message`: of the FailedScheduling event.
     """
 
     pod: str

@@ -1,4 +1,4 @@
-"""The cluster that a cycle ran in, as far as it is still known, seen without the pod itself."""
+"""The known state of the cluster in a cycle, without the pod itself."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PODS = "pods"
 
 
 class Scene:
-    """`names`: the nodes of the trace's rows; rows of the cluster may be others by now.
+    """Context of an explanation. `names`: the nodes of the trace's rows; the rows of the cluster may differ by now.
 
-    The pod may have been placed since the cycle began: it is left out of everything that is counted here. `framework`:
-    the profile's plugins. `victims`: node -> pods evicted there by the cycle, which still count. `promised`: nodes
-    where the pods nominated to them count as well.
+    The pod may have been placed since the cycle began, so all counts exclude it. `framework`: the plugins of the
+    profile. `victims`: node -> pods evicted there by the cycle, which still count. `promised`: nodes on which the pods
+    nominated to them count as well.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Scene:
         self.nodes = cluster.nodes
         placed = cluster.pods.get(pod.key)
         self.own_node = placed.node if placed is not None else ""
-        # pods that count on a row though they are not (or no more) on it
+        # pods that count on a row although they are not on the node
         self.further: dict[int, list[PodInfo]] = {}
         for name, pods in (victims or {}).items():
             self._count(name, [victim for victim in pods if victim.key not in cluster.pods])
@@ -55,16 +55,16 @@ class Scene:
             self.further.setdefault(row, []).extend(pods)
 
     def plugin(self, name: str) -> Plugin | None:
-        """The profile's Filter plugin of that name."""
+        """Return the profile's Filter plugin of that name; None if there is none."""
         plugins = self.framework.filter if self.framework is not None else []
         return next((plugin for plugin in plugins if plugin.name == name), None)
 
     def row(self, name: str) -> int | None:
-        """The cluster's row of a node; None for one that is gone."""
+        """Return the cluster's row of a node; None if the node no longer exists."""
         return self.nodes.rows.get(name)
 
     def pods_on(self, row: int) -> Iterator[PodInfo]:
-        """The other pods on a node."""
+        """Yield the other pods on a node."""
         yield from (pod for pod in self.nodes.pods_of(row) if pod.key != self.pod.key)
         yield from self.further.get(row, ())
 
@@ -72,7 +72,7 @@ class Scene:
         return bool(self.own_node) and self.nodes.rows.get(self.own_node) == row
 
     def shortfall(self, row: int, resource: str) -> Shortfall | None:
-        """What a node lacks of a resource; None if it lacks nothing (any more)."""
+        """Return how much of a resource a node lacks; None if it has enough (now)."""
         if resource == PODS:
             request = 1
             allocatable = int(self.nodes.allowed_pods[row])
@@ -91,7 +91,7 @@ class Scene:
         return Shortfall(resource, request, free, allocatable, short, formatting.amount(resource, short))
 
     def lacks(self) -> npt.NDArray[np.float64]:
-        """How much every node lacks, as a share of what the pod requests; float64 over the trace's rows."""
+        """Return how much every node lacks, as a share of the pod's requests; float64 over the trace's rows."""
         total = np.zeros(len(self.nodes), np.float64)
         for name, request in self.pod.requests.items():
             column = self.nodes.allocatable.get(name)
@@ -115,6 +115,6 @@ class Scene:
 
 
 def asked(reasons: Sequence[str]) -> list[str]:
-    """The resources that NodeResourcesFit's reasons name."""
+    """Return the resources in the reasons of NodeResourcesFit."""
     named = [r.removeprefix("Insufficient ") for r in reasons if r.startswith("Insufficient ")]
-    return [*named, PODS] if "Too many pods" in reasons else named  # once it was «Insufficient pods»
+    return [*named, PODS] if "Too many pods" in reasons else named  # old releases: "Insufficient pods"

@@ -1,4 +1,4 @@
-"""From a recorded cycle to its explanation."""
+"""Converts a recorded cycle to its explanation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
-# These tell in Filter, and better, why they left a node out in PreFilter.
+# In Filter, these plugins report in more detail why PreFilter left out a node.
 NARROWING = tuple(name for name, plugin in REGISTRY.items() if plugin.narrows_nodes)
 
 
@@ -31,16 +31,17 @@ def explain(
     names: Sequence[str] | None = None,
     victims: Sequence[PodInfo] = (),
 ) -> Answer:
-    """Why the pod of a cycle landed where it did, or nowhere.
+    """Return why the pod of a cycle was placed on its node, or is pending.
 
-    `trace`: the cycle, as recorded or decoded. `where`: the cluster as it was when the cycle began or as the cycle left
-    it (a Simulation stands for its cluster and profiles); the pod itself is left out of all counts, so either will do.
-    `pod`: the pod. `names`: the nodes in the order of the trace's rows, if that is not the cluster's order any more.
-    `victims`: the pods that the cycle evicted, if the cluster does not have them any more.
+    `trace`: the cycle, as recorded or decoded. `where`: the cluster before or after the cycle (a Simulation for its
+    cluster and profiles); the pod itself is excluded from all counts, so both work. `pod`: the pod. `names`: the nodes
+    in the order of the trace's rows, if the cluster's order has changed. `victims`: the pods that the cycle evicted, if
+    the cluster no longer has them.
 
-    Reasons, scores and preemption come from the trace alone. Shortfalls, taints, labels and conflicting pods are looked
-    up in the cluster: without `where` and `pod` they are left out, and so is what the cluster no longer bears out.
-    Raises ValueError when neither `where` nor `names` is given.
+    Reasons, scores and preemption come only from the trace. Shortfalls, taints, labels and conflicting pods are looked
+    up in the cluster. They are left out without `where` and `pod`, or if they no longer hold in the cluster.
+
+    Raises ValueError if neither `where` nor `names` is given.
     """
     cluster = where.cluster if isinstance(where, Simulation) else where
     if names is None:
@@ -57,7 +58,7 @@ def explain(
 
 
 class _Explainer:
-    """`promised`: the scene in which nominated pods count where the cycle counted them."""
+    """Builds the answer. `promised`: the context in which nominated pods count where the cycle counted them."""
 
     def __init__(self, trace: CycleTrace, names: Sequence[str], scene: Scene | None, promised: Scene | None) -> None:
         self.trace = trace
@@ -88,7 +89,7 @@ class _Explainer:
     # ---- reasons
 
     def groups(self) -> list[Group]:
-        """The decisive reasons, most nodes first."""
+        """Return the decisive reasons, most nodes first."""
         found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         for status, rows in self.trace.decisive_statuses():
             found.setdefault((status.plugin, status.reasons), []).extend(rows.tolist())
@@ -99,7 +100,7 @@ class _Explainer:
         return sorted(groups, key=lambda g: -g.count)
 
     def left_out(self) -> Bool | None:
-        """Nodes that PreFilter left out; bool over nodes."""
+        """Return the nodes that PreFilter left out; bool over nodes, None if there was no restriction."""
         if self.trace.subset is None:
             return None
         mask = np.ones(self.trace.nodes, np.bool_)
@@ -125,7 +126,7 @@ class _Explainer:
         return group
 
     def refusals(self) -> Int64:
-        """How many plugins refuse each node, PreFilter's choice of nodes counted as one; int64 over nodes."""
+        """Return how many plugins reject each node, with PreFilter's restriction as one; int64 over nodes."""
         number = np.zeros(self.trace.nodes, np.int64)
         for verdict in self.trace.verdicts.values():
             if verdict.codes is not None:
@@ -138,7 +139,7 @@ class _Explainer:
         return number
 
     def blockers(self) -> list[Blocker]:
-        """The Filter plugins that refuse some node, those that alone refuse most first."""
+        """Return the Filter plugins that reject some node, sorted by the number of nodes that only they reject."""
         number = self.refusals()
         blockers = []
         for plugin, verdict in self.trace.verdicts.items():
@@ -150,12 +151,12 @@ class _Explainer:
         return sorted(blockers, key=lambda b: (-b.alone, -b.objects))
 
     def closest(self) -> list[NodeObjections]:
-        """The nodes that fewest plugins refuse and that lack least, with all that speaks against each."""
+        """Return the nodes that fewest plugins reject and that lack least, with all objections to each."""
         order = np.lexsort((self.lacks, self.refusals()))[:CLOSEST].tolist()
         return [NodeObjections(self.names[row], self.objections(row)) for row in order]
 
     def objections(self, row: int) -> list[Objection]:
-        """All that speaks against a node: what decided first, then what would come next."""
+        """Return all objections to a node: the decisive one first, then further ones."""
         said: list[Status] = []
         nominated = self.trace.nominated.get(row)
         verdicts = {plugin: verdict.at(row) for plugin, verdict in self.trace.verdicts.items()}

@@ -1,6 +1,6 @@
-"""What exactly is in the way on a node: one function per Filter plugin.
+"""Exact causes why a node is rejected: one function for each Filter plugin.
 
-Each tells it for a row of the scene; "" where the cluster's state does not tell (any more).
+Each function returns the cause on a row of the context; "" if the cluster's state does not show it (any more).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scheduler_core.framework.interface import Status
 
 
 def objection(scene: Scene | None, node: str, status: Status) -> Objection:
-    """A status about a node, with what the scene tells about it."""
+    """Return the objection for a status of a node, with details from the context."""
     told = Objection(status.plugin, status.code, list(status.reasons))
     row = scene.row(node) if scene is not None else None
     if scene is None or row is None:
@@ -32,7 +32,7 @@ def objection(scene: Scene | None, node: str, status: Status) -> Objection:
 
 
 def short_by(shortfalls: Sequence[Shortfall]) -> str:
-    """`250m cpu and 1Gi memory`."""
+    """Format shortfalls as `250m cpu and 1Gi memory`."""
     return formatting.listing([_named(s) for s in shortfalls])
 
 

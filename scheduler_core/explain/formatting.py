@@ -1,4 +1,4 @@
-"""Amounts, lists and reasons as a person says them."""
+"""Formats amounts, lists and reasons as readable text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TAINT = re.compile(
     r"node\(s\) had (?:untolerated )?taint(?:\(s\))?(?: \{(.*?): ?(.*?)\}(?:, that the pod didn't tolerate)?)?$"
 )
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
-_NEAR_OR_FAR = "node(s) didn't match pod affinity/anti-affinity"  # until 1.20, beside the reason that says which
+_NEAR_OR_FAR = "node(s) didn't match pod affinity/anti-affinity"  # until 1.20, before the specific reason
 _ONE_POD = "ReadWriteOncePod access mode"
 _CLAIM_IN_USE = "have a pod that has its volume for itself"
 _PHRASES = {
@@ -58,23 +58,24 @@ _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": 
 
 
 def count(number: int, one: str = "node", many: str = "") -> str:
-    """`1 node`, `1,200 nodes`."""
+    """Return `1 node`, `1,200 nodes`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def listing(parts: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """The first few names and how many more there are."""
+    """Return the first few names and how many more there are."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def phrase(reasons: Sequence[str]) -> str:
-    """What nodes with these reasons do, a plural verb first: `lack cpu and memory`, `refuse it by taint a=b`."""
+    """Return a phrase for nodes with these reasons, a plural verb first: `lack cpu and memory`, `refuse it by taint
+    a=b`."""
     lacks = [reason.removeprefix("Insufficient ") for reason in reasons if reason.startswith("Insufficient ")]
     if "Too many pods" in reasons:
         lacks.append("room for another pod")
@@ -96,7 +97,7 @@ def phrase(reasons: Sequence[str]) -> str:
 
 
 def agree(number: int, words: str) -> str:
-    """`words` (a plural verb first) in the singular for one node."""
+    """Return `words` (a plural verb first) in the singular for one node."""
     if number != 1:
         return words
     verb, _, rest = words.partition(" ")

@@ -1,4 +1,4 @@
-"""What became of a pod group, in a sentence; and of a member that fits while its group does not."""
+"""Explains the result of a pod group in a sentence, and that of a member that fits while its group does not."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ NAMED = 3
 
 
 def verdict(told: Mapping[str, Any], why: str = "") -> str:
-    """`Gang team/train: 3 of 4 fit; the fourth, w-3, lacks 2 cpu on every node. None is bound.`
+    """Return `Gang team/train: 3 of 4 fit; the fourth, w-3, lacks 2 cpu on every node. None is bound.`
 
-    `told`: as `groups.told` has it. `why`: what keeps the first member out that fits nowhere, to follow its name.
+    `told`: the serialized group cycle. `why`: why the first member without a feasible node does not fit, as a phrase
+    after its name.
     """
     return f"{heading(told)}: {_became(told, why)}"
 
 
 def heading(told: Mapping[str, Any]) -> str:
-    """`Gang team/train`."""
+    """Return `Gang team/train`."""
     return f"{'Gang' if told['policy'] == 'gang' else 'Group'} {told['name']}"
 
 
@@ -88,7 +89,7 @@ def _name(pod: str) -> str:
 
 
 def of_member(trace: CycleTrace) -> str:
-    """The answer for a member that could be placed, while its group could not, or waits; "" for any other."""
+    """Return the answer for a member that fits while its group waits or does not fit; "" for any other pod."""
     if not trace.group or trace.result == "scheduled":
         return ""
     if trace.message == _NO_PLACEMENTS:
@@ -103,8 +104,11 @@ def of_member(trace: CycleTrace) -> str:
 
 
 def keeps_out(everywhere: str, domain: str, refusals: str) -> str:
-    """What keeps a member out, to follow its name. `everywhere`: what every node lacks for it. `domain`: of which nodes
-    that is, "" for all. `refusals`: what nodes do, where they do not lack the same."""
+    """Return why a member does not fit, as a phrase after its name.
+
+    `everywhere`: what every node lacks for it. `domain`: the domain of these nodes, "" for all. `refusals`: the reasons
+    of nodes that do not all lack the same.
+    """
     if everywhere:
         return f"lacks {everywhere} on every node" + (f" of {domain}" if domain else "")
     return f"fits on no node ({refusals})" if refusals else ""

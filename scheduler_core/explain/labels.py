@@ -1,4 +1,4 @@
-"""Which labels a node lacks: node selectors and node affinity, of pods and of volumes."""
+"""Labels that a node lacks for node selectors and node affinity, of pods and of volumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "metadata.name"
 
 
 def requirement(req: Requirement) -> str:
-    """`disktype=ssd`, `zone in (a, b)`, `gpu exists`, `cores > 4`."""
+    """Return `disktype=ssd`, `zone in (a, b)`, `label gpu`, `cores > 4`."""
     values = ", ".join(req.values)
     match req.operator:
         case "In":
@@ -29,7 +29,7 @@ def requirement(req: Requirement) -> str:
 
 
 def selector_text(selector: Selector) -> str:
-    """A compiled label selector as a person writes it."""
+    """Return a compiled label selector as text."""
     if selector.key is None:
         return "nothing"
     parts = [requirement(Requirement(key, operator, list(values))) for key, operator, values in selector.key]
@@ -37,7 +37,7 @@ def selector_text(selector: Selector) -> str:
 
 
 def missing(node: Node, terms: Sequence[NodeSelectorTerm]) -> list[Requirement]:
-    """What the node lacks of the term that it comes closest to; empty if it meets one, or none can be met."""
+    """Return what the node lacks for its closest term; empty if it matches one, or if no term can be matched."""
     best: list[Requirement] | None = None
     for term in terms:
         lacks = [r for r in term.match_expressions if not _met(r, node.metadata.labels)]
@@ -52,7 +52,7 @@ def _met(req: Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def told(node: Node, lacks: Sequence[Requirement], who: str) -> str:
-    """What it lacks, and has instead."""
+    """Return the requirements that the node does not meet, with the labels that it has instead."""
     details = []
     for req in lacks:
         has = node.metadata.labels.get(req.key)
@@ -62,7 +62,7 @@ def told(node: Node, lacks: Sequence[Requirement], who: str) -> str:
 
 
 def node_affinity(scene: Scene, row: int, status: Status) -> str:
-    """NodeAffinity: the node selector's labels, and the closest term of the required affinity."""
+    """NodeAffinity: the labels of the node selector, and the closest term of the required affinity."""
     node, spec = scene.nodes.nodes[row], scene.pod.pod.spec
     wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
     lacks = [r for r in wanted if not _met(r, node.metadata.labels)]

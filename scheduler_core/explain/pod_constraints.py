@@ -1,4 +1,4 @@
-"""Which pods, or how many, are in the way: inter-pod affinity, topology spread, host ports."""
+"""Conflicting pods, or their numbers: inter-pod affinity, topology spread, host ports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Wanted = Callable[[PodInfo], bool]
 
 
 def node_ports(scene: Scene, row: int, status: Status) -> str:
-    """NodePorts: which of the pod's host ports is taken, by whom."""
+    """NodePorts: the host ports of the pod that are in use, and by which pods."""
     details = []
     for ip, protocol, port in scene.pod.host_ports:
         users = [
@@ -36,7 +36,7 @@ def node_ports(scene: Scene, row: int, status: Status) -> str:
 
 
 def inter_pod_affinity(scene: Scene, row: int, status: Status) -> str:
-    """InterPodAffinity: which term is not met and where, or which pods conflict."""
+    """InterPodAffinity: the term that is not met and its domain, or the conflicting pods."""
     if status.reasons[-1:] == NO_AFFINITY.reasons:
         return _unattracted(scene, row)
     if status.reasons[-1:] == ANTI_AFFINITY.reasons:
@@ -45,7 +45,7 @@ def inter_pod_affinity(scene: Scene, row: int, status: Status) -> str:
 
 
 def _domain(scene: Scene, row: int, topology_key: str) -> str | None:
-    """`zone=a`, the domain that a node is in; None without the label."""
+    """Return the domain of a node, such as `zone=a`; None if it lacks the label."""
     value = scene.nodes.nodes[row].metadata.labels.get(topology_key)
     return None if value is None else f"{topology_key}={value}"
 
@@ -67,7 +67,7 @@ def _unattracted(scene: Scene, row: int) -> str:
         where = _domain(scene, row, term.topology_key)
         if where is None:
             return f"the node has no label {term.topology_key}"
-        # every term counts the pods that match all terms
+        # the count of every term covers the pods that match all terms
         if not any(all(_matches(scene, t, p) for t in terms) for p in _pods_in(scene, row, term.topology_key)):
             wanted = " and ".join(selector_text(t.selector) for t in terms)
             return f"no pod with {wanted} runs in {where}"
@@ -104,7 +104,7 @@ def _refuses(scene: Scene, other: PodInfo, topology_key: str) -> bool:
 
 
 def pod_topology_spread(scene: Scene, row: int, status: Status) -> str:
-    """PodTopologySpread: the constraint that would be broken, with the numbers it compares."""
+    """PodTopologySpread: the constraint that would be violated, with the numbers it compares."""
     plugin = scene.plugin("PodTopologySpread")
     if not isinstance(plugin, PodTopologySpread):
         plugin = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="System"), scene.cluster)
@@ -140,7 +140,7 @@ def _skew(scene: Scene, row: int, spread: Spread) -> str | None:
 
 
 def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
-    """Matching pods per domain that counts, the pod itself left out."""
+    """Return the number of matching pods of each domain that counts, without the pod itself."""
     constraint, counts = spread.constraint, dict[str, int]()
     for row, node in enumerate(scene.nodes.nodes):
         value = node.metadata.labels.get(constraint.topology_key)
@@ -148,7 +148,7 @@ def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
             continue
         here = int(spread.column.counts[row]) - (spread.own and node.name == scene.own_node)
         here += sum(map(spread.column.matches, scene.further.get(row, ())))
-        # upstream counts nobody for an empty selector, since 1.27
+        # since 1.27, upstream counts no pods for an empty selector
         counted = constraint.selector.key != () or scene.cluster.release.empty_selectors_match_all
         counts[value] = counts.get(value, 0) + (here if counted else 0)
     return counts

@@ -1,4 +1,4 @@
-"""An answer as text for a terminal."""
+"""Renders an answer as text for a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NODES_LISTED = 8
 
 
 def render(answer: Answer) -> str:
-    """The answer as lines of text: the sentence first, then what it rests on. No trailing newline."""
+    """Return the answer as text: the sentence first, then the details. There is no trailing newline."""
     return "\n".join(_lines(answer))
 
 

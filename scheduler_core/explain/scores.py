@@ -1,4 +1,4 @@
-"""The best nodes, and what put the winner ahead of the others."""
+"""The best nodes, and why the winner is ahead of the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from scheduler_core.explain.answer import Difference, Duel, Points, Ranked
 
 
 def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:
-    """The best feasible nodes, the chosen one first, then by total and name; empty when nothing was scored."""
+    """Return the best feasible nodes by total, the chosen one first among equals, then by name; empty without
+    scores."""
     if not trace.scores:
         return []
     rows, total = trace.feasible_rows(), trace.total()
@@ -29,7 +30,7 @@ def _points(trace: CycleTrace, i: int) -> list[Points]:
 
 
 def ties(trace: CycleTrace, names: Sequence[str]) -> list[str]:
-    """The nodes with the highest total, when there are several."""
+    """Return the nodes with the highest total if there are several."""
     if not trace.scores:
         return []
     rows, total = trace.feasible_rows(), trace.total()
@@ -38,7 +39,7 @@ def ties(trace: CycleTrace, names: Sequence[str]) -> list[str]:
 
 
 def duel(winner: Ranked, other: Ranked) -> Duel:
-    """Two scored nodes, plugin by plugin; the largest difference first."""
+    """Compare two scored nodes plugin by plugin, the largest difference first."""
     differences = [
         Difference(ours.plugin, ours.weighted, theirs.weighted, ours.weighted - theirs.weighted)
         for ours, theirs in zip(winner.points, other.points, strict=True)
@@ -48,7 +49,8 @@ def duel(winner: Ranked, other: Ranked) -> Duel:
 
 
 def why_ahead(match: Duel, most: int = 3) -> str:
-    """`because NodeResourcesFit gave 20 more and ImageLocality 17 more, although TaintToleration gave 5 less`."""
+    """Return `because NodeResourcesFit gave 20 more and ImageLocality 17 more, although TaintToleration gave
+    5 less`."""
     favour = [d for d in match.differences if d.difference > 0]
     against = [d for d in match.differences if d.difference < 0]
     if not favour:

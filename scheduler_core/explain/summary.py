@@ -1,4 +1,4 @@
-"""The answer in one sentence, and preemption in another."""
+"""Summarizes an answer in one sentence, and its preemption in another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_ELIGIBLE = "preemption: not eligible due to "
 
 
 def answer(trace: CycleTrace, told: Answer) -> str:
-    """The sentence for an answer whose other parts are there."""
+    """Return the sentence for an answer whose other fields are set."""
     if trace.preenqueue is not None:
         return f"Not queued: {trace.preenqueue.plugin} holds it back ({said(trace.preenqueue)})."
     if trace.error:
@@ -77,7 +77,10 @@ def _nowhere(trace: CycleTrace, told: Answer) -> str:
 
 
 def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
-    """`5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`: equal words together, most nodes first."""
+    """Return `5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`.
+
+    Groups with equal words are merged; those with most nodes come first.
+    """
     merged: dict[str, tuple[int, str]] = {}
     for group in groups:
         number, near = merged.get(group.words, (0, ""))
@@ -94,7 +97,7 @@ def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
 
 
 def preemption(told: Preemption, status: Status | None) -> str:
-    """What PostFilter came to."""
+    """Return the result of PostFilter as a sentence."""
     if told.nominated_node:
         words = f"It gets room on {told.nominated_node} by evicting {count(len(told.victims), 'pod')}"
         words += f" ({some(told.victims, 3)})" if told.victims else ""

@@ -1,4 +1,4 @@
-"""Which claim or volume is in the way."""
+"""Claims and volumes because of which a node is rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ZONES = ("zone", "region")
 
 
 def claims(scene: Scene) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
-    """The pod's claims: `namespace/name` and the claim, None if it is missing."""
+    """Yield the pod's claims: `namespace/name` and the claim, None if it is missing."""
     for volume in scene.pod.pod.spec.volumes:
         name = claim_name(scene.pod, volume)
         if name is not None:
@@ -34,7 +34,7 @@ def _bound(scene: Scene) -> Iterator[tuple[str, PersistentVolume]]:
 
 
 def volume_binding(scene: Scene, row: int, status: Status) -> str:
-    """VolumeBinding: the volume that cannot be reached, else the claims that find none."""
+    """VolumeBinding: the volume that is unreachable, otherwise the claims without a suitable volume."""
     node = scene.nodes.nodes[row]
     for key, volume in _bound(scene):
         lacks = labels.missing(node, affinity_terms(volume) or [])
@@ -48,7 +48,7 @@ def volume_binding(scene: Scene, row: int, status: Status) -> str:
 
 
 def volume_zone(scene: Scene, row: int, status: Status) -> str:
-    """VolumeZone: the zone or region of the volume and that of the node."""
+    """VolumeZone: the zone or region of the volume, and that of the node."""
     node = scene.nodes.nodes[row].metadata.labels
     for key, volume in _bound(scene):
         for label, value in volume.metadata.labels.items():
@@ -59,7 +59,7 @@ def volume_zone(scene: Scene, row: int, status: Status) -> str:
 
 
 def volume_restrictions(scene: Scene, row: int, status: Status) -> str:
-    """VolumeRestrictions: who uses the disk there, or the ReadWriteOncePod claim anywhere."""
+    """VolumeRestrictions: the pod that uses the disk on the node, or the pods that use the ReadWriteOncePod claim."""
     wanted = _disks(scene.pod)
     for pod in scene.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
         shared = sorted(wanted & _disks(pod))
@@ -96,7 +96,7 @@ def _disks(pod: PodInfo) -> set[str]:
 
 
 def node_volume_limits(scene: Scene, row: int, status: Status) -> str:
-    """NodeVolumeLimits: the limits that the node's CSINode sets."""
+    """NodeVolumeLimits: the limits in the node's CSINode."""
     csi_node = scene.cluster.csi_nodes.get(scene.nodes.names[row])
     limits = [
         f"{formatting.count(driver.allocatable.count, 'volume')} of {driver.name}"
@@ -109,7 +109,7 @@ def node_volume_limits(scene: Scene, row: int, status: Status) -> str:
 
 
 def in_tree_limits(scene: Scene, row: int, status: Status) -> str:
-    """EBSLimits, GCEPDLimits, AzureDiskLimits: the node's limit."""
+    """EBSLimits, GCEPDLimits, AzureDiskLimits: the limit of the node."""
     plugin, node = scene.plugin(status.plugin), scene.nodes.nodes[row]
     if status.reasons != TOO_MANY.reasons or not isinstance(plugin, NonCSILimits):
         return ""

@@ -1,5 +1,5 @@
-"""Kubernetes 1.16 as it was: predicates and priorities instead of a framework's plugins.
+"""The scheduler of Kubernetes 1.16: predicates and priorities instead of plugins of the scheduling framework.
 
-Columns, traces and the dry run are those of the framework; what differs lies here. `generic_scheduler.py` is where to
-start.
+Columns, traces and the dry run are those of the framework; this package contains the differences. Start with
+`generic_scheduler.py`.
 """

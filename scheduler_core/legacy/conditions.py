@@ -1,16 +1,16 @@
-"""What old predicates and priorities read of nodes and pods that nothing newer reads."""
+"""Properties of nodes and pods that only the old predicates and priorities use."""
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.pod_info import PodInfo
 
 
 def status_of(node: Node, condition: str) -> str:
-    """The status of a condition of the node; "" if it has none of that type."""
+    """Return the status of a condition of the node; "" if it has none of that type."""
     return next((c.status for c in node.status.conditions if c.type == condition), "")
 
 
 def is_best_effort(pod: PodInfo) -> bool:
-    """Whether no container of the pod asks for cpu or memory or is limited in them (quality of service BestEffort)."""
+    """Return whether no container of the pod requests or limits cpu or memory (quality of service BestEffort)."""
     from scheduler_core.api import quantity
 
     spec = pod.pod.spec

@@ -1,4 +1,4 @@
-"""How a scheduler of before the framework is configured: by a Policy, by v1alpha1, or not at all."""
+"""Configuration of a scheduler without the scheduling framework: a Policy, v1alpha1, or the defaults."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,15 +22,17 @@ def load(
     registry: Mapping[str, type[Plugin]] = PLUGINS,
     unknown: Unknown = "error",
 ) -> Configuration:
-    """The configuration in `source`, as the release reads it; None for its default. Raises InputError. `registry`: the
-    plugins there are; `unknown`: as of `load_configuration`."""
+    """Load the configuration in `source` for the release; None for its default. Raises InputError.
+
+    `registry`: the available plugins. `unknown`: as in `load_configuration`.
+    """
     if release.predicates:
         return load_legacy(source, release)
     return load_configuration(source, release, known=known_plugins(registry), unknown=unknown)
 
 
 def load_legacy(source: str | bytes | Mapping[str, Any] | None, release: Release) -> Configuration:
-    """The configuration in `source`; None for the default algorithm provider. Raises InputError."""
+    """Load the configuration in `source`; None for the default algorithm provider. Raises InputError."""
     if source is None:
         return default_configuration(release)
     found, warnings = find(source)

@@ -1,9 +1,8 @@
-"""Predicates and priorities in the place of a framework's plugins.
+"""Runs predicates and priorities in place of framework plugins.
 
-What there is at every extension point is here, too (see `scheduler_core.framework.runtime`); PreFilter is where
-predicates prepare what they share between nodes (upstream's predicate metadata), and nothing there refuses a pod.
-
-Source: pkg/scheduler/core/generic_scheduler.go (podFitsOnNode, addNominatedPods).
+The extension points are those of `scheduler_core.framework.runtime`. In PreFilter, predicates prepare data that they
+share between nodes (upstream's predicate metadata); it never rejects a pod. Source:
+pkg/scheduler/core/generic_scheduler.go (podFitsOnNode, addNominatedPods).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from scheduler_core.preemption.victims import Candidate
 
 
 class LegacyFramework(Framework):
-    """One scheduler of before the framework."""
+    """The framework of one scheduler that has predicates and priorities."""
 
     def __init__(
         self,
@@ -37,22 +36,22 @@ class LegacyFramework(Framework):
         for name, algorithm in self._plugins.items():
             setattr(algorithm, "name", name)  # noqa: B010  of this one alone, its class has another
         self.merges = FIRST if profile.always_check_all else 0
-        self.tried: dict[str, tuple[Any, Candidate | Status]] = {}  # node -> what preemption found there, and for what
+        self.tried: dict[str, tuple[Any, Candidate | Status]] = {}  # node -> inputs, result of preemption
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
-        """Has predicates prepare themselves. No node is left out, no pod is rejected."""
+        """Let predicates prepare their data. No node is left out and no pod is rejected."""
         for predicate in self.pre_filter:
             predicate.pre_filter(state, pod)
         return None, None, []
 
     def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
-        """What each predicate says of all nodes, in their order."""
+        """Return the verdict of each predicate over all nodes, in their order."""
         return {predicate.name: predicate.filter(state, pod) for predicate in self.filter}
 
     def refusals(
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
     ) -> dict[str, Status]:
-        """What each predicate has against one node under a change, in their order."""
+        """Return the rejections of one node under a change, by predicate in their order."""
         found = {}
         for predicate in self.filter:
             if (change.added or change.removed) and predicate.filter_node is not None:

@@ -1,9 +1,9 @@
-"""A pod's way through predicates and priorities. `cycle/schedule_one.py` has the steps; here is what was otherwise.
+"""Scheduling cycles with predicates and priorities. `cycle/schedule_one.py` has the steps; these are the differences:
 
-* claims that are missing or being deleted fail the cycle before any node is looked at (podPassesBasicChecks)
-* every node that is looked at is judged by predicates in their order; an error on one fails the cycle
-* nodes are taken in turn from where the search ended the last time; the one that shows that there are enough counts
-* preemption is a part of the scheduler and says nothing in events
+* claims that are missing or being deleted fail the cycle before any node is checked (podPassesBasicChecks)
+* predicates check each node in their order; an error on one node fails the cycle
+* nodes are checked in turn, starting where the last search ended; the node that shows that there are enough is counted
+* preemption is part of the scheduler and does not appear in events
 
 Source: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go.
 """
@@ -29,7 +29,7 @@ class GenericScheduler(Scheduler):
     """Schedules pods as kube-scheduler did before the scheduling framework."""
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Basic checks, then the predicates over all nodes; notes which of them upstream would have looked at."""
+        """Run the basic checks and the predicates over all nodes; record which nodes upstream would have checked."""
         assert isinstance(framework, LegacyFramework)
         trace.error = claims_fail(self.cluster, pod)
         if trace.error:
@@ -50,8 +50,10 @@ class GenericScheduler(Scheduler):
 
     @staticmethod
     def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Nodes to which other pods are nominated: the verdicts there are those as if these ran; the node must pass
-        without them, too."""
+        """Update the verdicts for nodes to which other pods are nominated.
+
+        They are evaluated as if these pods were running there; the node must also pass without them.
+        """
         assert isinstance(framework, LegacyFramework)
         nodes, columns = framework.cluster.nodes, {name: _Column(verdict) for name, verdict in trace.verdicts.items()}
         for name in framework.cluster.nominator.nodes():
@@ -68,7 +70,7 @@ class GenericScheduler(Scheduler):
         trace.verdicts = {name: column.verdict() for name, column in columns.items()}
 
     def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """The nodes that upstream would look at until it has enough and finds one more. Then extenders are asked."""
+        """Determine the nodes that upstream would check until it has enough and finds one more. Then call extenders."""
         passing, count = trace.passing(), trace.nodes
         wanted = nodes_to_find(framework.percentage, count)
         if wanted >= count:
@@ -81,7 +83,7 @@ class GenericScheduler(Scheduler):
             self.extenders.filter(pod, trace)
 
     def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Preemption; the message of the FailedScheduling event says nothing of it."""
+        """Run preemption. The message of the FailedScheduling event does not mention it."""
         trace.result = "unschedulable"
         trace.message = fit_error_message(trace.there, trace.reasons())
         if not self.preemption:
@@ -95,7 +97,7 @@ class GenericScheduler(Scheduler):
             trace.victims = list(trace.postfilter.candidates[trace.nominated_node][0])
 
     def select_host(self, framework: Framework, trace: CycleTrace) -> None:
-        """The node with the highest total; without priorities all are equal."""
+        """Select the node with the highest total. Without priorities all nodes are equal."""
         if trace.scores:
             super().select_host(framework, trace)
             return
@@ -104,7 +106,7 @@ class GenericScheduler(Scheduler):
 
 
 def told_errors(trace: CycleTrace) -> str:
-    """What predicates that failed say together, each with how often; "" if none did."""
+    """Return the errors of predicates in one message, each with its number of occurrences; "" if there are none."""
     counts: dict[str, int] = {}
     for status, rows in trace.decisive_statuses():
         if status.code == ERROR and status.plugin != EXTENDER:
@@ -114,7 +116,7 @@ def told_errors(trace: CycleTrace) -> str:
 
 
 class _Column:
-    """A verdict to be changed on some rows; the one given is not touched, it may be remembered."""
+    """A verdict that can be changed on some rows. The given verdict stays unchanged, because it may be cached."""
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
@@ -122,7 +124,7 @@ class _Column:
         self._statuses = list(verdict.statuses)
 
     def put(self, row: int, status: Status | None, size: int) -> None:
-        """Has the verdict say this of a row."""
+        """Set the status of a row."""
         if self._verdict.at(row) == status:
             return
         if self._codes is None:

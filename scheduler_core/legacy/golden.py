@@ -1,4 +1,4 @@
-"""A cycle of predicates and priorities with the keys of the conformance cases."""
+"""Converts a cycle of predicates and priorities to the keys of the conformance cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_MAP = ("InterPodAffinityPriority", "EvenPodsSpreadPriority")  # upstream scor
 
 
 def golden(trace: CycleTrace, names: Sequence[str], pod: PodInfo) -> dict[str, Any]:
-    """`names`: the run's nodes in row order. `pod`: the one of the cycle."""
+    """Return the cycle as plain data. `names`: the run's nodes in row order. `pod`: the pod of the cycle."""
     out: dict[str, Any] = {"pod": trace.pod, "filter": {}, "feasible": [], "filter_all": _filter_all(trace, names)}
     if trace.error and not trace.node:
         return {**out, "error": trace.error}
@@ -34,7 +34,7 @@ def golden(trace: CycleTrace, names: Sequence[str], pod: PodInfo) -> dict[str, A
             if priority not in NO_MAP:
                 entry["raw"] = dict(zip(inside, score.raw.tolist(), strict=True))
             if priority == "EvenPodsSpreadPriority" and not _spreads(pod):
-                out["score"][priority] = {**entry, "normalized": {"": 0}}  # upstream names no node then
+                out["score"][priority] = {**entry, "normalized": {"": 0}}  # upstream names no node in this case
                 continue
             out["score"][priority] = {**entry, "normalized": dict(zip(inside, score.normalized.tolist(), strict=True))}
         out["total"] = dict(zip(inside, total.tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""A Policy as 1.16 ran it: which predicates and priorities there are, with what arguments.
+"""Interprets a Policy as 1.16 did: its predicates and priorities with their arguments.
 
-* mandatory predicates run whatever the Policy says, in the order that all have
-* a predicate under a name of its own is accepted and never asked: the order does not know its name
-* a priority named twice counts once, with the weight named last
+* mandatory predicates always run, in the fixed order of all predicates
+* a predicate with a custom name is accepted but never runs, because the order does not contain its name
+* a priority that is named twice counts once, with the last weight
 
 Source: pkg/scheduler/factory (plugins.go, factory.go), pkg/scheduler/algorithmprovider/defaults.
 """
@@ -44,7 +44,7 @@ RESOURCES = ("GeneralPredicates", "PodFitsResources")
 
 
 class _Chosen(NamedTuple):
-    """`kind`: the algorithm that runs under the name; "" for one that is never asked."""
+    """A predicate or priority of the Policy. `kind`: the algorithm that runs under the name; "" if none does."""
 
     kind: str
     args: Any
@@ -52,7 +52,7 @@ class _Chosen(NamedTuple):
 
 
 def configuration_of(policy: Policy, release: Release) -> Configuration:
-    """The scheduler that a Policy describes. Raises InputError where upstream would not start."""
+    """Return the configuration that a Policy describes. Raises InputError where upstream would not start."""
     predicates = _predicates(policy, release)
     priorities = _priorities(policy, release)
     ignored = ignored_resources(policy.extenders)

@@ -1,8 +1,7 @@
 """Preemption as a part of the scheduler.
 
-All potential nodes are tried. Why it does not help on some of them was told to nobody; here it is kept.
-
-Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnNode, filterPodsWithPDBViolation).
+It tries all potential nodes. Upstream does not report why it does not help on a node, but the reasons are recorded
+here. Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnNode, filterPodsWithPDBViolation).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NO_NODES = "evicting pods would not help on any node"
 
 
 class OldBudgets(Budgets):
-    """A budget that allows no disruption is violated by every pod of it; it is not counted down."""
+    """Every pod of a budget that allows no disruption violates it. Allowed disruptions are not counted down."""
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         if not self.compiled:
@@ -44,14 +43,14 @@ class OldBudgets(Budgets):
 
 
 class Preemption:
-    """One attempt of a pod to make room for itself."""
+    """One preemption attempt of a pod."""
 
     def __init__(self, framework: LegacyFramework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         self.framework, self.state, self.pod, self.trace = framework, state, pod, trace
         self.cluster = framework.cluster
 
     def run(self) -> PostFilterTrace:
-        """What came of it. `cleared`: pods that lose their nomination."""
+        """Return the result. `cleared`: pods that lose their nomination."""
         pod, names = self.pod, self.cluster.nodes.names
         if self._waits():
             return PostFilterTrace(unschedulable(NOT_ELIGIBLE))
@@ -89,7 +88,7 @@ class Preemption:
         return told
 
     def _waits(self) -> bool:
-        """Whether pods of lower priority are leaving the node that the pod is nominated to."""
+        """Return whether pods of lower priority are terminating on the node to which the pod is nominated."""
         row = self.cluster.nodes.rows.get(self.pod.nominated_node) if self.pod.nominated_node else None
         if row is None:
             return False
@@ -103,7 +102,7 @@ class Preemption:
     def _tried(
         self, room: Room, budgets: OldBudgets, verdicts: Mapping[str, Verdict]
     ) -> Iterator[tuple[int, Candidate | Status]]:
-        """Each row that may help with its victims, or why it does not help."""
+        """Yield each potential row with its victims, or with the reason why preemption does not help."""
         if not room.by_numbers:
             yield from ((row, self._select(row, budgets, verdicts)) for row in room.rows.tolist())
             return
@@ -126,7 +125,10 @@ class Preemption:
             yield row, known[1]
 
     def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, Verdict]) -> Candidate | Status:
-        """The victims on a node, budget breakers first, each from the most important down; or why it does not help."""
+        """Return the victims on a node, or why preemption does not help.
+
+        Pods are put back if possible: first those with budget violations, in each group the most important first.
+        """
         node = self.cluster.nodes.names[row]
         lower = [p for p in self.cluster.nodes.pods_of(row) if p.priority < self.pod.priority]
         potential = sorted(lower, key=importance)

@@ -1,4 +1,4 @@
-"""What a scheduler of before the framework is made of: what the default algorithm provider gives, or a Policy.
+"""Predicates and priorities of a scheduler, from the default algorithm provider or a Policy.
 
 Source: pkg/scheduler/algorithmprovider/defaults, pkg/scheduler/factory.
 """
@@ -20,7 +20,8 @@ from scheduler_core.releases import Release
 from scheduler_core.releases.release import PluginWeights
 
 _PREPARING = ("preFilter", "preScore", "reserve", "preBind")
-# What replaces what by TaintNodesByCondition; the first of each is mandatory, of the taints both are.
+# With TaintNodesByCondition, the first group replaces the second. The first predicate of each group is mandatory; of
+# the taint predicates both are.
 _BY_TAINTS = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
 _BY_CONDITIONS = ("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure")
 _BY_ARGUMENT = ("CheckNodeLabelPresence", "CheckServiceAffinity", "NodeLabelPriority", "ServiceAntiAffinityPriority")
@@ -28,7 +29,7 @@ EVEN_PODS_SPREAD, RESOURCE_LIMITS = "EvenPodsSpread", "ResourceLimitsPriority"
 
 
 def default_configuration(release: Release) -> Configuration:
-    """The default provider's predicates and priorities."""
+    """Return the configuration with the predicates and priorities of the default provider."""
     predicates = {*default_predicates(release), *mandatory_predicates(release)}
     ordered = [name for name in PREDICATES if name in predicates]
     args = {"InterPodAffinityPriority": InterPodAffinityArgs()}
@@ -36,12 +37,12 @@ def default_configuration(release: Release) -> Configuration:
 
 
 def mandatory_predicates(release: Release) -> list[str]:
-    """Those that run whatever a Policy says."""
+    """Return the predicates that run with any Policy."""
     return list(_BY_TAINTS if release.conditions_taint else _BY_CONDITIONS[:1])
 
 
 def default_predicates(release: Release) -> list[str]:
-    """Those of the default provider."""
+    """Return the predicates of the default provider."""
     names = [name for name, _ in release.default_plugins if name in PREDICATES]
     if not release.conditions_taint:
         names = [*(name for name in names if name != _BY_TAINTS[0]), *_BY_CONDITIONS]
@@ -49,28 +50,28 @@ def default_predicates(release: Release) -> list[str]:
 
 
 def default_priorities(release: Release) -> PluginWeights:
-    """Those of the default provider."""
+    """Return the priorities of the default provider."""
     more = [(RESOURCE_LIMITS, 1)] * release.resource_limits_score
     more += [(f"{EVEN_PODS_SPREAD}Priority", 1)] * release.even_pods_spread
     return (*((name, weight) for name, weight in release.default_plugins if name in PRIORITIES), *more)
 
 
 def known_predicates(release: Release) -> frozenset[str]:
-    """Those that a Policy may name without an argument; PodFitsPorts is one that is never asked."""
+    """Return the predicates that a Policy may name without an argument. PodFitsPorts is accepted, but never runs."""
     absent = {*_BY_ARGUMENT, *(_BY_CONDITIONS if release.conditions_taint else _BY_TAINTS[:1])}
     absent |= set() if release.even_pods_spread else {EVEN_PODS_SPREAD}
     return frozenset({*PREDICATES, "PodFitsPorts"} - absent)
 
 
 def known_priorities(release: Release) -> frozenset[str]:
-    """Those that a Policy may name without an argument."""
+    """Return the priorities that a Policy may name without an argument."""
     absent = set(_BY_ARGUMENT) | (set() if release.resource_limits_score else {RESOURCE_LIMITS})
     absent |= set() if release.even_pods_spread else {f"{EVEN_PODS_SPREAD}Priority"}
     return frozenset(PRIORITIES.keys() - absent)
 
 
 def configuration(profile: Profile, warnings: list[str] | None = None, **given: Any) -> Configuration:
-    """A configuration of one scheduler, with the defaults for all else."""
+    """Return a configuration with one profile and defaults for everything else."""
     rest: dict[str, Any] = {
         "percentage_of_nodes_to_score": None,
         "pod_initial_backoff_seconds": 1,
@@ -89,8 +90,10 @@ def profile_of(
     kinds: Mapping[str, str] | None = None,
     always_check_all: bool = False,
 ) -> Profile:
-    """The profile of these predicates and priorities, each with its arguments. `kinds`: name -> the algorithm it is, of
-    those under other names."""
+    """Return the profile with these predicates, priorities and arguments.
+
+    `kinds`: name -> algorithm, for those that have a different name.
+    """
     kinds = kinds or {}
     plugins: dict[str, PluginWeights] = dict.fromkeys(POINTS, ())
     plugins["queueSort"] = ((PrioritySort.name, 0),)

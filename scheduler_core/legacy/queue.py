@@ -1,14 +1,14 @@
 """The scheduling queue of 1.16 and 1.17: activeQ, podBackoffQ and unschedulableQ.
 
-What is the same as later is shared (`scheduler_core/queue`). What was otherwise:
+`scheduler_core/queue` has what is unchanged in later releases. The differences:
 
-* every event of a list moves all that are unschedulable (`every_event_requeues`)
-* backoff is kept by the pod's name, apart from the pod; it is forgotten once it began longer ago than the longest takes
-* any update of a pod in podBackoffQ, were it of its status, moves it to activeQ; one that changes more than the status
-  of an unschedulable pod has its backoff forgotten, too
+* every event of a list moves all unschedulable pods (`every_event_requeues`)
+* backoff is stored by pod name, separately from the pod; it expires after the maximum backoff
+* any update of a pod in podBackoffQ, even of its status, moves it to activeQ; an update of more than the status of an
+  unschedulable pod also resets its backoff
 
-Source: pkg/scheduler/internal/queue (scheduling_queue.go, pod_backoff.go), pkg/scheduler/factory (what it does with
-a pod that failed).
+Source: pkg/scheduler/internal/queue (scheduling_queue.go, pod_backoff.go), pkg/scheduler/factory (handling of failed
+pods).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from scheduler_core.queue.scheduling_queue import SchedulingQueue, meaning
 
 
 class OldBackoff(BackoffQueue):
-    """podBackoffQ, and the failures by which backoffs grow."""
+    """podBackoffQ, with the failures that determine the length of backoffs."""
 
     def __init__(self, like: BackoffQueue) -> None:
         super().__init__(like.clock, like.initial, like.maximum, like.active_order, False, True, False)
-        self._failures: dict[str, tuple[int, float]] = {}  # pod -> how many, and when its backoff began
+        self._failures: dict[str, tuple[int, float]] = {}  # pod -> number of failures, start of its backoff
 
     def begin(self, pod: QueuedPod) -> None:
-        """The pod has failed. Unless it backs off still, its backoff begins anew.
+        """Record a failure of the pod. A new backoff begins, unless the last one is still running.
 
-        A cycle takes no time here but took some upstream: what ends in this very instant is over.
+        Cycles take no time here, but they do upstream: a backoff that ends at this instant is over.
         """
         now = self.clock.now
         for key, (_, since) in list(self._failures.items()):
@@ -45,26 +45,26 @@ class OldBackoff(BackoffQueue):
         pod.expiry = since + self.after(count)
 
     def forget(self, key: str) -> None:
-        """The pod has never failed."""
+        """Reset the failures of the pod."""
         self._failures.pop(key, None)
 
     def add(self, pod: QueuedPod) -> None:
-        """Whether it was rejected or failed by an error makes no difference."""
+        """Add the pod. Rejections and errors are treated alike."""
         self._pods.put(pod)
 
 
 class OldQueue(SchedulingQueue):
-    """As SchedulingQueue."""
+    """The queue of 1.16 and 1.17."""
 
     backoff: OldBackoff
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.backoff = OldBackoff(self.backoff)
-        self._conditions: dict[str, tuple[str, str]] = {}  # pod -> reason and message of its PodScheduled
+        self._conditions: dict[str, tuple[str, str]] = {}  # pod -> reason and message of its PodScheduled condition
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A pod changed."""
+        """Handle the update of a pod."""
         backing_off, waiting = self.backoff.get(new.key), self.unschedulable.get(new.key)
         if backing_off is not None:
             backing_off.info = new
@@ -76,7 +76,8 @@ class OldQueue(SchedulingQueue):
         super().update(old, new)
 
     def delete(self, info: PodInfo) -> None:
-        """A pod is gone, or was bound. Deleted out of activeQ its backoff is left to the next of its name."""
+        """Remove a deleted or bound pod. If it was in activeQ, its backoff stays and applies to the next pod of that
+        name."""
         if self.active.get(info.key) is None:
             self.backoff.forget(info.key)
         self._conditions.pop(info.key, None)
@@ -85,15 +86,18 @@ class OldQueue(SchedulingQueue):
     def add_unschedulable(
         self, pod: QueuedPod, plugins: Iterable[str], pending: Iterable[str] = (), cycle: int | None = None
     ) -> None:
-        """Takes back a pod that failed. That the last move was in the cycle that counts when it comes back, not when it
-        was popped, sends it to podBackoffQ. Its nomination is that of its status."""
+        """Requeue a pod that failed.
+
+        The pod goes to podBackoffQ if the last move was in the cycle in which the pod comes back, not the one in which
+        it was popped. Its nomination is taken from its status.
+        """
         super().add_unschedulable(pod, plugins, pending)
         self.nominator.forget(pod.info)
         if pod.info.nominated_node:
             self.nominator.nominate(pod.info, pod.info.nominated_node)
 
     def write_condition(self, pod: PodInfo, reason: str, message: str) -> None:
-        """The condition PodScheduled of a pod that came back is written, which is an update if it says anything new."""
+        """Write the condition PodScheduled of a requeued pod; a changed condition is an update of the pod."""
         status = pod.pod.status.conditions
         said = next(((one.reason, one.message) for one in status if one.type == "PodScheduled"), ("", ""))
         known = self._conditions.get(pod.key, said)

@@ -1,9 +1,8 @@
-"""The words with which predicates refuse, and which of them no eviction can change.
+"""Reasons of predicates, and which of them preemption cannot resolve.
 
-A predicate has no status code. Preemption goes by the reasons: a node that was refused for one of UNRESOLVABLE is not
-tried. Here a status has the code that follows from that, so that what reads statuses can read these.
-
-Source: pkg/scheduler/algorithm/predicates/error.go, pkg/scheduler/core/generic_scheduler.go.
+Predicates have no status codes. Preemption uses the reasons: a node rejected for a reason in UNRESOLVABLE is not tried.
+Here the status gets the corresponding code, so that code for statuses works with predicates. Source:
+pkg/scheduler/algorithm/predicates/error.go, pkg/scheduler/core/generic_scheduler.go.
 """
 
 from scheduler_core.framework.interface import Status, unresolvable, unschedulable
@@ -41,5 +40,5 @@ UNRESOLVABLE = frozenset(
 
 
 def refusal(*reasons: str) -> Status:
-    """The status of a predicate that refuses a node for these reasons."""
+    """Return the status of a predicate that rejects a node for these reasons."""
     return unschedulable(*reasons) if UNRESOLVABLE.isdisjoint(reasons) else unresolvable(*reasons)

@@ -1,4 +1,4 @@
-"""All predicates and priorities by name, and what runs where no Policy says anything.
+"""All predicates and priorities by name.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), pkg/scheduler/algorithmprovider/defaults.
 """
@@ -67,7 +67,7 @@ _PRIORITIES: tuple[type[Plugin], ...] = (
 )
 
 PREDICATES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PREDICATES}
-"""In the order in which they are asked, whatever the order in a Policy."""
+"""All predicates, in the order in which they run, regardless of the order in a Policy."""
 
 PRIORITIES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PRIORITIES}
 
@@ -77,4 +77,5 @@ ALGORITHMS: dict[str, type[Plugin]] = {
     PrioritySort.name: PrioritySort,
     DefaultBinder.name: DefaultBinder,
 }
-"""What a profile's names are looked up in. Sorting the queue and binding are neither, but are the same as later."""
+"""All algorithms of a profile by name. Queue sort and bind are neither predicates nor priorities, but work as in later
+releases."""

@@ -1,6 +1,6 @@
-"""The services and controllers of a pod, by what they select.
+"""Services and controllers that select a pod.
 
-Source: k8s.io/client-go/listers/core/v1 and apps/v1 (GetPodServices and its kin).
+Source: k8s.io/client-go/listers/core/v1 and apps/v1 (GetPodServices and similar functions).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 
 
 def services_of(cluster: Cluster, pod: PodInfo) -> Iterator[Service]:
-    """The services that select the pod; one without a selector selects nobody."""
+    """Yield the services that select the pod. A service without a selector selects no pod."""
     for service in cluster.services.values():
         wanted = service.spec.selector
         if wanted and service.namespace == pod.namespace and wanted.items() <= pod.labels.items():
@@ -24,7 +24,8 @@ def services_of(cluster: Cluster, pod: PodInfo) -> Iterator[Service]:
 
 
 def controllers_of(cluster: Cluster, pod: PodInfo) -> Iterator[Any]:
-    """Replication controllers, replica sets and stateful sets whose selectors match the pod, whoever made it."""
+    """Yield replication controllers, replica sets and stateful sets whose selectors match the pod, regardless of its
+    owner."""
     for controller in cluster.replication_controllers.values():
         wanted = controller.spec.selector
         if wanted and controller.namespace == pod.namespace and wanted.items() <= pod.labels.items():
@@ -38,6 +39,6 @@ def controllers_of(cluster: Cluster, pod: PodInfo) -> Iterator[Any]:
 
 
 def selector_of(owner: Any) -> Selector:
-    """What a service or controller selects by."""
+    """Return the selector of a service or controller."""
     wanted = owner.spec.selector
     return selectors.from_labels(wanted) if isinstance(wanted, dict) else selectors.compile_selector(wanted)

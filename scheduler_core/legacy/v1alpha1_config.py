@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration v1alpha1: which algorithm provider or Policy there is, and little else.
+"""KubeSchedulerConfiguration v1alpha1: selects the algorithm provider or Policy and a few settings.
 
 Source: pkg/scheduler/apis/config (types.go of 1.16), cmd/kube-scheduler/app/options.
 """
@@ -45,7 +45,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
-    """The scheduler that a configuration of that time describes. Raises InputError that names the field."""
+    """Return the configuration that a v1alpha1 file describes. Raises InputError with the field."""
     if raw.get("apiVersion") != VERSION:
         problem = f"{release.number} reads {VERSION}, or a Policy, got {shown(str(raw.get('apiVersion')))}"
         raise InputError(KIND, "apiVersion", problem)
@@ -76,7 +76,7 @@ def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
 
 
 def _left_out(file: _File) -> list[str]:
-    """What a reader should know of what counts for nothing here."""
+    """Return warnings about settings that have no effect here."""
     told = []
     if file.algorithm_source.policy is not None:
         told.append("the Policy that algorithmSource names is another document: the default provider runs without it")

@@ -1,9 +1,8 @@
-"""Victims on nodes where only resources decide, without asking predicates for every pod that might stay.
+"""Fast selection of victims on nodes where only resources matter, without running predicates for every pod.
 
-Preemption tries all potential nodes. Of most pods nothing but cpu, memory and the like depends on who runs on a node;
-then numbers are enough, and they give what the predicates would.
-
-Source: pkg/scheduler/core/generic_scheduler.go (selectVictimsOnNode).
+Preemption tries all potential nodes. For most pods, only cpu, memory and other resources depend on the running pods of
+a node. Arithmetic is then sufficient and gives the same result as the predicates. Source:
+pkg/scheduler/core/generic_scheduler.go (selectVictimsOnNode).
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ Rows = npt.NDArray[np.intp]
 
 
 def parts_of(predicates: Iterable[FilterPlugin]) -> Iterator[FilterPlugin]:
-    """The predicates, those of GeneralPredicates one by one."""
+    """Yield the predicates, with GeneralPredicates replaced by its parts."""
     for predicate in predicates:
         yield from predicate.parts if isinstance(predicate, GeneralPredicates) else (predicate,)
 
 
 def depends(predicate: FilterPlugin, state: CycleState, pod: PodInfo) -> bool:
-    """Whether evicting pods of a node may change what the predicate says of it."""
+    """Return whether evicting pods from a node may change the predicate's result."""
     if predicate.filter_node is None:
         return False
     if isinstance(predicate, PodFitsHostPorts):
@@ -46,8 +45,11 @@ def depends(predicate: FilterPlugin, state: CycleState, pod: PodInfo) -> bool:
 
 
 class Room:
-    """The room that one pod needs. `by_numbers`: numbers are enough for it; `hopeless`: (status, the rows that are
-    refused with it whoever is evicted, intp); `rows`: the others."""
+    """Potential nodes and free resources for one pod's preemption.
+
+    `by_numbers`: only resources matter for the pod. `hopeless`: (status, rows that are rejected with it whatever is
+    evicted, intp). `rows`: the other potential rows.
+    """
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class Room:
         self._pod = pod
 
     def _leave_out(self, verdict: Verdict) -> None:
-        """Takes the rows away that a verdict refuses, which does not depend on pods."""
+        """Remove the rows that a verdict rejects, if the verdict does not depend on pods."""
         if verdict.codes is None:
             return
         codes = verdict.codes[self.rows]
@@ -77,7 +79,7 @@ class Room:
         self.rows = self.rows[codes == 0]
 
     def free(self, cluster: Cluster) -> tuple[list[tuple[str, int]], list[list[int]], list[int]]:
-        """((resource, what the pod asks for), each node's free amounts of these, places for further pods)."""
+        """Return ((resource, requested amount), free amounts of these on each row, free pod slots on each row)."""
         nodes = cluster.nodes
         wanted = list(dict.fromkeys(entry for part in self._fits for entry in part.held_against(self._pod)))
         none = np.zeros(len(self.rows), np.int64)
@@ -93,9 +95,10 @@ class Room:
 def victims_by_numbers(
     wanted: Sequence[tuple[str, int]], free: Sequence[int], places: int, groups: Iterable[Sequence[PodInfo]]
 ) -> tuple[list[PodInfo], list[int]] | None:
-    """(victims, how many of each group) of a node; None where evicting all of them is not enough.
+    """Return (victims, number of victims in each group) of a node; None if evicting all pods is not sufficient.
 
-    `groups`: the pods that may go, those to be spared first first. `free`: as they run, of each wanted resource.
+    `groups`: the pods that may be evicted, ordered so that the first ones are put back first. `free`: free amount of
+    each wanted resource while they run.
     """
     names = [name for name, _ in wanted]
     everyone = [list(group) for group in groups]

@@ -1,1 +1,1 @@
-"""Where a number comes from: trees whose inner values are computed from their leaves, and what builds them."""
+"""Explains where a number comes from, as a tree whose inner values are computed from its leaves."""

@@ -1,4 +1,5 @@
-"""What a question is about: a pod on a node, in the cluster before its cycle. It makes the leaves that name objects."""
+"""Context of an explanation: a pod on a node, in the cluster before its cycle. Creates the leaves that refer to
+objects."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
 from scheduler_core.provenance.tree import Source, Tree, count, highest, lowest, over, rest, total
 
-PAGE = 20  # terms of a long sum that are told at once
+PAGE = 20  # number of terms of a long sum on one page
 MILLI, BYTES = "m", "B"
 _MISSING = object()
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -28,7 +29,8 @@ Rows = slice | npt.NDArray[np.intp]
 
 
 def path_of(steps: Sequence[Step]) -> str:
-    """`spec.containers[0].image`; keys that are no plain words stand in brackets, as in a fieldPath of Kubernetes."""
+    """Return `spec.containers[0].image`. Keys that are not plain words are in brackets, as in a Kubernetes
+    fieldPath."""
     path = ""
     for step in steps:
         if isinstance(step, int):
@@ -41,7 +43,7 @@ def path_of(steps: Sequence[Step]) -> str:
 
 
 def at(plain: Any, steps: Sequence[Any]) -> Any:
-    """The value there; _MISSING if there is none."""
+    """Return the value at the path; _MISSING if there is none."""
     for step in steps:
         try:
             plain = plain[step]
@@ -51,7 +53,7 @@ def at(plain: Any, steps: Sequence[Any]) -> Any:
 
 
 def _in_unit(value: Any, unit: str | None) -> Any:
-    """A quantity as a number: thousandths for `m`, else whole units; anything else as it is."""
+    """Convert a quantity to a number: thousandths for `m`, otherwise whole units. Other values are unchanged."""
     if unit is None or isinstance(value, dict | list):
         return value
     return quantity.milli_value(value) if unit == MILLI else quantity.value(value)
@@ -59,10 +61,13 @@ def _in_unit(value: Any, unit: str | None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`row`: the node's, of every column. `rows`: the feasible ones. `cycles`: pod -> the earlier cycle that placed it.
-    `given`: (kind, key) -> the object as it was given, of those that cycles change (claims and volumes). `page`,
-    `size`: which terms of a long sum are told, and how many. `added`, `removed`: pods that are hypothetically on the
-    node, or not (any more), by key."""
+    """Context for building trees.
+
+    `row`: row of the node in every column. `rows`: the feasible rows. `cycles`: pod -> the earlier cycle that placed
+    it. `given`: (kind, key) -> the original object, for kinds that cycles change (claims and volumes). `page`, `size`:
+    the page of long sums to show, and its number of terms. `added`, `removed`: pods hypothetically added to the node,
+    and keys of pods hypothetically removed from it.
+    """
 
     cluster: Cluster
     pod: PodInfo
@@ -84,15 +89,15 @@ class View:
 
     @property
     def pages(self) -> int:
-        """Of the longest sum that was told."""
+        """Number of pages of the longest sum so far."""
         return max(self._pages)
 
     def changed(self, added: Sequence[PodInfo] = (), removed: frozenset[str] = frozenset()) -> View:
-        """As if these pods were on the node, and those not."""
+        """Return the context as if these pods were added to and removed from the node."""
         return replace(self, added=added, removed=removed)
 
     def pods_on(self, row: int) -> list[PodInfo]:
-        """The pods that count on a node, in order of arrival."""
+        """Return the pods that count on a node, in order of arrival."""
         pods = list(self.cluster.nodes.pods_of(row))
         if row != self.row or not (self.added or self.removed):
             return pods
@@ -109,9 +114,11 @@ class View:
         missing: Any = "",
         always: bool = False,
     ) -> Tree:
-        """A field of an object, whose value is read there. `unit`: it is a quantity, told in `m` (thousandths) or whole
-        units. A field that the object does not have, or has with its default, is a `default`, `missing`; but one that
-        is `always` given is a field."""
+        """Return a leaf for a field of an object with its value.
+
+        `unit`: the field is a quantity, in `m` (thousandths) or whole units. If the object lacks the field or has its
+        default, the leaf is a `default` with the value `missing`; with `always` it is a field nevertheless.
+        """
         held = obj.pod if isinstance(obj, PodInfo) else obj
         kind = type(held).__name__
         source = Source(kind, held.name, path_of(steps), held.namespace)
@@ -138,7 +145,7 @@ class View:
         return found[1]
 
     def _changed_by(self, obj: Object) -> int:
-        """The cycle that bound a claim or a volume."""
+        """Return the cycle that bound a claim or a volume; 0 for none."""
         claim = obj.key
         reference = getattr(getattr(obj, "spec", None), "claim_ref", None)
         if reference is not None:
@@ -152,7 +159,8 @@ class View:
         return 0
 
     def argument(self, plugin: str, *steps: Step, label: str = "", missing: Any = "", always: bool = False) -> Tree:
-        """An argument of the plugin in the pod's profile; `default` where the configuration does not say it."""
+        """Return a leaf for an argument of the plugin in the pod's profile; `default` if the configuration does not set
+        it."""
         value = at(msgspec.to_builtins(self.profile.args.get(plugin)), steps)
         given = at(self.profile.given.get(plugin), steps) is not _MISSING
         return Tree(
@@ -166,7 +174,7 @@ class View:
         )
 
     def weight(self, plugin: str, weight: int) -> Tree:
-        """The weight that the plugin's score counts with."""
+        """Return a leaf for the weight of the plugin's score."""
         given = self.profile.given_weights.get(plugin)
         path = given or f"plugins.score.enabled['{plugin}'].weight"
         return Tree(
@@ -180,7 +188,7 @@ class View:
         )
 
     def runs_here(self, pod: PodInfo) -> Tree:
-        """True: the pod is on its node; by its own field, or since an earlier cycle."""
+        """Return a true leaf: the pod is on its node, by its own field or since an earlier cycle."""
         cycle = self.cycles.get(pod.key, 0)
         if not cycle and pod.pod.spec.node_name:
             source = Source("Pod", pod.name, "spec.nodeName", pod.namespace)
@@ -192,7 +200,7 @@ class View:
         return Tree(value=True, op="constant", label=label, source=source, cycle=cycle)
 
     def holds(self, obj: Object | PodInfo, *steps: Step, label: str) -> Tree:
-        """True: something that the object has there, which counts."""
+        """Return a true leaf for a counted part of the object at this path."""
         held = obj.pod if isinstance(obj, PodInfo) else obj
         source = Source(type(held).__name__, held.name, path_of(steps), held.namespace)
         return Tree(value=True, op="constant", label=label, source=source, cycle=self.cycles.get(held.key, 0))
@@ -200,7 +208,7 @@ class View:
     # ---- long sums
 
     def _window(self, size: int) -> tuple[int, int]:
-        """Which terms of a sum are told."""
+        """Return the range of terms that the page shows."""
         if size <= self.size:
             return 0, size
         pages = -(-size // self.size)
@@ -211,7 +219,7 @@ class View:
     def long_sum(
         self, terms: Sequence[tuple[int, Callable[[], Tree]]], noun: str, label: str = "", unit: str = ""
     ) -> Tree:
-        """The sum of (amount, what makes its tree), the largest first; those of other pages are rests."""
+        """Return the sum of (amount, function that creates its tree), largest first. Other pages become rests."""
         terms = sorted(terms, key=lambda term: -term[0])
         start, end = self._window(len(terms))
         args = [make() for _, make in terms[start:end]]
@@ -222,7 +230,7 @@ class View:
         return total(args, label, unit)
 
     def long_count(self, members: Sequence[Callable[[], Tree]], noun: str, label: str = "") -> Tree:
-        """How many they are; each has a tree that is true. Those of other pages are rests."""
+        """Return the number of members; each creates a true tree. Members on other pages become rests."""
         start, end = self._window(len(members))
         here = count([make() for make in members[start:end]], label)
         rests = [
@@ -235,7 +243,7 @@ class View:
     def long_extreme(
         self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "", unit: str = ""
     ) -> Tree:
-        """The lowest (`min`) or highest (`max`) of (figure, of what), the extreme ones first."""
+        """Return the lowest (`min`) or highest (`max`) of (figure, name), extreme values first."""
         pick = min if function == "min" else max
         figures = sorted(figures, reverse=function == "max")
         start, end = self._window(len(figures))

@@ -1,4 +1,4 @@
-"""Selectors, node selector terms and tolerations as trees: the trees of `api.selectors`."""
+"""Selectors, node selector terms and tolerations as trees, corresponding to `api.selectors`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from scheduler_core.provenance.tree import (
 )
 
 Owner = Callable[..., Tree]
-"""Makes the leaf of a field or argument from the steps below a certain place."""
+"""Creates the leaf of a field or argument from the path below a certain object or place."""
 
 
 def below(leaf: Callable[..., Tree], *steps: object) -> Owner:
-    """The owner of what is below a place: `below(view.field, pod, "spec")("nodeName")`."""
+    """Return the owner of everything below a path: `below(view.field, pod, "spec")("nodeName")`."""
     return lambda *more, **how: leaf(*steps, *more, **how)
 
 
@@ -37,7 +37,7 @@ def _has(view: View, obj: Object | PodInfo, key: Tree) -> Tree:
 
 
 def label_equals(view: View, obj: Object | PodInfo, key: str, wanted: Tree) -> Tree:
-    """Whether a label has a certain value."""
+    """Explain whether a label has a certain value."""
     if key not in _labels(obj):
         return _has(view, obj, constant(key, "key"))
     return equal(view.field(obj, "metadata", "labels", key), wanted)
@@ -48,7 +48,8 @@ def _labels(obj: Object | PodInfo) -> Mapping[str, str]:
 
 
 def requirement(view: View, obj: Object | PodInfo, req: Requirement, owner: Owner) -> Tree:
-    """Whether the object's label meets a requirement, whose own fields `owner` makes."""
+    """Explain whether the object's label meets a requirement. `owner` creates the leaves of the requirement's
+    fields."""
     key, label = req.key, f"{req.key} {req.operator} {', '.join(req.values)}".rstrip()
     there = _has(view, obj, owner("key"))
     if req.operator == "Exists":
@@ -71,7 +72,8 @@ def requirement(view: View, obj: Object | PodInfo, req: Requirement, owner: Owne
 
 
 def selected(view: View, obj: Object | PodInfo, selector: LabelSelector | None, owner: Owner) -> Tree:
-    """Whether a label selector selects the object; without any it selects nothing, an empty one everything."""
+    """Explain whether a label selector selects the object. No selector selects nothing; an empty one selects
+    everything."""
     if selector is None:
         return constant(False, "no selector selects nothing")
     parts = [label_equals(view, obj, key, owner("matchLabels", key)) for key in sorted(selector.match_labels)]
@@ -84,7 +86,7 @@ def selected(view: View, obj: Object | PodInfo, selector: LabelSelector | None, 
 
 
 def node_term(view: View, node: Node, term: NodeSelectorTerm, owner: Owner, by_name: bool = True) -> Tree:
-    """Whether the node meets a node selector term. `by_name`: fields are looked at, as they are not for volumes."""
+    """Explain whether the node matches a node selector term. `by_name`: match fields are used, unlike for volumes."""
     if not term.match_expressions and not term.match_fields:
         return constant(False, "an empty term matches no node")
     parts = [
@@ -102,7 +104,7 @@ def node_term(view: View, node: Node, term: NodeSelectorTerm, owner: Owner, by_n
 
 
 def any_term(view: View, node: Node, terms: Sequence[NodeSelectorTerm], owner: Owner, by_name: bool = True) -> Tree:
-    """Whether the node meets one of the terms, the list of which `owner` makes."""
+    """Explain whether the node matches one of the terms. `owner` creates the leaves of the list."""
     found = [node_term(view, node, term, below(owner, i), by_name) for i, term in enumerate(terms)]
     return found[0] if len(found) == 1 else some(found, "any of the terms" if found else "there is no term")
 
@@ -112,7 +114,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def required_nodes(view: View, pod: PodInfo) -> Tree:
-    """Whether the node meets the pod's nodeSelector and required node affinity."""
+    """Explain whether the node matches the pod's nodeSelector and required node affinity."""
     spec, node = pod.pod.spec, view.node
     parts = [
         label_equals(view, node, key, view.field(pod, "spec", "nodeSelector", key))
@@ -129,7 +131,7 @@ def required_nodes(view: View, pod: PodInfo) -> Tree:
 
 
 def tolerated(view: View, taint: Owner) -> Tree:
-    """Whether one of the pod's tolerations covers a taint."""
+    """Explain whether one of the pod's tolerations matches a taint."""
     found = []
     for i, toleration in enumerate(view.pod.pod.spec.tolerations):
         mine = below(view.field, view.pod, "spec", "tolerations", i)
@@ -143,7 +145,7 @@ def tolerated(view: View, taint: Owner) -> Tree:
 
 
 def untolerated(view: View, index: int, effects: Sequence[str]) -> Tree:
-    """Whether a taint of the node has one of the effects and is not tolerated."""
+    """Explain whether a taint of the node has one of the effects and is not tolerated."""
     node = view.node
     taint = node.spec.taints[index]
     mine = below(view.field, node, "spec", "taints", index)
@@ -158,7 +160,7 @@ def untolerated(view: View, index: int, effects: Sequence[str]) -> Tree:
 
 
 def term_selects(view: View, term: PodAffinityTerm, owner: Owner, other: PodInfo, carrier: PodInfo) -> Tree:
-    """Whether a pod affinity term of `carrier` means the other pod: by its namespace and its labels."""
+    """Explain whether a pod affinity term of `carrier` matches the other pod, by its namespace and labels."""
     parts = []
     if term.namespaces or term.namespace_selector is not None:
         wheres = []

@@ -1,4 +1,4 @@
-"""What a pod asks for, container by container: the tree of `cluster.resources.pod_requests`."""
+"""Requests of a pod, container by container: the tree of `cluster.resources.pod_requests`."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ _DEFAULTS = {
 
 
 def unit_of(resource: str) -> str:
-    """m for cpu, B for memory and storage, "" for pieces."""
+    """Return m for cpu, B for memory and storage, "" for countable resources."""
     if resource == CPU:
         return MILLI
     return BYTES if resource in (MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-") else ""
 
 
 def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> int:
-    """How much of a resource the pod counts for; `nonzero`: with the defaults that scoring uses, `incoming`: while it
-    is the pod to be placed."""
+    """Return the amount of a resource that the pod counts for.
+
+    `nonzero`: with the default requests of scoring. `incoming`: while it is the pod to be placed.
+    """
     if nonzero and resource in _DEFAULTS:
         return (pod.nonzero_incoming if incoming else pod.nonzero)[0 if resource == CPU else 1]
     return (pod.held if pod.node else pod.requests).get(resource, 0) + (pod.slip if incoming and resource == CPU else 0)
 
 
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
-    """The tree of `asked`."""
+    """Return the tree of `asked`."""
     told = _Asked(view, pod, resource, nonzero)
     if not pod.release.node_requests_include_init_containers and (nonzero or pod.node):
         tree = told.of_containers()
@@ -50,7 +52,7 @@ def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, inco
 def in_use(
     view: View, row: int, resource: str, nonzero: bool = False, label: str = "", also: Tree | None = None
 ) -> Tree:
-    """What the pods on a node ask for, and `also`."""
+    """Return the requests of the pods on a node, plus `also`."""
     terms = [
         (amount, lambda pod=pod: request(view, pod, resource, nonzero))
         for pod in view.pods_on(row)
@@ -62,14 +64,14 @@ def in_use(
 
 
 class _Asked:
-    """One resource of one pod."""
+    """Builds the tree for one resource of one pod."""
 
     def __init__(self, view: View, pod: PodInfo, resource: str, nonzero: bool) -> None:
         self._view, self._info, self._pod, self._resource = view, pod, pod.pod, resource
         self._unit = unit_of(resource)
         self._missing = _DEFAULTS.get(resource) if nonzero else None
         conditions = pod.pod.status.conditions
-        self.scored = self._missing is not None  # with defaults
+        self.scored = self._missing is not None  # with default requests
         self._infeasible = any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in conditions)
 
     def tree(self) -> Tree:
@@ -94,7 +96,7 @@ class _Asked:
         return self._with_overhead(tree)
 
     def of_peaks(self) -> Tree:
-        """With defaults, where sidecars do not add to the containers (see `cluster.resources`)."""
+        """Return the tree with default requests if sidecars do not add to the containers (see `cluster.resources`)."""
         spec, release = self._pod.spec, self._info.release
         containers = self._sum(self._parts(spec.containers))
         missing, self._missing = self._missing, None
@@ -112,7 +114,8 @@ class _Asked:
         return self._with_overhead(self._highest(containers, peaks))
 
     def of_containers(self) -> Tree:
-        """What old releases count of a pod on its node, and score: neither init containers nor overhead."""
+        """Return the tree of old releases for a pod on its node or for scoring: without init containers and
+        overhead."""
         return self._sum(self._parts(self._pod.spec.containers))
 
     def _highest(self, containers: Tree, peaks: list[Tree]) -> Tree:
@@ -154,7 +157,7 @@ class _Asked:
     def _container(
         self, field: str, index: int, container: Container, status: tuple[int, ContainerStatus] | None
     ) -> list[Tree]:
-        """Its request, as a list of one; empty if it asks for none."""
+        """Return its request as a list with one tree; empty if it has none."""
         name, parts = self._resource, []
         label = f"{name} of {self._info.key}, container {container.name}"
         if name in container.resources.requests and not (status is not None and self._infeasible):

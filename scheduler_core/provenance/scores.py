@@ -1,4 +1,4 @@
-"""Figures over the scores of all feasible nodes."""
+"""Values over the scores of all feasible nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def max_node_score() -> Tree:
 def extreme(
     view: View, scores: npt.NDArray[np.int64], function: str, counted: npt.NDArray[np.bool_] | None = None
 ) -> Tree:
-    """The highest (`max`) or lowest (`min`) score, and a node that has it. `counted`: bool, which are looked at."""
+    """Return the highest (`max`) or lowest (`min`) score with a node that has it. `counted`: bool, the scores that
+    count."""
     rows: Any = np.arange(len(view.cluster.nodes))[view.rows]
     if counted is not None:
         rows, scores = rows[counted], scores[counted]
@@ -31,7 +32,7 @@ def extreme(
 def by_highest(
     view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool, scale: Callable[[], Tree] = max_node_score
 ) -> Tree:
-    """The tree of `default_normalize`. `scale`: what the best come to."""
+    """Return the tree of `default_normalize`. `scale`: the score of the best nodes."""
     most = extreme(view, scores, "max")
     divisor = most if most.value else highest([most, constant(1, "not to divide by zero")])
     scaled = divide_int(multiply(scale(), raw), divisor, "share of the highest score")

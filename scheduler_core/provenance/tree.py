@@ -1,7 +1,7 @@
-"""A number and where it comes from: an operation and its arguments, down to fields of objects and of the configuration.
+"""A number and where it comes from: an operation on arguments, down to fields of objects and of the configuration.
 
-Inner trees are made by the functions below, which *compute* their value from their arguments: a tree that is not right
-cannot be written down. Applying `op` to the values of `args` gives `value`, at every inner node (docs/debugger.md).
+The functions below create inner trees and *compute* their values from their arguments, so an inconsistent tree cannot
+be created. At every inner node, applying `op` to the values of `args` gives `value` (docs/debugger.md).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Source(msgspec.Struct, omit_defaults=True, frozen=True):
 
 
 class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One value. `args` are there (maybe none) for operations alone; all else says more of the value.
+    """One value. Only operations have `args` (possibly empty); the other fields describe the value.
 
-    `unit`: m for millicores, B for bytes. `source`: of fields, and of what stands for a missing one. `profile`,
-    `plugin`, `path`, `default`: of an argument of the configuration. `function`, `count`, `node`: of a figure over
-    other nodes, how many they are and the one that has it. `count`, `page`: of a rest, how many there are and the page
-    that shows them. `cycle`: the earlier cycle that brought it about; `seq`: the event of a run in time that did.
-    `text`: of a root, it all in a sentence.
+    `unit`: m for millicores, B for bytes. `source`: for fields, and for defaults of missing fields. `profile`,
+    `plugin`, `path`, `default`: for an argument of the configuration. `function`, `count`, `node`: for a value over
+    other nodes, with their number and the node that has the value. `count`, `page`: for a rest, the number of its terms
+    and the page that shows them. `cycle`: the earlier cycle that caused the value. `seq`: the event that caused it in a
+    run in virtual time. `text`: for a root, the explanation in a sentence.
     """
 
     value: Any
@@ -55,17 +55,17 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
     pages: int = 0
 
     def says(self, label: str) -> Tree:
-        """The same with another label."""
+        """Set the label and return the tree."""
         self.label = label
         return self
 
     def measured(self, unit: str) -> Tree:
-        """The same in this unit."""
+        """Set the unit and return the tree."""
         self.unit = unit
         return self
 
     def tells(self, text: str) -> Tree:
-        """The same with this sentence, which makes it a root."""
+        """Set the sentence, which makes the tree a root, and return the tree."""
         self.text = text
         return self
 
@@ -74,17 +74,17 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 def constant(value: Any, label: str = "", unit: str = "") -> Tree:
-    """A number that upstream's code has; `label`: its name there."""
+    """Return a number from upstream's code; `label`: its name there."""
     return Tree(value=value, op="constant", label=label, unit=unit)
 
 
 def over(function: str, value: Any, count: int, label: str = "", node: str = "", unit: str = "") -> Tree:
-    """A figure over `count` other nodes (or domains), such as their highest score; `node`: one that has it."""
+    """Return a value over `count` other nodes (or domains), such as their highest score. `node`: a node that has it."""
     return Tree(value=value, op="over", function=function, count=count, label=label, node=node, unit=unit)
 
 
 def rest(value: Any, count: int, label: str, page: int = 0, unit: str = "") -> Tree:
-    """What `count` others of a long sum come to; `page` shows them."""
+    """Return the value of `count` other terms of a long sum, which `page` shows."""
     return Tree(value=value, op="rest", count=count, label=label, page=page, unit=unit)
 
 
@@ -92,20 +92,20 @@ def rest(value: Any, count: int, label: str, page: int = 0, unit: str = "") -> T
 
 
 def go_int(number: Any) -> Any:
-    """A whole number as an int64 holds it; fractions as they are."""
+    """Wrap a whole number to int64; fractions are unchanged."""
     if isinstance(number, float) or -(1 << 63) <= number < 1 << 63:
         return number
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def quotient(a: int, b: int) -> int:
-    """a / b of int64, towards zero, as Go has it."""
+    """Return a / b of int64, truncated towards zero as in Go."""
     size = abs(a) // abs(b)
     return size if (a < 0) == (b < 0) else -size
 
 
 def go_round(number: float) -> int:
-    """math.Round: halves go away from zero."""
+    """Return math.Round: halves are rounded away from zero."""
     whole = math.trunc(number)
     return whole + int(math.copysign(1, number)) if abs(number - whole) >= 0.5 else whole
 
@@ -142,12 +142,12 @@ def _of(op: str, args: Iterable[Tree], label: str, unit: str = "") -> Tree:
 
 
 def total(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
-    """The sum of whole numbers; 0 of none."""
+    """Sum of whole numbers; 0 if there are none."""
     return _of("sum", args, label, unit)
 
 
 def total_floats(args: Sequence[Tree], label: str = "") -> Tree:
-    """The sum of fractions from left to right, two at a time: their order matters to the last digit."""
+    """Sum of fractions from left to right, in pairs, because the order affects the last digit."""
     return reduce(lambda a, b: _of("sum", (a, b), ""), args).says(label) if len(args) > 1 else _of("sum", args, label)
 
 
@@ -160,7 +160,7 @@ def multiply(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:
 
 
 def divide_int(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:
-    """Go's int64 division, towards zero."""
+    """Go's int64 division, truncated towards zero."""
     return _of("divide_int", (a, b), label, unit)
 
 
@@ -178,7 +178,7 @@ def highest(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
 
 
 def count(args: Iterable[Tree], label: str = "") -> Tree:
-    """How many they are; all of them are true."""
+    """Number of arguments; all of them are true."""
     return _of("count", args, label)
 
 
@@ -187,12 +187,12 @@ def absolute(a: Tree, label: str = "") -> Tree:
 
 
 def root(a: Tree, label: str = "") -> Tree:
-    """The square root."""
+    """Square root."""
     return _of("sqrt", (a,), label)
 
 
 def logarithm(a: Tree, label: str = "") -> Tree:
-    """The natural one."""
+    """Natural logarithm."""
     return _of("log", (a,), label)
 
 
@@ -202,22 +202,22 @@ def rounded(a: Tree, label: str = "") -> Tree:
 
 
 def truncated(a: Tree, label: str = "") -> Tree:
-    """The whole number towards zero."""
+    """Integer part, truncated towards zero."""
     return _of("truncate", (a,), label)
 
 
 def either(condition: Tree, then: Tree, otherwise: Tree, label: str = "", unit: str = "") -> Tree:
-    """`then` if the condition holds."""
+    """`then` if the condition is true, otherwise `otherwise`."""
     return _of("if", (condition, then, otherwise), label, unit)
 
 
 def every(args: Iterable[Tree], label: str = "") -> Tree:
-    """True if all are, also of none."""
+    """True if all arguments are true, or if there are none."""
     return _of("and", args, label)
 
 
 def some(args: Iterable[Tree], label: str = "") -> Tree:
-    """True if one is; false of none."""
+    """True if any argument is true; false if there are none."""
     return _of("or", args, label)
 
 
@@ -238,5 +238,5 @@ def less_equal(a: Tree, b: Tree, label: str = "") -> Tree:
 
 
 def contains(container: Tree, item: Tree, label: str = "") -> Tree:
-    """Whether a list has the item, or a map the key."""
+    """Whether a list contains the item, or a map the key."""
     return _of("contains", (container, item), label)

@@ -1,1 +1,1 @@
-"""Predicates: which nodes could take the pod. In form each is a Filter plugin; `registry.py` has them in order."""
+"""Predicates: find the feasible nodes. Each is implemented as a Filter plugin; `registry.py` lists them in order."""

@@ -1,4 +1,4 @@
-"""EvenPodsSpread: topology spread constraints that must hold (EvenPodsSpread).
+"""EvenPodsSpread: topology spread constraints with DoNotSchedule (feature gate EvenPodsSpread).
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go (EvenPodsSpreadPredicate), metadata.go.
 """
@@ -19,7 +19,7 @@ NO_DEFAULTS = SimpleNamespace(defaulting_type="List", default_constraints=())
 
 
 class EvenPodsSpread(PodTopologySpread):
-    """A node without the label is refused for the same reason as one where too many pods run."""
+    """Rejects a node that lacks the label with the same reason as a node with too many matching pods."""
 
     name = "EvenPodsSpread"
 

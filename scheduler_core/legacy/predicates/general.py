@@ -1,4 +1,4 @@
-"""PodFitsResources, HostName, PodFitsHostPorts, MatchNodeSelector, and GeneralPredicates, which is all four.
+"""PodFitsResources, HostName, PodFitsHostPorts, MatchNodeSelector, and GeneralPredicates, which combines all four.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go.
 """
@@ -26,7 +26,7 @@ PODS = "Insufficient pods"
 
 
 def retold(verdict: Verdict, *told: str) -> Verdict:
-    """The same nodes refused, with these words."""
+    """Return the verdict with these reasons instead of its own."""
     return verdict if verdict.codes is None else Verdict(verdict.codes, (reasons.refusal(*told),))
 
 
@@ -41,7 +41,7 @@ class PodFitsResources(NodeResourcesFit):
         )
 
     def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
-        """As the plugin's, but extended resources count where none of them is asked for, too."""
+        """Return the pairs of the plugin, and also extended resources of which the pod requests 0."""
         wanted = super().held_against(pod)
         none = [(name, 0) for name, n in pod.requests.items() if not n and resources.is_scalar(name)]
         return wanted + [entry for entry in none if entry[0] not in self.ignored]
@@ -67,7 +67,7 @@ class HostName(NodeName):
 
 
 class PodFitsHostPorts(NodePorts):
-    """In words it is the plugin's."""
+    """Behaves as NodePorts and uses its reason."""
 
     name = "PodFitsHostPorts"
 
@@ -80,7 +80,7 @@ class MatchNodeSelector(NodeAffinity):
 
 
 class GeneralPredicates(FilterPlugin):
-    """Every part is asked; a node is refused with the reasons of all parts that refuse it."""
+    """Runs all parts; a rejected node has the reasons of all parts that reject it."""
 
     name = "GeneralPredicates"
 
@@ -114,7 +114,7 @@ class GeneralPredicates(FilterPlugin):
 
 
 def together(refusing: Sequence[Verdict]) -> Verdict:
-    """All the reasons of several verdicts, each of which refuses some node; the order is theirs."""
+    """Combine the reasons of several verdicts in their order. Each of the verdicts rejects some node."""
     if not refusing:
         return PASSES
     if len(refusing) == 1:
@@ -136,5 +136,5 @@ def together(refusing: Sequence[Verdict]) -> Verdict:
             told[:0] = verdict.statuses[code - 1].reasons if code else ()
         if told:
             statuses.append(reasons.refusal(*told))
-    first = 0 if present[0] == 0 else 1  # code 0 is for nodes that pass
+    first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
     return Verdict((inverse + first).astype(np.uint16), tuple(statuses))

@@ -1,4 +1,4 @@
-"""MatchInterPodAffinity: required (anti-)affinity of the pod, and required anti-affinity of pods that run.
+"""MatchInterPodAffinity: required (anti-)affinity of the pod, and required anti-affinity of running pods.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go (InterPodAffinityMatches), metadata.go.
 """
@@ -29,8 +29,11 @@ _OLD = {
 
 
 class MatchInterPodAffinity(InterPodAffinity):
-    """Running pods' anti-affinity is looked at first. A pod that would be the first of those that it wants to be near
-    may go anywhere, also where the label is missing."""
+    """Checks the anti-affinity of running pods first.
+
+    If the pod is the first that matches its own affinity terms, it may go to any node, even one without the topology
+    label.
+    """
 
     name = "MatchInterPodAffinity"
 
@@ -68,7 +71,7 @@ class MatchInterPodAffinity(InterPodAffinity):
             now = FilterState([], None, [], [], selfish=False, anyone=False)
             state = CycleState()
             state[self.name] = now
-        # The first of the three that refuses decides, and theirs is asked first.
+        # The first part that rejects the node decides; the anti-affinity of running pods comes first.
         parts = (
             FilterState([], None, [], now.existing, selfish=False, anyone=False),
             FilterState(now.affinity, now.affinity_column, [], [], now.selfish, now.anyone),
@@ -87,7 +90,7 @@ class MatchInterPodAffinity(InterPodAffinity):
         return status if existing or status is not inter_pod_affinity.EXISTING_ANTI_AFFINITY else None
 
     def _attracted_node(self, now: FilterState, change: Change) -> bool:
-        """As of the plugin, but the first pod may go anywhere."""
+        """Return as the plugin does, except that the first pod of its group may go to any node."""
         column = now.affinity_column
         if column is None:
             return True

@@ -1,4 +1,4 @@
-"""What a node says of itself: taints, conditions, labels, whether it is cordoned.
+"""Predicates about the node object: taints, conditions, labels and cordoning.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go.
 """
@@ -22,7 +22,7 @@ from scheduler_core.provenance.tree import Tree, constant, contains, equal, ever
 
 
 class CheckNodeUnschedulable(NodeUnschedulable):
-    """In words it is the plugin's."""
+    """Behaves as NodeUnschedulable and uses its reason."""
 
     name = "CheckNodeUnschedulable"
 
@@ -36,7 +36,7 @@ class PodToleratesNodeTaints(TaintToleration):
 
 
 class CheckNodeLabelPresence(FilterPlugin):
-    """Nodes must have all of some labels, or (`presence` false) none of them, whatever the values."""
+    """Requires all of some labels on a node or, if `presence` is false, none of them, whatever their values."""
 
     name = "CheckNodeLabelPresence"
 
@@ -59,10 +59,10 @@ class CheckNodeLabelPresence(FilterPlugin):
 
 
 class _ByNode(FilterPlugin):
-    """Judged by the node object alone."""
+    """A predicate that uses only the node object."""
 
     def judge(self, node: Node) -> tuple[str, ...]:
-        """The reasons against a node."""
+        """Return the reasons for rejecting a node."""
         raise NotImplementedError
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
@@ -76,7 +76,8 @@ class _ByNode(FilterPlugin):
 
 
 class CheckNodeCondition(_ByNode):
-    """Nodes must be ready, have a network and not be cordoned. Replaced by taints where TaintNodesByCondition is on."""
+    """Requires that nodes are ready, have a network and are not cordoned. TaintNodesByCondition replaces it
+    by taints."""
 
     name = "CheckNodeCondition"
 
@@ -104,7 +105,7 @@ class CheckNodeCondition(_ByNode):
 
 
 class _Pressure(_ByNode):
-    """A condition that must not be True. `condition`: its type; `reason`: what is said of nodes that have it."""
+    """Rejects nodes on which a condition is True. `condition`: its type. `reason`: the reason for the rejection."""
 
     condition: ClassVar[str]
     reason: ClassVar[str]
@@ -124,7 +125,7 @@ class _Pressure(_ByNode):
 
 
 class CheckNodeMemoryPressure(_Pressure):
-    """Concerns best-effort pods alone."""
+    """Applies only to best-effort pods."""
 
     name = "CheckNodeMemoryPressure"
     condition, reason = "MemoryPressure", reasons.MEMORY_PRESSURE

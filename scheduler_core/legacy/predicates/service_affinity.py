@@ -1,4 +1,4 @@
-"""CheckServiceAffinity: the pods of a service run where some labels have the same values.
+"""CheckServiceAffinity: the pods of a service run on nodes with equal values of some labels.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go (checkServiceAffinity), metadata.go.
 """
@@ -32,15 +32,18 @@ from scheduler_core.provenance.tree import Tree, constant, every, opposite
 
 @dataclass(slots=True)
 class _Like:
-    """`served`: a service selects the pod. `column`: pods of its namespace that have all of its labels."""
+    """Result of PreFilter. `served`: a service selects the pod. `column`: pods of its namespace that have all its
+    labels."""
 
     served: bool
     column: SelectorColumn
 
 
 class CheckServiceAffinity(PreFilterPlugin, FilterPlugin):
-    """Labels that the pod's nodeSelector does not name have the values of the node of a pod like this one. Which of
-    several is upstream's list order, which is random; here it is the first in the order of nodes."""
+    """Requires the label values of a similar pod's node, for labels that the pod's nodeSelector does not name.
+
+    If there are several such pods, upstream uses list order, which is random. Here it is the first in node order.
+    """
 
     name = "CheckServiceAffinity"
 
@@ -52,7 +55,7 @@ class CheckServiceAffinity(PreFilterPlugin, FilterPlugin):
         return None
 
     def _wanted(self, pod: PodInfo, like: _Like, row: int) -> dict[str, str]:
-        """Label -> the value that it must have. `row`: the node of a pod like this one; -1 for none."""
+        """Return label -> required value. `row`: the node of a similar pod; -1 for none."""
         selector = pod.pod.spec.node_selector or {}
         wanted = {label: selector[label] for label in self.args.labels if label in selector}
         if len(wanted) < len(self.args.labels) and like.served and row >= 0:

@@ -1,7 +1,8 @@
-"""MaxEBSVolumeCount, MaxGCEPDVolumeCount, MaxAzureDiskVolumeCount, MaxCinderVolumeCount, MaxCSIVolumeCountPred: how
-many volumes a node attaches. No in-tree volume is one of a CSI driver yet.
+"""Limits of attached volumes: MaxEBSVolumeCount, MaxGCEPDVolumeCount, MaxAzureDiskVolumeCount, MaxCinderVolumeCount,
+MaxCSIVolumeCountPred.
 
-Source: pkg/scheduler/algorithm/predicates/predicates.go, csi_volume_predicate.go.
+In-tree volumes are not migrated to CSI yet. Source: pkg/scheduler/algorithm/predicates/predicates.go,
+csi_volume_predicate.go.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
 class _Counted(NonCSILimits):
-    """A claim that is missing does not count, nor does its volume's successor in CSI."""
+    """Ignores missing claims and the CSI equivalents of in-tree volumes."""
 
     def _disks(self, pod: PodInfo, incoming: bool) -> set[str]:
         return super()._disks(pod, incoming=False)
@@ -66,7 +67,7 @@ class MaxCinderVolumeCount(_Counted):
 
 
 class MaxCSIVolumeCountPred(NodeVolumeLimits):
-    """Claims alone count: CSI volumes cannot be written into a pod."""
+    """Counts only claims, because a pod cannot contain CSI volumes directly."""
 
     name = "MaxCSIVolumeCountPred"
 

@@ -1,9 +1,8 @@
 """NoDiskConflict, NoVolumeZoneConflict, CheckVolumeBinding: disks and claims of a pod.
 
-What a plugin of today says of a pod as a whole, a predicate finds on every node that comes to it: an error there fails
-the cycle, unless predicates before it refuse all nodes.
-
-Source: pkg/scheduler/algorithm/predicates/predicates.go, pkg/scheduler/volumebinder, pkg/controller/volume/scheduling.
+Newer plugins reject the pod as a whole in PreFilter, but a predicate fails on every node that it checks. Such an error
+fails the cycle, unless earlier predicates reject all nodes. Source: pkg/scheduler/algorithm/predicates/predicates.go,
+pkg/scheduler/volumebinder, pkg/controller/volume/scheduling.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.ku
 
 
 class NoDiskConflict(VolumeRestrictions):
-    """The disks of VolumeRestrictions; claims for one pod alone came later."""
+    """The disk conflicts of VolumeRestrictions; ReadWriteOncePod claims were added later."""
 
     name = "NoDiskConflict"
 
@@ -55,7 +54,7 @@ class CheckVolumeBinding(VolumeBinding):
     name = "CheckVolumeBinding"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Sorts the pod's claims; those that are missing or being deleted have failed the cycle before."""
+        """Classify the pod's claims. Missing claims and claims being deleted have failed the cycle before."""
         found = [claim for volume in pod.pod.spec.volumes if (claim := self._claim(pod, volume)) is not None]
         if not found:
             return SKIPPED
@@ -84,10 +83,10 @@ class CheckVolumeBinding(VolumeBinding):
         return reasons.refusal(*told.reasons)
 
     def _migrated(self, volume: PersistentVolume) -> Bool | None:
-        return None  # nothing migrates yet
+        return None  # CSI migration does not exist yet
 
     def _roomy(self, claim: PersistentVolumeClaim, storage_class: object) -> Bool:
-        return np.ones(len(self.cluster.nodes), np.bool_)  # drivers do not tell their capacity yet
+        return np.ones(len(self.cluster.nodes), np.bool_)  # drivers do not report their capacity yet
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         failed: Status | None = state.get(f"{self.name}/error")
@@ -97,12 +96,13 @@ class CheckVolumeBinding(VolumeBinding):
 
 
 class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
-    """A bound volume's zone and region labels must be the node's. Nodes without such labels take any volume."""
+    """Requires that the node has the zone and region labels of bound volumes. Nodes without such labels fit
+    any volume."""
 
     name = "NoVolumeZoneConflict"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Collects labels of bound volumes up to the first claim that is an error; both count on labelled nodes."""
+        """Collect the labels of bound volumes up to the first claim with an error. Both affect labelled nodes."""
         labels: list[tuple[str, frozenset[str]]] = []
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim is None:
@@ -117,7 +117,7 @@ class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
         return None
 
     def _labels_of(self, pod: PodInfo, name: str, labels: list[tuple[str, frozenset[str]]]) -> Status | None:
-        """Adds the labels of the claim's volume; or why the claim is an error."""
+        """Add the labels of the claim's volume, or return the claim's error."""
         if not name:
             return error(NO_NAME)
         claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
@@ -136,7 +136,7 @@ class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
         return None
 
     def _labelled(self) -> Bool:
-        """Nodes with a zone or region label. bool over nodes."""
+        """Return the nodes with a zone or region label; bool over nodes."""
         topologies = [self.cluster.nodes.topology(key) for key in ZONE_LABELS]
         labelled: npt.NDArray[np.bool_] = np.logical_or.reduce([topology.ids >= 0 for topology in topologies])
         return labelled
@@ -154,7 +154,7 @@ class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
         failed: Status | None = state.get(f"{self.name}/error")
         return Verdict.choose(*choices, *([(labelled, failed)] if failed is not None else []))
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         node, failed = view.node, state.get(f"{self.name}/error")
@@ -194,6 +194,6 @@ def _zone(view: View, volume: PersistentVolume, key: str, zone: str) -> Tree:
 
 
 def zones_of(text: str) -> frozenset[str]:
-    """The zones of a label such as `a__b`; none if one of them is empty: such a label is ignored."""
+    """Return the zones of a label such as `a__b`; empty if one of them is empty, because such a label is ignored."""
     zones = frozenset(zone.strip() for zone in text.split("__"))
     return frozenset() if "" in zones else zones

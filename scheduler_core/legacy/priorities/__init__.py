@@ -1,2 +1,4 @@
-"""Priorities: which of the nodes left is best, from 0 to 10. In form each is a Score plugin: its Map is `score`, its
-Reduce is `normalize`."""
+"""Priorities: score the feasible nodes from 0 to 10.
+
+Each is implemented as a Score plugin: `score` is upstream's Map, `normalize` is its Reduce.
+"""

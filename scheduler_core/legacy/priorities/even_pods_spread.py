@@ -1,4 +1,4 @@
-"""EvenPodsSpreadPriority: topology spread constraints that need not hold (EvenPodsSpread).
+"""EvenPodsSpreadPriority: topology spread constraints with ScheduleAnyway (feature gate EvenPodsSpread).
 
 Source: pkg/scheduler/algorithm/priorities/even_pods_spread.go.
 """
@@ -33,7 +33,7 @@ _SKIPPED = -1  # the raw score of nodes that lack a label
 
 
 class EvenPodsSpreadPriority(PodTopologySpread):
-    """The fewer pods match in the node's domains, the better, as shares of all that match around any node."""
+    """Prefers nodes with fewer matching pods in their domains, as a share of the sum over all nodes."""
 
     name = "EvenPodsSpreadPriority"
 
@@ -41,12 +41,13 @@ class EvenPodsSpreadPriority(PodTopologySpread):
         super().__init__(NO_DEFAULTS, cluster)
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> None:
-        """Counts matching pods around each feasible node."""
+        """Count matching pods in the domains of each feasible node."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         state[self.name] = self._around(constraints, pod, rows) if constraints else None
 
     def _around(self, constraints: list[Constraint], pod: PodInfo, rows: Rows) -> Int64:
-        """The pods that match, summed over constraints; int64 over the rows, -1 for nodes that lack a label."""
+        """Return the number of matching pods, summed over constraints; int64 over the rows, -1 for nodes that lack a
+        label."""
         labelled: Bool | None = self._with_all_keys(constraints)
         counts = np.zeros(len(self.cluster.nodes), np.int64)
         for constraint in constraints:
@@ -73,7 +74,7 @@ class EvenPodsSpreadPriority(PodTopologySpread):
         shares = float(MAX_PRIORITY) * ((everything - scores) / float(everything - fewest))
         return np.where(scored, shares.astype(np.int64), 0)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         constraints = self._constraints(view.pod, "ScheduleAnyway")

@@ -1,4 +1,4 @@
-"""InterPodAffinityPriority: preferred (anti-)affinity, and required affinity of running pods by a weight.
+"""InterPodAffinityPriority: preferred (anti-)affinity, and the required affinity of running pods with a weight.
 
 Source: pkg/scheduler/algorithm/priorities (interpod_affinity.go).
 """
@@ -30,7 +30,7 @@ from scheduler_core.provenance.tree import (
 
 
 class InterPodAffinityPriority(InterPodAffinity):
-    """0 is among what is scaled, so a node where nothing matches is never below one that pods keep away from."""
+    """The scale always includes 0, so a node without matching terms never scores below one that pods repel."""
 
     name = "InterPodAffinityPriority"
 

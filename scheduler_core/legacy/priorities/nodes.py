@@ -1,5 +1,5 @@
-"""Priorities that look at the node object: NodeAffinityPriority, TaintTolerationPriority, ImageLocalityPriority,
-NodePreferAvoidPodsPriority, NodeLabel's, EqualPriority.
+"""Priorities that use the node object: NodeAffinityPriority, TaintTolerationPriority, ImageLocalityPriority,
+NodePreferAvoidPodsPriority, NodeLabelPriority, EqualPriority.
 
 Source: pkg/scheduler/algorithm/priorities (node_affinity.go, taint_toleration.go, image_locality.go,
 node_prefer_avoid_pods.go, node_label.go), pkg/scheduler/core/generic_scheduler.go.
@@ -35,12 +35,12 @@ from scheduler_core.provenance.tree import (
     total,
 )
 
-MAX_THRESHOLD = 1000 * 1024 * 1024  # of all of a pod's images together
+MAX_THRESHOLD = 1000 * 1024 * 1024  # for all images of a pod together
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 
 
 class NodeAffinityPriority(NodeAffinity):
-    """The weights of the preferred terms that a node meets. Fields in a term are not looked at."""
+    """Sums the weights of the preferred terms that a node matches. matchFields are ignored."""
 
     name = "NodeAffinityPriority"
 
@@ -76,7 +76,7 @@ class NodeAffinityPriority(NodeAffinity):
 
 
 class TaintTolerationPriority(TaintToleration):
-    """The fewer PreferNoSchedule taints that the pod does not tolerate, the better."""
+    """Prefers nodes with fewer PreferNoSchedule taints that the pod does not tolerate."""
 
     name = "TaintTolerationPriority"
 
@@ -88,7 +88,8 @@ class TaintTolerationPriority(TaintToleration):
 
 
 class ImageLocalityPriority(ImageLocality):
-    """Between 23 MB and 1000 MB of images that are there, each by the share of nodes that have it."""
+    """Scales the size of the pod's images on the node, each times the share of nodes that have it, from 23 MB to 1000
+    MB."""
 
     name = "ImageLocalityPriority"
 
@@ -116,7 +117,7 @@ class ImageLocalityPriority(ImageLocality):
 
 
 def avoided(node: Node) -> list[tuple[str, str]]:
-    """(kind, uid) of the controllers whose pods the node's annotation says to avoid; none if it cannot be read."""
+    """Return (kind, uid) of the controllers in the node's annotation; empty if it cannot be parsed."""
     text = node.metadata.annotations.get(AVOID)
     if text is None:
         return []
@@ -129,7 +130,7 @@ def avoided(node: Node) -> list[tuple[str, str]]:
 
 
 class NodePreferAvoidPodsPriority(ScorePlugin):
-    """0 for nodes that ask not to be given pods of the pod's ReplicationController or ReplicaSet, else 10."""
+    """Scores 0 for nodes that avoid the pod's ReplicationController or ReplicaSet, otherwise 10."""
 
     name = "NodePreferAvoidPodsPriority"
 
@@ -160,7 +161,7 @@ class NodePreferAvoidPodsPriority(ScorePlugin):
 
 
 class NodeLabelPriority(ScorePlugin):
-    """10 for nodes that have a label, or (`presence` false) that do not have it, else 0."""
+    """Scores 10 for nodes that have a label or, if `presence` is false, lack it; otherwise 0."""
 
     name = "NodeLabelPriority"
 
@@ -181,7 +182,7 @@ class NodeLabelPriority(ScorePlugin):
 
 
 class EqualPriority(ScorePlugin):
-    """1 for every node."""
+    """Scores 1 for every node."""
 
     name = "EqualPriority"
 

@@ -1,6 +1,6 @@
-"""How full a node would be with the pod: LeastRequestedPriority, MostRequestedPriority, BalancedResourceAllocation,
-RequestedToCapacityRatioPriority; and ResourceLimitsPriority.
+"""Priorities by utilization of the node with the pod, and ResourceLimitsPriority.
 
+They are LeastRequestedPriority, MostRequestedPriority, BalancedResourceAllocation and RequestedToCapacityRatioPriority.
 Source: pkg/scheduler/algorithm/priorities (resource_allocation.go, least_requested.go, most_requested.go,
 balanced_resource_allocation.go, requested_to_capacity_ratio.go, resource_limits.go).
 """
@@ -43,8 +43,11 @@ CPU_AND_MEMORY = (("cpu", 1), ("memory", 1))
 
 
 def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: Rows) -> tuple[Int64, Int64]:
-    """(allocatable, requested with the pod) over the rows; cpu and memory with defaults for containers that ask for
-    nothing. A resource that no node has is there with 0. int64."""
+    """Return (allocatable, requested with the pod) over the rows; int64.
+
+    cpu and memory include default requests for containers without requests. The allocatable amount of a resource that
+    no node has is 0.
+    """
     nodes = cluster.nodes
     allocatable = nodes.allocatable.get(name)
     if allocatable is None:
@@ -58,13 +61,13 @@ def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: Rows) -> tuple[Int6
 
 
 def _asked(pod: PodInfo, name: str) -> int:
-    """What the containers ask for; init containers do not count here."""
+    """Return the requests of the containers; init containers do not count here."""
     requests = [container.resources.requests for container in pod.pod.spec.containers]
     return sum(resources.amount(name, quantity.nano_value(asked[name])) for asked in requests if name in asked)
 
 
 def filled(view: View, name: str) -> tuple[Tree, Tree]:
-    """The trees of `amounts` on the view's node."""
+    """Return the trees of `amounts` on the view's node."""
     unit = unit_of(name)
     has = view.field(view.node, "status", "allocatable", name, unit=unit, label=f"allocatable {name}", missing=0)
     if name in (resources.CPU, resources.MEMORY):
@@ -75,10 +78,10 @@ def filled(view: View, name: str) -> tuple[Tree, Tree]:
 
 
 class _Mean(ScorePlugin):
-    """The mean of cpu's and memory's scores."""
+    """Mean of the scores of cpu and memory."""
 
     def points(self, requested: Int64, capacity: Int64) -> Int64:
-        """A resource's score where capacity > 0 and requested <= capacity."""
+        """Return a resource's score where capacity > 0 and requested <= capacity."""
         raise NotImplementedError
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
@@ -93,7 +96,7 @@ class _Mean(ScorePlugin):
         return total // len(CPU_AND_MEMORY)
 
     def explain_points(self, has: Tree, used: Tree) -> Tree:
-        """The tree of `points`."""
+        """Return the tree of `points`."""
         raise NotImplementedError
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
@@ -112,7 +115,7 @@ class _Mean(ScorePlugin):
 
 
 class LeastRequestedPriority(_Mean):
-    """10 x what would be free of cpu and memory; 0 for a resource that would be overcommitted."""
+    """Scores 10 x the free share of cpu and memory with the pod; 0 for a resource that would be overcommitted."""
 
     name = "LeastRequestedPriority"
 
@@ -124,7 +127,7 @@ class LeastRequestedPriority(_Mean):
 
 
 class MostRequestedPriority(_Mean):
-    """10 x what would be used of cpu and memory; 0 for a resource that would be overcommitted."""
+    """Scores 10 x the used share of cpu and memory with the pod; 0 for a resource that would be overcommitted."""
 
     name = "MostRequestedPriority"
 
@@ -136,7 +139,7 @@ class MostRequestedPriority(_Mean):
 
 
 class BalancedResourceAllocation(ScorePlugin):
-    """10 x (1 - how far the used shares of cpu and memory would be apart); 0 where either would be full."""
+    """Scores 10 x (1 - difference of the used shares of cpu and memory); 0 if either would be full."""
 
     name = "BalancedResourceAllocation"
 
@@ -170,7 +173,7 @@ class BalancedResourceAllocation(ScorePlugin):
 
 
 class RequestedToCapacityRatioPriority(ScorePlugin):
-    """The score that a shape has at the utilization, a weighted mean over resources that score anything."""
+    """Weighted mean of the shape's scores at the utilization, over resources with a score above 0."""
 
     name = "RequestedToCapacityRatioPriority"
 
@@ -212,7 +215,7 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
 
 
 class ResourceLimitsPriority(ScorePlugin):
-    """1 for nodes that could hold the pod's limit of cpu or of memory (ResourceLimitsPriorityFunction)."""
+    """Scores 1 for nodes that can hold the pod's limit of cpu or memory (ResourceLimitsPriorityFunction)."""
 
     name = "ResourceLimitsPriority"
 
@@ -240,7 +243,7 @@ class ResourceLimitsPriority(ScorePlugin):
 
 
 def limit_of(pod: PodInfo, name: str) -> int:
-    """The limits of the containers together, or that of an init container if it is higher; 0 for none."""
+    """Return the sum of the containers' limits, or the limit of an init container if it is higher; 0 for none."""
     spec = pod.pod.spec
     told = [
         [

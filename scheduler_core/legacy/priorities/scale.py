@@ -1,4 +1,4 @@
-"""The scale of priorities.
+"""Scale of the priorities.
 
 Source: pkg/scheduler/api (MaxPriority), pkg/scheduler/algorithm/priorities/reduce.go.
 """
@@ -16,7 +16,7 @@ def max_priority() -> Tree:
 
 
 def normalized(scores: Int64, reverse: bool) -> Int64:
-    """Scaled to 0..10 by the highest; `reverse` turns the order round (upstream NormalizeReduce)."""
+    """Scale scores to 0..10 by the highest one; `reverse` inverts the order (upstream NormalizeReduce)."""
     highest = int(scores.max()) if len(scores) else 0
     if highest == 0:
         return np.full_like(scores, MAX_PRIORITY) if reverse else scores

@@ -1,5 +1,5 @@
-"""SelectorSpreadPriority, ServiceSpreadingPriority and ServiceAntiAffinity's: pods of the same service or controller go
-to different nodes, zones, label values.
+"""SelectorSpreadPriority, ServiceSpreadingPriority and ServiceAntiAffinityPriority: spread the pods of a service or
+controller over nodes, zones or label values.
 
 Source: pkg/scheduler/algorithm/priorities (selector_spreading.go), k8s.io/client-go/listers.
 """
@@ -34,12 +34,12 @@ from scheduler_core.provenance.tree import (
 )
 
 ZONE_WEIGHT = 2.0 / 3.0
-_ZONE = "\0zone"  # no label has this name
+_ZONE = "\0zone"  # not a valid label name
 
 
 class _Counting(ScorePlugin):
     def owners(self, pod: PodInfo) -> list[Any]:
-        """Those of whose pods there should be few on a node: all of their selectors must match one."""
+        """Return the services and controllers whose pods are spread. A pod counts if all their selectors match it."""
         raise NotImplementedError
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
@@ -49,7 +49,7 @@ class _Counting(ScorePlugin):
         requirements = {requirement for owner in owners for requirement in selector_of(owner).key or ()}
         wanted = Selector(tuple(sorted(requirements)))
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), wanted, terminating=False)
-        return column.counts[rows].copy()  # the column goes on counting
+        return column.counts[rows].copy()  # copied, because the column is updated later
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         owners = self.owners(view.pod)
@@ -69,7 +69,8 @@ class _Counting(ScorePlugin):
 
 
 class SelectorSpreadPriority(_Counting):
-    """Few pods of the pod's services and controllers on the node count a third, few in its zone two thirds."""
+    """Prefers nodes with few pods of the same services and controllers (one third) in zones with few of them (two
+    thirds)."""
 
     name = "SelectorSpreadPriority"
 
@@ -77,7 +78,7 @@ class SelectorSpreadPriority(_Counting):
         return [*services_of(self.cluster, pod), *controllers_of(self.cluster, pod)]
 
     def zones(self) -> Topology:
-        """The zone of each node as a column; -1 for a node of none."""
+        """Return the zone of each node as a column; -1 for a node without one."""
         nodes, stable = self.cluster.nodes, self.cluster.release.stable_zone_labels
 
         def make() -> Topology:
@@ -122,13 +123,16 @@ class SelectorSpreadPriority(_Counting):
 
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
-    """Meant to look at services alone; but what priorities share names the controllers, too, so it does the same."""
+    """Behaves as SelectorSpreadPriority.
+
+    It is meant to use only services, but the metadata that priorities share includes the controllers.
+    """
 
     name = "ServiceSpreadingPriority"
 
 
 class ServiceAntiAffinityPriority(_Counting):
-    """Few pods of the pod's first service where a label has the node's value; 0 for nodes without the label."""
+    """Prefers label values with few pods of the pod's first service; 0 for nodes without the label."""
 
     name = "ServiceAntiAffinityPriority"
 
@@ -160,7 +164,7 @@ class ServiceAntiAffinityPriority(_Counting):
 
 
 def _fewer(number: Tree, most: Tree) -> Tree:
-    """10 x the share that is missing to the most; 10 where the most is none."""
+    """Return 10 x the share by which the number is below the highest one; 10 if the highest is 0."""
     if not most.value:
         return multiply(constant(float(MAX_PRIORITY), "MaxPriority"), constant(1.0, "there are no pods"))
     return multiply(constant(float(MAX_PRIORITY), "MaxPriority"), divide(subtract(most, number), most))
