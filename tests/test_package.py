@@ -65,7 +65,7 @@ def test_commands_of_both_packages_are_there(capsys: pytest.CaptureFixture[str])
     offered = re.findall(r"^    ([a-z-]+)(?: |$)", capsys.readouterr().out, re.M)
     assert set(offered) == {*CORE, "simulate"}
     commands = {path.stem for path in (ROOT / "kubesched_ui" / "management" / "commands").glob("[!_]*.py")}
-    assert set(APPLICATION) == commands - {"migrate", "load_samples"}
+    assert set(APPLICATION) == commands - {"migrate", "load_samples", "prepare", "serve"}
 
 
 def test_a_command_of_the_core_needs_no_data_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

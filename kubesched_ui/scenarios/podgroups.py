@@ -46,7 +46,7 @@ def remarks(scenario: Scenario, release: str, in_time: bool) -> list[str]:
         return []
     told = f"The cluster has {count(number, 'PodGroup')}, but this run places each pod by itself."
     if in_time:
-        return [f"{told} Groups are scheduled as a whole in one pass alone so far."]
+        return [f"{told} Groups are scheduled as a whole only in single-pass runs."]
     way = f"set the feature gates {spelled(gates_for(scenario))}"
     if "GenericWorkload" not in gates_of(known):
         way = f"choose release {SINCE} and {way}"

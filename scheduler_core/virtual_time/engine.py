@@ -69,7 +69,7 @@ class Timeline:
         extenders: Extenders | None = None,
     ) -> None:
         if simulation.release.pod_groups:
-            raise InputError("featureGates", "GenericWorkload", "pod groups are scheduled in one pass alone so far")
+            raise InputError("featureGates", "GenericWorkload", "pod groups are supported only in single-pass runs")
         self.scheduler = simulation.scheduler
         self.extenders = extenders
         self.scheduler.ask(extenders)

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { offers, pathAt } from "../../static/js/editor/hints.js";
 
-const file = new URL("../../kubesched_ui/composing/kubernetes.json", import.meta.url);
+const file = new URL("../../kubesched_ui/editor/kubernetes.json", import.meta.url);
 const schema = JSON.parse(readFileSync(file, "utf8"));
 // What is offered where ¶ stands.
 function at(text, release = "") {

@@ -166,11 +166,11 @@ def test_no_mark_is_lost(recording: queue_timeline.Recording, bins: int) -> None
 
 
 def test_every_kind_of_mark_has_words_and_a_shape() -> None:
-    folder = Path(__file__).parents[3] / "static" / "js" / "time"
-    for file in ("track.js", "drawing.js"):
+    folder = Path(__file__).parents[3] / "static" / "js" / "timeline"
+    for file in ("event_track.js", "drawing.js"):
         text = (folder / file).read_text()
         assert [kind for kind in KINDS if not re.search(rf"^  {kind}: ", text, re.M)] == [], file
-    styles = (folder.parents[1] / "css" / "time.css").read_text()
+    styles = (folder.parents[1] / "css" / "timeline.css").read_text()
     assert [kind for kind in KINDS if kind != "changed" and f".mark-{kind}" not in styles] == []
 
 

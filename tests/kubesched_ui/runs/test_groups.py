@@ -152,7 +152,7 @@ def test_in_time_is_refused_at_once(client: Client) -> None:
     assert "pod groups are supported only in single-pass runs" in answer.json()["error"]
     plain = client.post(address, json.dumps({"in_time": True}), content_type="application/json")
     assert plain.status_code == 202
-    assert "in one pass alone so far" in plain.json()["notes"][0]
+    assert "only in single-pass runs" in plain.json()["notes"][0]
 
 
 @pytest.mark.django_db
