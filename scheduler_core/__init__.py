@@ -1,4 +1,4 @@
-"""The scheduler: a columnar re-implementation of kube-scheduler.
+"""A columnar re-implementation of kube-scheduler.
 
-Nothing in here imports Django. A reader starts at `schedule_one.py`.
+This package does not import Django. Start reading at `cycle/schedule_one.py`.
 """

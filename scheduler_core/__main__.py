@@ -1,4 +1,4 @@
-"""python -m scheduler_core: the commands."""
+"""The command line: python -m scheduler_core."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") -> int:
-    """Runs a command; returns 0, 1 for a finding, 2 for bad usage or input."""
+    """Run a command. Return 0, 1 for a finding, 2 for bad usage or input."""
     parser = argparse.ArgumentParser(
         prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",

@@ -1,11 +1,11 @@
-"""The one error that bad input raises."""
+"""The exception for invalid input."""
 
 
 class InputError(ValueError):
-    """Something a person gave us is wrong.
+    """A user's input is invalid.
 
-    `where` names the object (`Pod default/web-1`, `profiles[0] "default-scheduler"`), `field` the path inside it
-    (empty when the object as a whole is meant), `problem` what is wrong with it. `str()` is ready to be shown.
+    `where` names the object (`Pod default/web-1`, `profiles[0] "default-scheduler"`). `field` is the path inside it
+    (empty for the object as a whole). `problem` says what is wrong. `str()` is a message for users.
     """
 
     def __init__(self, where: str, field: str, problem: str) -> None:

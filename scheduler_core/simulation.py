@@ -1,4 +1,4 @@
-"""A run: a cluster, a configuration, pods to place in order, one recorded cycle each.
+"""A single-pass run: a cluster, a configuration and pods to schedule in order, with one recorded cycle each.
 
 for trace in Simulation(objects, release="1.34").run(): ...
 """
@@ -31,11 +31,11 @@ from scheduler_core.pod_groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
 
-EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later
+EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod has a start time k seconds later
 
 
 class _Held(NamedTuple):
-    """A pod that Permit plugins have wait: what its scheduling cycle left."""
+    """A pod held by Permit plugins, with the state of its scheduling cycle."""
 
     framework: Framework
     state: CycleState
@@ -44,20 +44,19 @@ class _Held(NamedTuple):
 
 
 class Simulation:
-    """One run over objects as they are; `snapshot.prepare` makes them of a snapshot.
+    """A single-pass run. It takes objects unchanged; `snapshot.prepare` prepares those of a snapshot.
 
-    `objects`: Kubernetes objects as dicts (or decoded already). `config`: to be read, or read already. `pods`: which
-    pending pods to schedule, in order, as `namespace/name`; None for all pending pods of the configured schedulers that
-    are not being deleted, by priority and then as listed.
-    `retry_preemptors`: a pod that preempted gets a second cycle at once, else its nomination is where it ends.
-    `retry_groups`: a group is tried again for each of its pods that is still pending, else once.
-    `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, before the configuration's. `registry`: the
-    plugins there are, out-of-tree ones included. `unknown_plugins`: whether others that the configuration enables are
-    an error or left out. `cluster`: what the objects are loaded into, if not an empty one. Raises InputError
-    for anything wrong with the input.
+    `objects`: Kubernetes objects as dicts or decoded. `config`: a configuration, as text or loaded. `pods`: the pending
+    pods to schedule, in order, as `namespace/name`; None for all pending pods of the configured schedulers that are not
+    being deleted, by priority and then as listed. `retry_preemptors`: a pod that preempted gets a second cycle at once;
+    otherwise it ends nominated. `retry_groups`: a group is tried again for each of its pods that is still pending;
+    otherwise once. `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, which overrides the
+    configuration. `registry`: the available plugins, including out-of-tree ones. `unknown_plugins`: whether other
+    plugins that the configuration enables are an error or left out. `cluster`: the cluster into which the objects are
+    loaded; an empty one by default. Raises InputError for any invalid input.
 
-    A pod that Permit has wait holds its place and is told of when it is bound or rejected. Time does not pass: those
-    that wait when all pods were tried are rejected as if their time were up.
+    A pod held by Permit stays assumed on its node. Its cycle is yielded when the pod is bound or rejected. No time
+    passes: pods that still wait after all pods were tried are rejected with a timeout.
     """
 
     def __init__(
@@ -100,21 +99,21 @@ class Simulation:
         for pod in pending:
             if pod.nominated_node:
                 self.cluster.nominator.nominate(pod, pod.nominated_node)
-        self.pending = pending  # all pods that are on no node, whoever is to schedule them
+        self.pending = pending  # all pods without a node, of every scheduler
         for framework in profiles.values():
             framework.list_pods = self._all_pods
         self.to_try = self._chosen(pending, pods)  # in order
-        self.stages: dict[int, Callable[[], None]] = {}  # number of a cycle -> what is done before it
+        self.stages: dict[int, Callable[[], None]] = {}  # cycle number -> function to call before that cycle
         self._held: dict[str, _Held] = {}
-        self._first_tried: dict[str, int] = {}  # pods of groups, in the order in which they were first tried
+        self._first_tried: dict[str, int] = {}  # pods of groups, in the order of their first attempt
         self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
         self.placed = 0  # cycles that placed a pod
         self._retry_preemptors = retry_preemptors
         self._retry_groups = retry_groups
-        self.group: GroupTrace | None = None  # whose members `run` tells of
+        self.group: GroupTrace | None = None  # the group whose member cycles `run` yields
 
     def frameworks(self, seed: int | None, percentage: int | None) -> dict[str, Framework]:
-        """The profiles of the configuration, by name. `seed`: None for ties by name."""
+        """Return the frameworks of the configuration by scheduler name. `seed`: None breaks ties by name."""
         picker, profiles = Picker(seed), {}
         for profile in self.configuration.profiles:
             share = percentage if percentage is not None else self.configuration.percentage_of_nodes_to_score
@@ -150,7 +149,7 @@ class Simulation:
 
     @property
     def nodes(self) -> list[str]:
-        """The nodes in the order of every column's rows."""
+        """The nodes in the row order of all columns."""
         return self.cluster.nodes.names
 
     @property
@@ -164,8 +163,10 @@ class Simulation:
         yield from (pod for key, pod in self.cluster.pods.items() if key not in known)
 
     def run(self) -> Iterator[CycleTrace]:
-        """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated. The members of
-        a group come one after the other."""
+        """Yield one cycle per pod. The cycles of a group's members follow each other.
+
+        Before the next cycle, placed pods run, victims are removed and preemptors are nominated.
+        """
         for told in self.attempts():
             if isinstance(told, GroupTrace):
                 self.group = told
@@ -175,8 +176,11 @@ class Simulation:
                 yield told
 
     def _members_of(self, told: GroupTrace) -> Iterator[CycleTrace]:
-        """The journal has each member's cycle with those before it on their nodes; what came of the group is with the
-        last of them."""
+        """Yield the members' cycles and write the journal.
+
+        The journal has each member's cycle after the placements of the members before it. The changes of the group as a
+        whole are journaled with the last member.
+        """
         journal = self.cluster.journal
         for member in told.members:
             journal.note(TRIED, member.trace.pod)
@@ -189,7 +193,7 @@ class Simulation:
             yield member.trace
 
     def attempts(self) -> Iterator[CycleTrace | GroupTrace]:
-        """As `run`, the cycle of a group as one thing."""
+        """Yield what `run` does, but one GroupTrace for the cycle of a group."""
         done = 0
         while True:
             if done == len(self.to_try):
@@ -203,7 +207,7 @@ class Simulation:
             pod = self.to_try[done]
             done += 1
             if pod.key in self.cluster.pods:
-                continue  # its group was placed before
+                continue  # placed with its group
             if self.release.pod_groups and pod.pod.spec.scheduling_group is not None:
                 yield from self._try_group_of(pod)
                 continue
@@ -212,7 +216,7 @@ class Simulation:
                 yield from self._try(pod, 2)
 
     def _try(self, pod: PodInfo, attempt: int) -> Generator[CycleTrace, None, CycleTrace]:
-        """A cycle; yields what is over after it: its own trace unless Permit has the pod wait, and those decided."""
+        """Run a cycle. Yield its trace unless Permit holds the pod, and the traces of waiting pods decided by it."""
         self.cluster.journal.note(TRIED, pod.key)
         framework, state, trace = self.scheduler.try_pod(pod, attempt)
         if trace.result == "waiting":
@@ -229,14 +233,14 @@ class Simulation:
 
     def _try_group_of(self, pod: PodInfo) -> Iterator[CycleTrace | GroupTrace]:
         if pod.key in self._first_tried and not self._retry_groups:
-            return  # its group was tried before, with it
+            return  # tried with its group
         told = self._try_group(pod)
         yield told
         if self._retry_preemptors and isinstance(told, GroupTrace) and told.waits_for_preemption:
             yield self._try_group(pod)
 
     def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
-        """A cycle of the pod's group; of a pod that is held back its own."""
+        """Run a cycle of the pod's group; of a gated pod, its own cycle."""
         framework = self.scheduler.framework_of(popped)
         key = popped.group
         group = self.cluster.scheduling_groups.get(key)
@@ -267,7 +271,8 @@ class Simulation:
                 self.cluster.nominator.nominate(one.pod, one.told.nominated)
         if told.status.code == SUCCESS:
             self._scheduled_groups[key] = condition_of(told.status)
-        told.condition = self._scheduled_groups.get(key) or condition_of(told.status)  # once true it stays so
+        # once true, the condition stays true
+        told.condition = self._scheduled_groups.get(key) or condition_of(told.status)
         told.changes += self.cluster.journal.take()
         self.cluster.journal.put(before)
         return told
@@ -277,7 +282,7 @@ class Simulation:
         self.cluster.journal.note(GONE, key)
 
     def _decided(self) -> Iterator[CycleTrace]:
-        """The pods that need not wait for Permit any longer; rejecting one may take others along."""
+        """Finish the pods that Permit no longer holds. A rejection can decide further pods."""
         for framework in self.scheduler.profiles.values():
             while decided := framework.waiting_pods.take_decided():
                 for waiting in decided:
@@ -291,7 +296,7 @@ class Simulation:
                     yield trace
 
     def _time_out(self) -> Iterator[CycleTrace]:
-        """All pods were tried: the longest wait is over first."""
+        """Time out the waiting pods after all pods were tried, those of the shortest timeout first."""
         while self._held:
             key, held = next(iter(self._held.items()))
             waiting = held.framework.waiting_pods.get(key)

@@ -1,4 +1,4 @@
-"""What old releases look at before any node.
+"""Checks that old releases make before they evaluate nodes.
 
 Source: pkg/scheduler/core/generic_scheduler.go (podPassesBasicChecks, until 1.18).
 """
@@ -8,7 +8,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 
 
 def claims_fail(cluster: Cluster, pod: PodInfo) -> str:
-    """The error of the pod's first claim that is missing or being deleted; "" if there is none."""
+    """Return the error of the pod's first claim that is missing or being deleted; "" if there is none."""
     for volume in pod.pod.spec.volumes:
         if volume.persistent_volume_claim is None:
             continue

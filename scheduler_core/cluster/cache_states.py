@@ -1,4 +1,4 @@
-"""The life of a pod in the scheduler's cache, as a state machine that refuses impossible moves.
+"""The states of a pod in the scheduler cache, as a state machine that refuses invalid transitions.
 
     (absent) --assume--> assumed --finish_binding--> binding finished --expire--> (absent)
        |                    |  \\--forget--> (absent)      |
@@ -6,7 +6,7 @@
        \\--add--> added <-----------------------------------/
                     | update (stays), remove--> (absent)
 
-Assumed pods count on their node already. Upstream never lets them expire unless told to (a TTL of 0).
+Assumed pods already count on their node. Upstream does not let them expire by default (a TTL of 0).
 
 Source: pkg/scheduler/backend/cache/interface.go, cache.go.
 """
@@ -28,12 +28,15 @@ class State(Enum):
 
 
 class ImpossibleMove(RuntimeError):
-    """A pod was moved as its state does not allow: a mistake of the program, never of its input."""
+    """A transition that the pod's state does not allow. It is a program error, never an input error."""
 
 
 class Lifecycle:
-    """The states of all pods that count on a node. `ttl`: seconds after which a pod whose binding has finished is
-    given up if nobody confirms it; 0 is never."""
+    """The states of all pods that count on a node.
+
+    `ttl`: seconds after which an assumed pod with a finished binding expires if the binding is not confirmed; 0 is
+    never.
+    """
 
     def __init__(self, cluster: Cluster, ttl: float = 0.0) -> None:
         self._cluster = cluster
@@ -42,18 +45,18 @@ class Lifecycle:
         self._deadlines: dict[str, float] = {}
 
     def state_of(self, key: str) -> State | None:
-        """None for a pod that the cache does not hold."""
+        """Return the state of a pod; None if it is not in the cache."""
         return self._states.get(key)
 
     def is_assumed(self, key: str) -> bool:
         return self._states.get(key) in (State.ASSUMED, State.FINISHED)
 
     def assumed(self) -> list[str]:
-        """Pods that are on a node for the scheduler alone."""
+        """Return the keys of the assumed pods, whose binding is not confirmed."""
         return [key for key in self._states if self.is_assumed(key)]
 
     def assume(self, pod: PodInfo, node: str) -> None:
-        """The scheduler chose a node. A cycle has put the pod there itself; else it is put there now."""
+        """Assume a pod on the node that the scheduler chose. Add it there unless the cycle already did."""
         self._expect(pod, "assume", None)
         if pod.key not in self._cluster.pods:
             self._cluster.add_pod(pod, node)
@@ -61,25 +64,25 @@ class Lifecycle:
         self._cluster.journal.note(ASSUMED, pod)
 
     def finish_binding(self, pod: PodInfo, now: float) -> None:
-        """The binding was written; the pod may expire if it is not confirmed."""
+        """Mark the binding as written. The pod may expire if it is not confirmed."""
         self._expect(pod, "finish binding", State.ASSUMED)
         self._states[pod.key] = State.FINISHED
         self._deadlines[pod.key] = now + self._ttl if self._ttl else math.inf
 
     def forget(self, pod: PodInfo) -> None:
-        """The scheduler takes its choice back."""
+        """Undo the assumption of a pod."""
         self._expect(pod, "forget", State.ASSUMED, State.FINISHED)
         self._drop(pod.key)
 
     def expire(self, now: float) -> list[PodInfo]:
-        """Gives up the pods that were not confirmed in time; returns them."""
+        """Remove and return the pods whose binding was not confirmed before the deadline."""
         late = [self._cluster.pods[key] for key, deadline in self._deadlines.items() if deadline <= now]
         for pod in late:
             self._drop(pod.key)
         return late
 
     def add(self, pod: PodInfo, node: str) -> None:
-        """The API server says that the pod is bound: a confirmation, or news. It may be another node than assumed."""
+        """Add a pod that the API server reports as bound. It may be on another node than the assumed one."""
         self._expect(pod, "add", None, State.ASSUMED, State.FINISHED)
         known = self._cluster.pods.get(pod.key)
         if known is not None and (known is not pod or known.node != node):
@@ -92,16 +95,16 @@ class Lifecycle:
         self._deadlines.pop(pod.key, None)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A bound pod changed; it stays on its node."""
+        """Replace a bound pod by its new version on the same node."""
         self._expect(old, "update", State.ADDED)
         node = old.node
         self._cluster.remove_pod(old)
         self._cluster.add_pod(new, node)
         self._cluster.journal.note(BOUND, new)
-        old.node = node  # what looks at the change sees where it was
+        old.node = node  # later readers of the change need the old node
 
     def remove(self, pod: PodInfo) -> None:
-        """A bound pod is gone."""
+        """Remove a bound pod."""
         self._expect(pod, "remove", State.ADDED)
         node = pod.node
         self._drop(pod.key)
@@ -110,7 +113,7 @@ class Lifecycle:
     def _drop(self, key: str) -> None:
         self._deadlines.pop(key, None)
         del self._states[key]
-        if key in self._cluster.pods:  # a cycle that fails has taken it off already
+        if key in self._cluster.pods:  # a failed cycle has already removed it
             self._cluster.remove_pod(self._cluster.pods[key])
 
     def _expect(self, pod: PodInfo, move: str, *states: State | None) -> None:

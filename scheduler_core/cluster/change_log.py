@@ -1,4 +1,4 @@
-"""What changes in a cluster, as it happens: for whoever wants to know later how it was."""
+"""The journal of changes in a cluster, from which earlier states can be reconstructed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Change(NamedTuple):
 
     | kind | subject | node |
     | --- | --- | --- |
-    | `pod` | PodInfo: it exists from now on, or is another than before | |
-    | `gone` | the key of a pod that ceases to exist | |
-    | `placed`, `taken` | PodInfo: it counts on a node from now on, or does not any more | the node |
-    | `assumed`, `bound` | PodInfo: it is on its node for the scheduler alone, or for all | |
+    | `pod` | PodInfo: a new pod, or a new version of one | |
+    | `gone` | the key of a pod that no longer exists | |
+    | `placed`, `taken` | PodInfo: it now counts on the node, or no longer does | the node |
+    | `assumed`, `bound` | PodInfo: it is assumed on its node by the scheduler, or bound | |
     | `nominated` | the key of a pod | the node, "" for none |
-    | `tried` | the key of a pod whose cycle begins, in a run in one pass | |
-    | `object`, `removed` | an Object other than a pod, or a workload as a dict: it is as given from now on, or gone | |
+    | `tried` | the key of a pod whose cycle begins, in a single-pass run | |
+    | `object`, `removed` | a new version of an Object other than a pod, or of a workload as a dict; or its removal | |
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
 
 class Journal:
-    """`entries`: where changes are noted, None for nowhere. Whoever reads them puts a list there."""
+    """A journal. `entries`: the list of changes; None disables it. The reader sets the list."""
 
     __slots__ = ("entries",)
 
@@ -43,11 +43,11 @@ class Journal:
             self.entries.append(Change(kind, subject, node))
 
     def take(self) -> list[Change]:
-        """What was noted so far, which is then forgotten; for who notes it again in another order."""
+        """Remove and return the recorded changes, so that the caller can record them again in another order."""
         taken, self.entries = self.entries or [], None if self.entries is None else []
         return taken
 
     def put(self, changes: Iterable[Change]) -> None:
-        """Notes what was taken."""
+        """Record changes again that `take` returned."""
         if self.entries is not None:
             self.entries += changes

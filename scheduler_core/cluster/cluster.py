@@ -1,4 +1,4 @@
-"""The cluster as the scheduler knows it: the node table, the pods on it, and the objects that plugins look up."""
+"""The cluster state of the scheduler: the node table, the pods on it, and the objects that plugins look up."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ from scheduler_core.releases import Release
 
 
 class Cluster:
-    """One cluster. Objects are kept by key (`namespace/name`, or `name` where there is no namespace).
+    """A cluster. Objects are stored by key (`namespace/name`, or `name` if they have no namespace).
 
-    `journal`: told of every change."""
+    `journal`: records every change.
+    """
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -50,9 +51,9 @@ class Cluster:
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
         self.nodes = NodeTable(self.columns, release.stable_zone_labels)
-        self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
-        self.priorities: dict[int, int] = {}  # priority -> how many of them have it
-        self.group_members: Counter[str] = Counter()  # pod group -> how many of them are of it
+        self.pods: dict[str, PodInfo] = {}  # bound and assumed pods
+        self.priorities: dict[int, int] = {}  # priority -> number of bound and assumed pods
+        self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
         self.services: Table[Service] = Table()
@@ -74,7 +75,7 @@ class Cluster:
         self.claim_templates: Table[ResourceClaimTemplate] = Table()
         self.device_classes: Table[DeviceClass] = Table()
         self.resource_slices: Table[ResourceSlice] = Table()
-        self.shared: dict[str, Any] = {}  # what plugins of all profiles have in common, by plugin
+        self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
         self._tables: dict[type[Object], Table[Any]] = {
             Service: self.services,
             ReplicationController: self.replication_controllers,
@@ -105,9 +106,10 @@ class Cluster:
         self.journal.note(REMOVED if new is None else OBJECT, old if new is None else new)
 
     def apply(self, obj: Object) -> None:
-        """Adds or replaces an object other than a pod."""
+        """Add or replace an object other than a pod."""
         if type(obj) in self._tables:
-            self._tables[type(obj)][obj.key] = obj  # which notes it, as it does what plugins write there
+            # the table's watcher records the change, as it does for writes by plugins
+            self._tables[type(obj)][obj.key] = obj
             return
         if isinstance(obj, Node):
             self.apply_nodes([obj])
@@ -118,13 +120,13 @@ class Cluster:
             self.columns.forget_namespaces()
 
     def apply_nodes(self, nodes: Sequence[Node]) -> None:
-        """As `apply` of each, in order."""
+        """Add or replace nodes in order, as `apply` does."""
         for node in nodes:
             self.journal.note(OBJECT, node)
         self.nodes.set_nodes(nodes)
 
     def find(self, obj: Object) -> Object | None:
-        """The stored object of the same kind and key, other than a pod; None if there is none."""
+        """Return the stored object of the same kind and key, other than a pod; None if there is none."""
         if isinstance(obj, Node):
             entry = self.nodes.entries.get(obj.name)
             return entry.node if entry is not None else None
@@ -134,12 +136,12 @@ class Cluster:
         return table.get(obj.key) if table is not None else None
 
     def others(self) -> Iterator[Object]:
-        """All objects but pods, nodes and namespaces, a kind after the other."""
+        """Yield all objects except pods, nodes and namespaces, kind by kind."""
         for table in self._tables.values():
             yield from table.values()
 
     def remove(self, obj: Object) -> None:
-        """Removes an object other than a pod."""
+        """Remove an object other than a pod."""
         if type(obj) in self._tables:
             self._tables[type(obj)].pop(obj.key, None)
             return
@@ -151,7 +153,7 @@ class Cluster:
             self.columns.forget_namespaces()
 
     def load(self, objects: Iterable[Object]) -> list[PodInfo]:
-        """Takes in a snapshot: bound pods run, pods that ended are left out; returns the pending pods, in order."""
+        """Load a snapshot and return its pending pods in order. Bound pods are added; terminated pods are left out."""
         pods: list[Pod] = []
         nodes: list[Node] = []
         for obj in objects:
@@ -168,7 +170,7 @@ class Cluster:
         return [pod for pod in infos if not pod.node]
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
-        """Puts a pod on a node: bound, or assumed to be. Raises InputError when it already is on one."""
+        """Add a bound or assumed pod to a node. Raises InputError if the pod is already on a node."""
         if pod.key in self.pods:
             raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
         pod.node = node
@@ -176,7 +178,7 @@ class Cluster:
         self.nodes.add_pod(pod, node)
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
-        """As `add_pod` of each, in order, on the node that it is on already by its own account. Raises InputError."""
+        """Add pods in order, as `add_pod` does, each to the node in its own `node`. Raises InputError."""
         for pod in pods:
             if pod.key in self.pods:
                 raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
@@ -193,7 +195,7 @@ class Cluster:
             self.volume_users.add(pod, pod.node)
 
     def remove_pod(self, pod: PodInfo) -> None:
-        """Takes a pod off its node: deleted, preempted, or forgotten after being assumed."""
+        """Remove a pod from its node: deleted, preempted, or forgotten after being assumed."""
         del self.pods[pod.key]
         self.journal.note(TAKEN, pod, pod.node)
         self.priorities[pod.priority] -= 1

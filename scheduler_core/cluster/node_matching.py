@@ -1,4 +1,4 @@
-"""Node selectors and taints over all nodes at once; every result is remembered by value.
+"""Node selectors and taints over all nodes at once. Every result is cached by value.
 
 Source: k8s.io/component-helpers/scheduling/corev1/nodeaffinity, k8s.io/component-helpers/scheduling/corev1.
 """
@@ -18,7 +18,7 @@ Int64 = npt.NDArray[np.int64]
 
 
 def _field_mask(nodes: NodeTable, req: Requirement) -> Bool:
-    """metadata.name is the only field there is."""
+    """Return the nodes that meet a field requirement. metadata.name is the only supported field."""
     mask = np.zeros(len(nodes), np.bool_)
     for name in req.values:
         row = nodes.rows.get(name)
@@ -28,7 +28,7 @@ def _field_mask(nodes: NodeTable, req: Requirement) -> Bool:
 
 
 def term_mask(nodes: NodeTable, term: NodeSelectorTerm) -> Bool:
-    """Nodes that meet all requirements of a term; an empty term matches none. bool over nodes."""
+    """Return the nodes that meet all requirements of a term; an empty term matches none. bool over nodes."""
     if not term.match_expressions and not term.match_fields:
         return np.zeros(len(nodes), np.bool_)
     mask = np.ones(len(nodes), np.bool_)
@@ -40,7 +40,7 @@ def term_mask(nodes: NodeTable, term: NodeSelectorTerm) -> Bool:
 
 
 def terms_mask(nodes: NodeTable, terms: Sequence[NodeSelectorTerm]) -> Bool:
-    """Nodes that meet at least one of the terms. bool over nodes."""
+    """Return the nodes that meet at least one of the terms. bool over nodes."""
     mask = np.zeros(len(nodes), np.bool_)
     for term in terms:
         mask |= term_mask(nodes, term)
@@ -48,7 +48,7 @@ def terms_mask(nodes: NodeTable, terms: Sequence[NodeSelectorTerm]) -> Bool:
 
 
 def required_mask(nodes: NodeTable, pod: PodInfo) -> Bool | None:
-    """Nodes that the pod's nodeSelector and required node affinity allow; None means all. bool over nodes."""
+    """Return the nodes that the pod's nodeSelector and required node affinity allow: bool over nodes, None for all."""
     if pod.node_selection is None:
         return None
 
@@ -65,7 +65,7 @@ def required_mask(nodes: NodeTable, pod: PodInfo) -> Bool | None:
 
 
 def required_matches(pod: PodInfo, node: Node) -> bool:
-    """Whether one node, which the table need not know, meets the pod's nodeSelector and required node affinity."""
+    """Whether a node, which may be missing in the table, meets the pod's nodeSelector and required node affinity."""
     labels, spec = node.metadata.labels, pod.pod.spec
     if any(labels.get(key) != value for key, value in (spec.node_selector or {}).items()):
         return False
@@ -74,7 +74,7 @@ def required_matches(pod: PodInfo, node: Node) -> bool:
 
 
 def untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:
-    """The first NoSchedule or NoExecute taint of each node that the pod does not tolerate.
+    """Return the first NoSchedule or NoExecute taint of each node that the pod does not tolerate.
 
     uint16 over nodes: 0 for none, k for the k-th of the returned taints.
     """
@@ -99,7 +99,7 @@ def untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16],
 
 
 def unpreferred_taints(nodes: NodeTable, pod: PodInfo) -> Int64:
-    """How many PreferNoSchedule taints of each node the pod does not tolerate. int64 over nodes."""
+    """Return the number of PreferNoSchedule taints of each node that the pod does not tolerate. int64 over nodes."""
 
     def make() -> Int64:
         ids, examples = nodes.taint_sets()

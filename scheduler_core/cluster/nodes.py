@@ -1,7 +1,7 @@
-"""The nodes as columns: row i of every column is the i-th node in the order in which upstream lists them.
+"""The nodes as columns: row i of every column is the i-th node in upstream's list order.
 
-Columns are numpy arrays over nodes. They are updated in place when a pod is added or removed; adding or removing a node
-(or moving it to another zone) gives every node its new row at the next `refresh`.
+Columns are numpy arrays over nodes. They are updated in place when a pod is added or removed. If a node is added,
+removed or moved to another zone, the next `refresh` assigns new rows to all nodes.
 
 Source: pkg/scheduler/backend/cache (node_tree.go, snapshot.go), pkg/scheduler/framework/types.go (NodeInfo).
 """
@@ -35,7 +35,8 @@ _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-do
 
 
 def zone_key(node: Node, stable: bool = True) -> str:
-    """Upstream GetZoneKey: the beta labels win where both are there. `stable`: whether the others count at all."""
+    """Return the zone key (upstream GetZoneKey). Beta labels have precedence. `stable`: whether the stable labels
+    count."""
     labels = node.metadata.labels
     zone = labels.get(_BETA_ZONE, labels.get(ZONE, "") if stable else "")
     region = labels.get(_BETA_REGION, labels.get(REGION, "") if stable else "")
@@ -43,35 +44,35 @@ def zone_key(node: Node, stable: bool = True) -> str:
 
 
 class NodeEntry:
-    """One node name: its object (None while only pods name it) and the pods that run there, in order of arrival."""
+    """A node name: its node object (None if only pods refer to it) and its pods in order of arrival."""
 
     __slots__ = ("image_spread", "kind", "node", "pods", "zone")
 
     def __init__(self) -> None:
         self.node: Node | None = None
         self.zone = ""
-        self.kind = 0  # number of what its allocatable says, equal for equal ones
-        self.image_spread = _NO_IMAGES  # image -> nodes that held it when this one came
+        self.kind = 0  # the number of its allocatable, equal for equal values
+        self.image_spread = _NO_IMAGES  # image -> number of nodes that had it when this node was added
         self.pods: dict[str, PodInfo] = {}
 
 
 class NodeTable:
-    """The columns.
+    """The table of nodes.
 
     `names`: the node of each row. `rows`: node name -> row. `allocatable`, `requested`: resource -> int64 column
-    (millicores of cpu, else whole units). `nonzero_cpu`, `nonzero_memory`: requests with scoring's defaults.
-    `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
+    (millicores of cpu, whole units of other resources). `nonzero_cpu`, `nonzero_memory`: requests with the defaults of
+    scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
     """
 
     def __init__(self, pods: PodColumns, stable_labels: bool = True) -> None:
         self.pods = pods
-        self._stable_labels = stable_labels  # of zones and regions
+        self._stable_labels = stable_labels  # whether stable zone and region labels count
         self.entries: dict[str, NodeEntry] = {}
         self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
         self._stale = False
         self._resources: list[str] = [resources.CPU, resources.MEMORY, resources.EPHEMERAL]
         self._kinds: dict[resources.Written, int] = {}  # allocatable -> its number
-        self._of_kinds: list[dict[str, int]] = []  # the amounts of each
+        self._of_kinds: list[dict[str, int]] = []  # the quantities of each kind
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
@@ -80,11 +81,11 @@ class NodeTable:
         self._bind()
         self.unschedulable = np.zeros(0, np.bool_)
         self._memo: dict[object, Any] = {}
-        # (protocol, port) -> node -> ips in use; a set as upstream's, so the first of two users to go frees the port
+        # (protocol, port) -> node -> used IPs. A set as upstream: the first of two users to leave frees the port.
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
-        self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size of the first seen, nodes that hold it)
+        self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size when first added, nodes that have it)
         self.is_bare = False  # see `bare`
-        self.version = 0  # grows whenever a node object or a CSINode changes
+        self.version = 0  # incremented when a node object or a CSINode changes
 
     def __len__(self) -> int:
         return len(self.names)
@@ -92,7 +93,7 @@ class NodeTable:
     # ---- nodes
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
-        """Adds or replaces nodes, one after the other."""
+        """Add or replace nodes in order."""
         known = []
         for node in nodes:
             name, status = node.metadata.name, node.status
@@ -122,7 +123,7 @@ class NodeTable:
             self._fill(known)
 
     def _kind_of(self, written: resources.Written) -> int:
-        """The number of what a node's allocatable says; its resources have columns then."""
+        """Return the number of this allocatable, and create the columns of its resources."""
         kind = self._kinds.get(written)
         if kind is None:
             kind = self._kinds[written] = len(self._kinds)
@@ -132,7 +133,7 @@ class NodeTable:
         return kind
 
     def remove_node(self, name: str) -> None:
-        """Removes a node; its pods stay known until they are removed themselves."""
+        """Remove a node. Its pods stay until they are removed themselves."""
         entry = self.entries.get(name)
         if entry is None or entry.node is None:
             return
@@ -167,18 +168,18 @@ class NodeTable:
             del self._zones[zone]
 
     def changed(self) -> None:
-        """A node object has changed, or its CSINode: what was remembered of them is forgotten."""
+        """Clear the memo after a change of a node object or a CSINode."""
         self._memo.clear()
         self.version += 1
 
     def _order(self) -> list[str]:
-        """Upstream's nodeTree.list: one node of each zone in turn."""
+        """Return the order of upstream's nodeTree.list: one node of each zone in turn."""
         zones = list(self._zones.values())
         longest = max(map(len, zones), default=0)
         return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
 
     def refresh(self) -> None:
-        """Gives every node its row. Cheap when no node came or went."""
+        """Assign a row to every node. It returns at once if no node was added or removed."""
         if not self._stale:
             return
         old = self.rows
@@ -210,7 +211,7 @@ class NodeTable:
         self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._numbers
 
     def _resource(self, name: str) -> None:
-        """Makes sure that the resource has columns."""
+        """Create the columns of a resource if they are missing."""
         if name == "pods" or name in self.allocatable:
             return
         half = len(self._resources)
@@ -220,7 +221,7 @@ class NodeTable:
         self._bind()
 
     def _fill(self, rows: list[int]) -> None:
-        """What nodes have, into these rows of the columns."""
+        """Write the allocatable of the nodes into these rows."""
         kinds = [self.entries[self.names[row]].kind for row in rows]
         for name, column in (("pods", self.allowed_pods), *self.allocatable.items()):
             column[rows] = np.array([of.get(name, 0) for of in self._of_kinds], np.int64)[kinds]
@@ -228,15 +229,15 @@ class NodeTable:
     # ---- pods
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
-        """Counts a pod on a node, which need not exist (yet)."""
+        """Add a pod to a node, which may not exist yet."""
         self._enter(pod, node)
-        row = self.rows.get(node)  # a node that has no row yet is counted when it gets one
+        row = self.rows.get(node)  # a node without a row is counted when it gets one
         if row is not None:
             self._count(pod, row, 1)
         self.pods.count(pod, node, 1)
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
-        """As `add_pod` of each on its own node."""
+        """Add each pod to its own node, as `add_pod` does."""
         for pod in pods:
             self._enter(pod, pod.node)
             self.pods.know(pod, pod.node, 1)
@@ -254,7 +255,7 @@ class NodeTable:
             self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
 
     def remove_pod(self, pod: PodInfo, node: str) -> None:
-        """The reverse of `add_pod`."""
+        """Remove a pod from a node."""
         entry = self.entries[node]
         del entry.pods[pod.key]
         for ip, protocol, port in pod.host_ports:
@@ -266,7 +267,7 @@ class NodeTable:
         if entry.node is None and not entry.pods:
             del self.entries[node]
 
-    @np.errstate(over="ignore")  # sums beyond int64 wrap, as Go's do
+    @np.errstate(over="ignore")  # sums beyond int64 wrap, as in Go
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
         self._tally(pod, row, step)
 
@@ -279,7 +280,7 @@ class NodeTable:
         self.pod_count[row] += step
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
-        """Many pods counted in, each on a row. Most ask for what others ask for."""
+        """Add many pods to the columns, each on a row. Pods with equal requests are grouped."""
         if not placed:
             return
         rows = np.array([row for row, _ in placed], np.intp)
@@ -307,15 +308,15 @@ class NodeTable:
                 setattr(self, name, value)
 
     def pods_of(self, row: int) -> Iterable[PodInfo]:
-        """The pods on a node, in order of arrival."""
+        """Return the pods on a node, in order of arrival."""
         if self.is_bare:
             return ()
         return self.entries[self.names[row]].pods.values()
 
-    # ---- columns that depend on node objects alone, kept until one changes
+    # ---- columns that depend on node objects only, cached until one changes
 
     def memo(self, key: object, make: Callable[[], _T]) -> _T:
-        """`make()`, remembered under `key` until a node object or a CSINode changes."""
+        """Return `make()`, cached under `key` until a node object or a CSINode changes."""
         found = self._memo.get(key)
         if found is None:
             if len(self._memo) >= _MEMO_LIMIT:
@@ -324,7 +325,7 @@ class NodeTable:
         return found
 
     def owners(self, resource: str) -> Bool | None:
-        """Which nodes have any of a resource that has columns; bool over nodes, None for all."""
+        """Return the nodes that have a resource with columns: bool over nodes, None for all."""
 
         def make() -> tuple[Bool | None]:
             column = self.allocatable[resource]
@@ -333,11 +334,11 @@ class NodeTable:
         return self.memo(("owners", resource), make)[0]
 
     def topology(self, key: str) -> Topology:
-        """A label as a column."""
+        """Return the column of a label."""
         return self.memo(("label", key), lambda: Topology(key, self.nodes))
 
     def name_rank(self) -> npt.NDArray[np.intp]:
-        """The place of each row's node in alphabetical order; intp over nodes."""
+        """Return the rank of each row's node in alphabetical order; intp over nodes."""
 
         def make() -> npt.NDArray[np.intp]:
             rank = np.empty(len(self.names), np.intp)
@@ -347,17 +348,17 @@ class NodeTable:
         return self.memo("name rank", make)
 
     def requirement_mask(self, req: Requirement) -> Bool:
-        """Which nodes' labels meet a node selector requirement; bool over nodes."""
+        """Return the nodes whose labels meet a node selector requirement; bool over nodes."""
         topology = self.topology(req.key)
         by_value = np.fromiter(
             (selectors.requirement_matches(req, value) for value in (*topology.values, None)),
             np.bool_,
             len(topology.values) + 1,
         )
-        return by_value[topology.ids]  # id -1 takes the last: no such label
+        return by_value[topology.ids]  # id -1 (no such label) takes the last entry
 
     def taint_sets(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
-        """Nodes by their taints: int32 ids over nodes, and one node of each id."""
+        """Group the nodes by their taints: int32 ids over nodes, and one node of each id."""
         return self.memo("taints", self._intern_taints)
 
     def _intern_taints(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
@@ -374,5 +375,5 @@ class NodeTable:
 
 
 def ports_conflict(wanted: str, used: Iterable[str]) -> bool:
-    """Whether a wanted host ip conflicts with those in use on the same protocol and port (upstream HostPortInfo)."""
+    """Whether a requested host IP conflicts with those in use on the same protocol and port (upstream HostPortInfo)."""
     return any(wanted == ip or EVERY_IP in (wanted, ip) for ip in used)

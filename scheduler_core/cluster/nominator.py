@@ -1,4 +1,4 @@
-"""Which pending pods are nominated to run on which node, having preempted others there.
+"""The nominated nodes of pending pods that preempted others.
 
 Source: pkg/scheduler/backend/queue/nominator.go.
 """
@@ -8,7 +8,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 
 
 class Nominator:
-    """Nominated pods by node, in order of nomination. `journal`: told of every change."""
+    """Nominated pods by node, in order of nomination. `journal`: records every change."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -19,7 +19,7 @@ class Nominator:
         return bool(self._node_of)
 
     def nominate(self, pod: PodInfo, node: str) -> None:
-        """Nominates a pod, forgetting an older nomination."""
+        """Nominate a pod and forget its previous nomination."""
         self.forget(pod)
         self._by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
@@ -34,13 +34,13 @@ class Nominator:
                 del self._by_node[node]
 
     def node_of(self, pod: PodInfo) -> str:
-        """The node that a pod is nominated to, or ""."""
+        """Return the nominated node of a pod, or ""."""
         return self._node_of.get(pod.key, "")
 
     def on(self, node: str) -> list[PodInfo]:
-        """The pods nominated to a node."""
+        """Return the pods nominated to a node."""
         return list(self._by_node.get(node, {}).values())
 
     def nodes(self) -> list[str]:
-        """The nodes that have nominated pods."""
+        """Return the nodes that have nominated pods."""
         return list(self._by_node)

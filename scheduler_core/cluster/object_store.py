@@ -1,4 +1,4 @@
-"""Objects of one kind by key, for those who derive columns from them."""
+"""A store of objects of one kind by key, with change notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Table(MutableMapping[str, T]):
-    """A dict that tells its watchers of every change and counts them. `version`: how many there were."""
+    """A dict that notifies its watchers of every change. `version`: the number of changes."""
 
     __slots__ = ("_objects", "_watchers", "version")
 
@@ -19,7 +19,7 @@ class Table(MutableMapping[str, T]):
         self.version = 0
 
     def watch(self, told: Callable[[str, T | None, T | None], object]) -> None:
-        """Calls `told(key, old, new)` after each change; None stands for «was not there» and «is gone»."""
+        """Register a callback `told(key, old, new)` for changes. `old` is None for an addition, `new` for a removal."""
         self._watchers.append(told)
 
     def _tell(self, key: str, old: T | None, new: T | None) -> None:

@@ -1,8 +1,8 @@
-"""How many pods of a kind run on each node, kept up to date as pods come and go.
+"""The number of pods of each class on each node, updated as pods are added and removed.
 
-Pods with equal namespace and labels are one `LabelClass`. A `SelectorColumn` counts, over the nodes, the pods that a
-selector matches; a `TermColumn` counts the pods that carry a certain (anti-)affinity term. Both are made when first
-asked for and updated when a pod is added or removed, so a cycle never walks over pods.
+Pods with equal namespace and labels form one `LabelClass`. A `SelectorColumn` counts, over the nodes, the pods that a
+selector matches; a `TermColumn` counts the pods that carry a certain (anti-)affinity term. Both are created on first
+use and updated when a pod is added or removed, so a cycle never iterates over pods.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 
 REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY = "required affinity", "required anti-affinity"
 PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY = "preferred affinity", "preferred anti-affinity"
-ROLES = (REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)  # as PodInfo.terms
+# in the order of PodInfo.terms
+ROLES = (REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)
 
 
 class PodColumns:
-    """All columns of one cluster. `rows` is the table's map of node name to row."""
+    """All columns of one cluster. `rows`: the table's map of node name to row."""
 
     def __init__(self, namespaces: Mapping[str, dict[str, str]]) -> None:
         self.namespaces = namespaces  # name -> labels, shared with the cluster
@@ -34,17 +35,17 @@ class PodColumns:
         self._terms: dict[tuple[object, ...], TermColumn] = {}
         self._term_list: list[TermColumn] = []
 
-    # ---- pods come and go
+    # ---- additions and removals of pods
 
     def label_class(self, pod: PodInfo) -> LabelClass:
-        """The class of a pod; made when it is the first of its kind."""
+        """Return the class of a pod; create it for the first pod."""
         cls = pod.label_class
         if cls is None:
             cls = pod.label_class = self.class_of(pod.namespace, pod.labels, pod.terminating)
         return cls
 
     def class_of(self, namespace: str, labels: dict[str, str], terminating: bool) -> LabelClass:
-        """The class of pods like this."""
+        """Return the class of pods with these properties."""
         key = (namespace, frozenset(labels.items()), terminating)
         cls = self._classes.get(key)
         if cls is None:
@@ -52,21 +53,21 @@ class PodColumns:
         return cls
 
     def count(self, pod: PodInfo, node: str, step: int) -> None:
-        """Counts a pod in (step 1) or out (step -1) on a node; the node may be one that does not exist (yet)."""
+        """Add (step 1) or remove (step -1) a pod on a node, which may not exist yet."""
         self.know(pod, node, step)
         row = self.rows.get(node)
         if row is not None:
             self._count_row(pod, row, step)
 
     def know(self, pod: PodInfo, node: str, step: int) -> None:
-        """As `count`, without the columns."""
+        """Update the label class like `count`, but not the columns."""
         cls = self.label_class(pod)
         cls.nodes[node] = cls.nodes.get(node, 0) + step
         if not cls.nodes[node]:
             del cls.nodes[node]
 
     def count_rows(self, placed: Iterable[tuple[int, PodInfo]]) -> None:
-        """Many pods counted in, each on a row, for columns alone."""
+        """Add many pods to the columns only, each on a row."""
         selected = bool(self._selector_list)
         for row, pod in placed:
             if selected or pod.term_columns != ():
@@ -106,10 +107,11 @@ class PodColumns:
             self._term_list.append(column)
         return column
 
-    # ---- what plugins ask
+    # ---- queries of plugins
 
     def matching(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool) -> SelectorColumn:
-        """The column of pods in these namespaces (None: any) that the selector matches; `terminating` ones or not."""
+        """Return the column of pods that `selector` matches in these namespaces (None: any), with or without
+        terminating pods."""
         key = (namespaces, selector.key, terminating)
         column = self._selectors.get(key)
         if column is None:
@@ -126,7 +128,7 @@ class PodColumns:
         return column
 
     def terms_matching(self, pod: PodInfo) -> list[TermColumn]:
-        """Columns of all terms carried by some pod that match this pod."""
+        """Return the columns of all terms carried by some pod that match this pod."""
         cls = self.label_class(pod)
         if cls.seen_terms < len(self._term_list):
             labels = self.namespaces.get(cls.namespace, {})
@@ -137,13 +139,13 @@ class PodColumns:
         return cls.matched_terms
 
     def carried(self, role: str) -> list[Term]:
-        """The terms that some pod on a node carries in a role (one of the ROLES)."""
+        """Return the terms in a role (one of the ROLES) of pods that have a node."""
         return [column.term for column in self._term_list if column.role == role and column.total]
 
-    # ---- the table changes
+    # ---- changes of the table
 
     def permute(self, rows: Mapping[str, int], origin: npt.NDArray[np.intp]) -> None:
-        """New rows: `origin` (intp over the new rows) is the old row of each, -1 where there was none."""
+        """Set new rows. `origin` (intp over the new rows): the old row of each, -1 if it is new."""
         self.rows, self.size = rows, len(origin)
         fresh = origin < 0
         columns: list[SelectorColumn | TermColumn] = [*self._selector_list, *self._term_list]
@@ -157,6 +159,6 @@ class PodColumns:
             term_column.total = int(term_column.counts.sum())
 
     def forget_namespaces(self) -> None:
-        """Namespace labels changed: which terms match which pods is found anew."""
+        """Discard the matches between terms and pods after a change of namespace labels."""
         for cls in self._classes.values():
             cls.matched_terms, cls.seen_terms = [], 0

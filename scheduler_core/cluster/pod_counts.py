@@ -1,4 +1,4 @@
-"""What is counted of pods, and how: the classes they fall into, the terms they carry, the columns over nodes.
+"""The counters of pods: label classes, affinity terms and columns over nodes.
 
 Source: pkg/scheduler/framework/types.go (AffinityTerm).
 """
@@ -17,7 +17,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class Counted(Protocol):
-    """What a selector looks at of a pod."""
+    """The properties of a pod that a selector evaluates."""
 
     @property
     def namespace(self) -> str: ...
@@ -29,7 +29,7 @@ class Counted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A pod (anti-)affinity term. A pod matches by namespace (listed, or selected by its labels) and by labels."""
+    """A pod (anti-)affinity term. It matches a pod by namespace (listed or selected by labels) and by labels."""
 
     selector: Selector
     namespaces: frozenset[str]
@@ -39,7 +39,7 @@ class Term:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal keys mean the same."""
+        """Terms with equal keys are equivalent."""
         return (self.topology_key, self.namespaces, self.namespace_selector.key, self.selector.key, self.weight)
 
     def matches(self, namespace: str, namespace_labels: dict[str, str], labels: dict[str, str]) -> bool:
@@ -49,7 +49,7 @@ class Term:
 
 
 class LabelClass:
-    """Pods alike in namespace, labels and whether they are being deleted; with the columns that count them."""
+    """Pods with equal namespace, labels and deletion state, and the columns that count them."""
 
     __slots__ = (
         "columns",
@@ -66,15 +66,15 @@ class LabelClass:
         self.namespace = namespace
         self.labels = labels
         self.terminating = terminating
-        self.nodes: dict[str, int] = {}  # node name -> pods of this class there
-        self.columns: list[SelectorColumn] = []  # those that count this class, of the first `seen_columns`
+        self.nodes: dict[str, int] = {}  # node name -> number of pods of this class
+        self.columns: list[SelectorColumn] = []  # the ones that count this class, among the first `seen_columns`
         self.seen_columns = 0
-        self.matched_terms: list[TermColumn] = []  # those that match this class, of the first `seen_terms`
+        self.matched_terms: list[TermColumn] = []  # the ones that match this class, among the first `seen_terms`
         self.seen_terms = 0
 
 
 class SelectorColumn:
-    """`counts`: int64 over nodes, pods in one of `namespaces` (None: any) that `selector` matches."""
+    """`counts`: int64 over nodes, the pods in one of `namespaces` (None: any) that `selector` matches."""
 
     __slots__ = ("counts", "namespaces", "selector", "terminating")
 
@@ -85,7 +85,7 @@ class SelectorColumn:
         self.counts: Counts = np.zeros(size, np.int64)
 
     def matches(self, pods: LabelClass | Counted) -> bool:
-        """Whether it counts pods like these."""
+        """Whether the column counts such pods."""
         if pods.terminating and not self.terminating:
             return False
         if self.namespaces is not None and pods.namespace not in self.namespaces:
@@ -94,7 +94,7 @@ class SelectorColumn:
 
 
 class TermColumn:
-    """`counts`: int64 over nodes, pods that carry `term` in `role` (one of the ROLES)."""
+    """`counts`: int64 over nodes, the pods that carry `term` in `role` (one of the ROLES)."""
 
     __slots__ = ("counts", "role", "term", "total")
 
@@ -102,4 +102,4 @@ class TermColumn:
         self.role = role
         self.term = term
         self.counts: Counts = np.zeros(size, np.int64)
-        self.total = 0  # of all nodes
+        self.total = 0  # sum over all nodes

@@ -1,4 +1,4 @@
-"""A pod with everything precomputed that a cycle needs of it.
+"""A pod with the precomputed data that a cycle needs.
 
 Source: pkg/scheduler/framework/types.go (PodInfo).
 """
@@ -23,14 +23,15 @@ NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
 
 
 class PodInfo:
-    """A pod as the scheduler sees it.
+    """A pod in the scheduler.
 
-    `requests`: resource -> amount (millicores of cpu, else whole units); `held`: what it takes of its node, in old
-    releases less. `nonzero`: (cpu, memory) with defaults for containers that ask for nothing; `nonzero_incoming`: the
-    same while it is the pod to be placed; `slip`: what scoring its cpu counts too much then. `node`: where it runs or
-    is assumed to, "" while it is pending. `node_selection`, `tolerations`: equal values mean the same nodeSelector and
-    required node affinity (None: there is none), the same tolerations; results are remembered by them. `group`:
-    namespace/name of the pod group that it names, "" for none. `volumes`: those that are more than a mount.
+    `requests`: resource -> quantity (millicores of cpu, whole units of other resources). `held`: its requests on its
+    node, which are lower in old releases. `nonzero`: (cpu, memory) with defaults for containers without requests.
+    `nonzero_incoming`: the same while the pod is being scheduled. `slip`: the millicores by which scoring overcounts
+    its cpu in that case. `node`: where it runs or is assumed, "" while it is pending. `node_selection`: equal values
+    mean the same nodeSelector and required node affinity; None if there is neither. `tolerations`: equal values mean
+    the same tolerations. Both are cache keys. `group`: namespace/name of its pod group, "" for none. `volumes`: the
+    volumes that affect scheduling.
     """
 
     __slots__ = (
@@ -104,11 +105,12 @@ class PodInfo:
         return self.terms()[3]
 
     def show_terms(self, terms: tuple[tuple[Term, ...], ...]) -> None:
-        """Has the pod be counted with these terms from now on; while it is on no node."""
+        """Count the pod with these terms from now on. The pod must not be on a node."""
         self._terms, self.term_columns = terms, None
 
     def terms(self) -> tuple[tuple[Term, ...], ...]:
-        """The four kinds of (anti-)affinity terms, in the order of the properties above; NO_TERMS without any."""
+        """Return the four kinds of (anti-)affinity terms, in the order of the properties above; NO_TERMS if there
+        are none."""
         if self._terms is None:
             affinity = self.pod.spec.affinity
             if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -141,7 +143,7 @@ class PodInfo:
 
 
 def counts(volume: Volume) -> bool:
-    """Whether the volume is more to the scheduler than a mount: it needs a claim or an attached disk."""
+    """Whether the volume affects scheduling: it needs a claim or an attached disk."""
     return (
         volume.persistent_volume_claim is not None
         or volume.ephemeral is not None
@@ -164,7 +166,7 @@ def _node_selection(pod: Pod) -> bytes | None:
 
 
 def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
-    """The ports of the node that the pod wants; those of sidecars where the release counts them."""
+    """Return the host ports of the pod, including those of sidecars if the release counts them."""
     containers: list[Container] = pod.spec.containers
     if release.sidecar_ports and pod.spec.init_containers:
         containers = [*containers, *(c for c in pod.spec.init_containers if c.restart_policy == "Always")]

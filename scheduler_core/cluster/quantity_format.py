@@ -1,4 +1,4 @@
-"""Amounts as a person says them."""
+"""Human-readable quantities."""
 
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
@@ -8,7 +8,7 @@ _BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 
 
 def amount(resource: str, number: int, rounding: str = ROUND_UP) -> str:
-    """An amount with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+    """Format a quantity with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
     if not number:
         return "0"
     if resource == resources.CPU:
@@ -22,13 +22,15 @@ def amount(resource: str, number: int, rounding: str = ROUND_UP) -> str:
 
 
 def free_amount(resource: str, number: int) -> str:
-    """The same rounded down, for what there is."""
+    """Format a free quantity like `amount`, but rounded down."""
     return amount(resource, number, ROUND_DOWN)
 
 
 def balance(resource: str, asks: int, free: int, of: int) -> str:
-    """What is asked for against what there is: `asks 4, 2.5 of 8 free`. What is free is rounded
-    down, so that it never looks like enough."""
+    """Format a request and the free quantity: `asks 4, 2.5 of 8 free`.
+
+    The free quantity is rounded down, so that it never looks sufficient.
+    """
     has = free_amount(resource, of)
     if free < 0:
         return f"asks {amount(resource, asks)}, the node's {has} overcommitted by {amount(resource, -free)}"
@@ -36,7 +38,7 @@ def balance(resource: str, asks: int, free: int, of: int) -> str:
 
 
 def exact(resource: str, number: int) -> str:
-    """The same with cpu to the millicore: `3,480m`."""
+    """Format a quantity like `amount`, but cpu in millicores: `3,480m`."""
     return f"{number:,}m" if resource == resources.CPU else amount(resource, number)
 
 

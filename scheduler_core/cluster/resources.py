@@ -1,4 +1,4 @@
-"""What a pod asks for, summed as upstream's resource helpers sum it.
+"""The resource requests of a pod, summed as upstream's resource helpers do.
 
 Source: k8s.io/component-helpers/resource (PodRequests), pkg/scheduler/framework (Resource), pkg/scheduler/util.
 """
@@ -13,33 +13,34 @@ from scheduler_core.releases import Release
 
 CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
 
-# What scoring assumes of a container that asks for nothing: 100 millicores, 200 MB.
+# The requests that scoring assumes for a container without requests: 100 millicores, 200 MB.
 DEFAULT_CPU_NANO = 100 * 10**6
 DEFAULT_MEMORY_NANO = 200 * 1024 * 1024 * 10**9
 
-Nano = dict[str, int]  # resource -> amount in billionths
-Written = tuple[tuple[str, str | int | float], ...]  # Quantities that can be remembered
+Nano = dict[str, int]  # resource -> quantity in billionths
+Written = tuple[tuple[str, str | int | float], ...]  # Quantities as a hashable value
 
 
 def is_scalar(name: str) -> bool:
-    """Further resources that the scheduler counts: extended, hugepages, attachable volumes, prefixed native ones."""
+    """Whether it is a scalar resource: extended, hugepages, attachable volumes, or native with a prefix."""
     if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
         return True
     return "/" in name and not name.startswith("requests.")
 
 
 def is_extended(name: str) -> bool:
-    """Upstream IsExtendedResourceName: has a domain that is not Kubernetes' own."""
+    """Whether the name has a domain other than Kubernetes' own (upstream IsExtendedResourceName)."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
 def counted(name: str) -> bool:
-    """Whether the scheduler keeps account of the resource at all."""
+    """Whether the scheduler accounts for the resource."""
     return name in (CPU, MEMORY, EPHEMERAL) or is_scalar(name)
 
 
 def amount(name: str, nano: int) -> int:
-    """Nano units as the scheduler counts them: millicores of cpu, whole units else, rounded up; wraps at int64."""
+    """Convert nano units to scheduler units: millicores of cpu, else whole units, rounded up. Overflow wraps at
+    int64."""
     result = -(-nano // (10**6 if name == CPU else 10**9))
     if -(1 << 63) <= result < 1 << 63:
         return result
@@ -47,7 +48,8 @@ def amount(name: str, nano: int) -> int:
 
 
 def amounts(quantities: Quantities) -> dict[str, int]:
-    """A resource list (a node's allocatable) in the scheduler's units, with pods, without what is not counted."""
+    """Convert a resource list (a node's allocatable) to scheduler units. Includes `pods`, omits unaccounted
+    resources."""
     return dict(_amounts(tuple(quantities.items())))
 
 
@@ -81,7 +83,7 @@ def _container(
 ) -> Nano:
     requests = _nano(container.resources.requests)
     if status is not None:
-        # A resize in flight counts with the larger of what is wished and what is held.
+        # A pending resize counts with the larger of the desired and the allocated value.
         if infeasible:
             requests = {}
         if status.resources is not None:
@@ -102,10 +104,13 @@ def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStat
 
 
 class Requests(NamedTuple):
-    """What a pod asks for, as the scheduler counts it. `counted`: resource -> amount, not to be changed; pods that ask
-    alike share it. `nonzero`: (cpu, memory) with the defaults that scoring uses, of a pod on its node.
-    `nonzero_incoming`: of the pod that is to be placed, which some releases count otherwise. `slip`: millicores that
-    these releases have scoring count more of that pod than it asks for, a negative number where it is less."""
+    """The requests of a pod in scheduler units.
+
+    `counted`: resource -> quantity. Do not change it: pods with equal requests share it. `nonzero`: (cpu, memory) with
+    the defaults of scoring, for a pod on its node. `nonzero_incoming`: the same for the pod being scheduled, which some
+    releases count differently. `slip`: the millicores by which scoring overcounts that pod in these releases; negative
+    if it undercounts.
+    """
 
     counted: dict[str, int]
     nonzero: tuple[int, int]
@@ -114,7 +119,7 @@ class Requests(NamedTuple):
 
 
 def requests_of(pod: Pod, release: Release) -> Requests:
-    """A pod's. Raises QuantityError."""
+    """Return the requests of a pod. Raises QuantityError."""
     spec = pod.spec
     alone = not (spec.init_containers or spec.overhead or spec.resources is not None)
     if alone and not _statuses(pod, False, release):
@@ -130,7 +135,7 @@ def requests_of(pod: Pod, release: Release) -> Requests:
 
 
 def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
-    """As old releases score a pod: its overhead's cores, rounded up, are taken for millicores."""
+    """Return the requests as old releases score them: the overhead's cores, rounded up, count as millicores."""
     nano = quantity.nano_value(overhead)
     slip = -(-nano // 10**9) - amount(CPU, nano)
     cpu, memory = requests.nonzero_incoming
@@ -138,8 +143,10 @@ def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
 
 
 def held_of(pod: Pod, release: Release, counted: dict[str, int]) -> dict[str, int]:
-    """What the pod takes of the node on which it is; `counted`: what it asks for. Old releases forget init containers
-    there. Raises QuantityError."""
+    """Return the requests that the pod has on its node. `counted`: its requests. Raises QuantityError.
+
+    Old releases ignore init containers here.
+    """
     return (
         counted
         if release.node_requests_include_init_containers or not pod.spec.init_containers
@@ -153,7 +160,7 @@ def _of_containers(pod: Pod) -> Requests:
 
 @lru_cache(maxsize=16384)
 def _plain(containers: tuple[Written, ...]) -> Requests:
-    """Of containers alone: most pods are copies of others."""
+    """Return the requests of containers only. Cached, because most pods are copies of others."""
     total: Nano = {}
     nonzero: Nano = {}
     for written in containers:
@@ -169,9 +176,9 @@ def _requests(total: Nano, nonzero: Nano) -> Requests:
 
 
 def _nonzero_of_peaks(pod: Pod, release: Release) -> tuple[int, int]:
-    """(cpu, memory) with defaults: sidecars do not add to the containers, they are among the init containers alone.
+    """Return (cpu, memory) with defaults. Sidecars count only among the init containers, not with the containers.
 
-    Defaults are for what an init container and the sidecars before it ask for together (upstream calculateResource).
+    The defaults apply to the sum of an init container and the sidecars before it (upstream calculateResource).
     """
     defaults = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO}
     total: Nano = {}
@@ -191,9 +198,9 @@ def _nonzero_of_peaks(pod: Pod, release: Release) -> tuple[int, int]:
 
 
 def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:
-    """Sum of the pod's containers, init containers, pod-level resources and overhead, in nano units.
+    """Return the sum of the pod's containers, init containers, pod-level resources and overhead, in nano units.
 
-    `nonzero` replaces a container's missing cpu and memory by the defaults that scoring uses.
+    `nonzero` replaces missing cpu and memory requests of a container by the defaults of scoring.
     """
     missing = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} if nonzero else {}
     infeasible = any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)

@@ -1,4 +1,4 @@
-"""A node label as a column, and numbers per label value: what topology keys are about."""
+"""A node label as a column, and sums by label value, for topology keys."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Bool = npt.NDArray[np.bool_]
 class Topology:
     """The values of one label over the nodes.
 
-    `ids`: int32 over nodes, the value's number, -1 where the label is missing. `values`: the value of each id.
-    `missing`: bool over nodes, None when every node has the label. `unique`: every node has a value of its own, in the
-    order of the rows, as hostnames are; then a number per value is a number per node.
+    `ids`: int32 over nodes, the index of the value, -1 if the label is missing. `values`: the value of each id.
+    `missing`: bool over nodes, None if every node has the label. `unique`: every node has its own value, in row order,
+    as with hostnames; then a column over values is a column over nodes.
     """
 
     __slots__ = ("ids", "missing", "unique", "values")
@@ -28,7 +28,7 @@ class Topology:
 
     @classmethod
     def of_values(cls, values: Iterable[str | None]) -> Topology:
-        """Of something else than a label; None stands for a node that has none."""
+        """Build the column from values other than a label; None for a node without a value."""
         made = cls.__new__(cls)
         made._take(values)
         return made
@@ -42,7 +42,8 @@ class Topology:
         self.unique = self.missing is None and len(self.values) == len(self.ids)
 
     def sums(self, counts: Int64, eligible: Bool | None = None) -> Int64:
-        """The sum of `counts` (int64 over nodes) per value, over eligible nodes (None: all); int64 over values."""
+        """Return the sum of `counts` (int64 over nodes) by value, over eligible nodes (None: all); int64 over
+        values."""
         ids = self.ids
         if self.missing is not None:
             eligible = ~self.missing if eligible is None else eligible & ~self.missing
@@ -55,7 +56,7 @@ class Topology:
         return np.bincount(ids, weights=counts, minlength=len(self.values)).astype(np.int64)
 
     def over_nodes(self, numbers: Int64) -> Int64:
-        """A number per value (int64) as one per node; 0 where the label is missing."""
+        """Expand a column over values (int64) to the nodes; 0 if the label is missing."""
         if self.unique:
             return numbers
         if self.missing is None:
@@ -63,7 +64,7 @@ class Topology:
         return np.append(numbers, 0)[self.ids]
 
     def mask_over_nodes(self, mask: Bool) -> Bool:
-        """A bool per value as one per node; False where the label is missing."""
+        """Expand a mask over values to the nodes; False if the label is missing."""
         if self.unique:
             return mask
         if self.missing is None:

@@ -1,4 +1,4 @@
-"""Which nodes use volumes that scheduling looks at: claims of pods, disks named in pods, and what is attached.
+"""The nodes that use volumes relevant to scheduling: claims of pods, disks named in pods, and attachments.
 
 Source: pkg/scheduler/framework/types.go (NodeInfo.PVCRefCounts), pkg/scheduler/backend/cache/snapshot.go.
 """
@@ -12,7 +12,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 
 
 def disk_key(volume: Volume) -> Hashable:
-    """What two volumes named in pods have in common when they may be one disk; None for volumes of other kinds."""
+    """Return the key of the volume's disk; equal keys may be the same disk. None for other kinds of volumes."""
     if volume.gce_persistent_disk is not None:
         return "gce", volume.gce_persistent_disk.pd_name
     if volume.aws_elastic_block_store is not None:
@@ -23,8 +23,10 @@ def disk_key(volume: Volume) -> Hashable:
 
 
 def _reference(pod: PodInfo, volume: Volume) -> Hashable:
-    """The claim that the volume names, as `namespace/name`, or its disk; claims of generic ephemeral volumes are a
-    pod's own affair."""
+    """Return the claim that the volume names, as `namespace/name`, or its disk.
+
+    Claims of generic ephemeral volumes are not included: they belong to one pod.
+    """
     if volume.persistent_volume_claim is not None:
         return f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
     return disk_key(volume)
@@ -35,7 +37,7 @@ def _references(pod: PodInfo) -> list[Hashable]:
 
 
 class VolumeUsers:
-    """`by_node`: node name -> pod key -> pod, of pods that have such volumes."""
+    """`by_node`: node name -> pod key -> pod, for pods with such volumes."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, PodInfo]] = {}
@@ -44,7 +46,7 @@ class VolumeUsers:
         self._watchers: list[Callable[[str], object]] = []
 
     def watch(self, told: Callable[[str], object]) -> None:
-        """Calls `told(node)` whenever a pod with volumes comes or goes, or a volume is attached or detached."""
+        """Register a callback `told(node)` for pods with volumes that are added or removed, and for attachments."""
         self._watchers.append(told)
 
     def _tell(self, node: str) -> None:
@@ -52,7 +54,7 @@ class VolumeUsers:
             told(node)
 
     def nodes(self) -> set[str]:
-        """The nodes with such pods or attached volumes."""
+        """Return the nodes with such pods or attached volumes."""
         return {*self.by_node, *self._attachments}
 
     def add(self, pod: PodInfo, node: str) -> None:
@@ -78,7 +80,7 @@ class VolumeUsers:
         self._tell(node)
 
     def attach(self, name: str, old: VolumeAttachment | None, new: VolumeAttachment | None) -> None:
-        """Follows the table of VolumeAttachments."""
+        """Handle a change of the table of VolumeAttachments."""
         if old is not None:
             del self._attachments[old.spec.node_name][name]
             self._tell(old.spec.node_name)
@@ -87,17 +89,17 @@ class VolumeUsers:
             self._tell(new.spec.node_name)
 
     def attachments(self, node: str) -> list[VolumeAttachment]:
-        """The VolumeAttachments of a node."""
+        """Return the VolumeAttachments of a node."""
         return list(self._attachments.get(node, {}).values())
 
     def on(self, node: str) -> list[PodInfo]:
-        """The pods with volumes on a node."""
+        """Return the pods with volumes on a node."""
         return list(self.by_node.get(node, {}).values())
 
     def claim_used(self, key: str, nodes: Container[str]) -> bool:
-        """Whether a pod on one of these nodes refers to the claim `namespace/name`."""
+        """Whether a pod on one of these nodes uses the claim `namespace/name`."""
         return any(node in nodes for node in self._nodes.get(key, ()))
 
     def disk_users(self, volumes: Iterable[Volume]) -> set[str]:
-        """The nodes with a pod that names one of these disks, in whatever way."""
+        """Return the nodes with a pod that names one of these disks in any mode."""
         return {node for volume in volumes for node in self._nodes.get(disk_key(volume), ())}

@@ -1,1 +1,1 @@
-"""Controllers besides the scheduler: admission, node taints, evictions, workloads. See docs/virtual-time.md."""
+"""Controllers other than the scheduler: admission, node taints, evictions, workloads. See docs/virtual-time.md."""

@@ -1,8 +1,8 @@
-"""Admission: what the API server makes of a pod before it is stored, as far as it decides about scheduling.
+"""Admission: the changes of the API server to a pod before it is stored, as far as they affect scheduling.
 
-Priority: the number and the preemption policy come from the pod's PriorityClass; later they do not change.
-DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they say otherwise.
-DefaultStorageClass: a claim that names no class gets the default one.
+Priority: sets the priority and the preemption policy from the pod's PriorityClass; later they do not change.
+DefaultTolerationSeconds: pods tolerate a not-ready or unreachable node for five minutes unless they specify otherwise.
+DefaultStorageClass: sets the default class of a claim without a class.
 
 Source: plugin/pkg/admission/priority, plugin/pkg/admission/defaulttolerationseconds,
 plugin/pkg/admission/storage/storageclass/setdefault, pkg/apis/scheduling (validation, helpers).
@@ -27,14 +27,14 @@ _IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta
 
 
 def default_storage_class(classes: Mapping[str, StorageClass]) -> StorageClass | None:
-    """The class for claims that name none; of several, the newest, then the first by name."""
+    """Return the class for claims without one; among several, the newest, then the first by name."""
     marked = [c for c in classes.values() if any(c.metadata.annotations.get(key) == "true" for key in _IS_DEFAULT)]
     marked.sort(key=lambda c: c.name)
     return max(marked, key=lambda c: c.metadata.creation_timestamp, default=None)
 
 
 class Admission:
-    """`classes`, `storage_classes`: the PriorityClasses and StorageClasses by name, as the cluster has them then."""
+    """Admission with `classes` and `storage_classes`: the current PriorityClasses and StorageClasses by name."""
 
     def __init__(
         self, classes: Mapping[str, PriorityClass], storage_classes: Mapping[str, StorageClass] | None = None
@@ -43,7 +43,7 @@ class Admission:
         self._storage_classes = {} if storage_classes is None else storage_classes
 
     def admit(self, pod: Pod, old: Pod | None = None) -> None:
-        """Fills in what is missing, in place; `old`: the stored pod, for an update. Raises InputError to refuse."""
+        """Set missing fields in place. `old`: the stored pod, for an update. Raises InputError to refuse the pod."""
         if old is not None:
             self._keep_priority(pod, old)
             return
@@ -51,7 +51,7 @@ class Admission:
         self._tolerate(pod)
 
     def admit_claim(self, claim: PersistentVolumeClaim) -> bool:
-        """Gives a claim that names no storage class the default one, in place; whether there was need."""
+        """Set the default storage class of a claim without one, in place. Return whether the claim changed."""
         chosen = default_storage_class(self._storage_classes) if claim.spec.storage_class_name is None else None
         if chosen is None:
             return False
@@ -59,10 +59,10 @@ class Admission:
         return True
 
     def admit_loosely(self, pod: Pod, new: bool) -> str:
-        """Fills in what is missing of a pod that was there before the run; whatever it says itself is kept.
+        """Set missing fields of a pod that existed before the run; keep what it specifies.
 
-        `new`: no API server has seen it yet; the default class and tolerations are for those. Returns the class that
-        its priority was taken from, "" for none. Raises InputError for a class that does not exist.
+        `new`: the pod was never stored by an API server, so it gets the default class and tolerations. Returns the
+        class of its priority, "" for none. Raises InputError for a class that does not exist.
         """
         spec = pod.spec
         if new:
@@ -109,11 +109,11 @@ class Admission:
         raise InputError(where, "spec.priorityClassName", f"no PriorityClass with name {name} was found")
 
     def _default(self) -> PriorityClass | None:
-        """The class for pods that name none; of several, the one of the lowest value."""
+        """Return the class for pods without one; among several, the one with the lowest value."""
         return min((c for c in self._classes.values() if c.global_default), key=lambda c: c.value, default=None)
 
     def _keep_priority(self, pod: Pod, old: Pod) -> None:
-        """An update may leave priority and policy out, not change them."""
+        """Keep priority and policy: an update may omit them but not change them."""
         where, spec, stored = f"Pod {pod.key}", pod.spec, old.spec
         spec.priority = stored.priority if spec.priority is None else spec.priority
         spec.preemption_policy = spec.preemption_policy or stored.preemption_policy
@@ -127,7 +127,7 @@ class Admission:
                 raise InputError(where, field, f"must not be changed once the pod exists (it is {kept})")
 
     def check_class(self, new: PriorityClass, old: PriorityClass | None = None) -> None:
-        """Refuses a PriorityClass that the API server would refuse. Raises InputError."""
+        """Validate a PriorityClass as the API server does. Raises InputError."""
         where = f"PriorityClass {new.name}"
         if new.name in SYSTEM_CLASSES:
             if new.value != SYSTEM_CLASSES[new.name] or new.global_default:
@@ -156,6 +156,7 @@ class Admission:
 
 
 def missing_tolerations(own: Iterable[tuple[str, str]]) -> list[str]:
-    """Which of the taints of dead nodes a pod does not tolerate yet. `own`: (key, effect) of its tolerations."""
+    """Return the not-ready and unreachable taints that a pod does not tolerate. `own`: (key, effect) of its
+    tolerations."""
     tolerated = {key for key, effect in own if effect in ("NoExecute", "")}
     return [] if "" in tolerated else [key for key in (NOT_READY, UNREACHABLE) if key not in tolerated]

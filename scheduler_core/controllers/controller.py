@@ -1,4 +1,4 @@
-"""What a controller is told, and what it may do."""
+"""The interfaces of controllers: notifications, the run and the API server."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from scheduler_core.queue import Clock
 
 
 class Loop(Protocol):
-    """The run, as far as controllers need it."""
+    """The part of the run that controllers use."""
 
     @property
     def clock(self) -> Clock: ...
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Has something happen later."""
+        """Schedule an action for a later time."""
 
     def record(self, kind: str, **data: Any) -> int:
-        """Notes what happens; the record's number."""
+        """Record an event. Return the number of the record."""
 
     def caused(self, seq: int) -> AbstractContextManager[None]:
-        """What happens inside, and what is asked for there, was caused by that record."""
+        """A context in which this record is the cause of new records and scheduled actions."""
 
 
 class Api(Protocol):
-    """The API server, as far as controllers ask it and write to it."""
+    """The part of the API server that controllers use."""
 
     @property
     def loop(self) -> Loop: ...
@@ -49,16 +49,16 @@ class Api(Protocol):
 
 
 class Controller:
-    """Hears of every change after the scheduler has; acts by writing to the `api` and by asking it for the time."""
+    """Base class of controllers. It is notified of every change after the scheduler; it writes through `api`."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
 
     def pod_changed(self, old: PodInfo | None, new: PodInfo) -> None:
-        """A pod came (`old` None), was bound or changed."""
+        """Handle a pod that was created (`old` None), bound or changed."""
 
     def pod_gone(self, pod: PodInfo, finished: bool) -> None:
-        """A pod ended its work (`finished`) or was removed before it did."""
+        """Handle a pod that finished (`finished`) or was removed before that."""
 
     def node_changed(self, old: Node | None, new: Node | None) -> None:
-        """A node came (`old` None), changed or went (`new` None)."""
+        """Handle a node that was added (`old` None), changed or removed (`new` None)."""

@@ -1,5 +1,7 @@
-"""What the resource claim controller does: it makes a ResourceClaim per pod that names a template, which the pod owns,
-and has a claim let its devices go when the last pod is gone that it was reserved for.
+"""The resource claim controller.
+
+It creates a ResourceClaim, owned by the pod, for each template that a pod names. It deallocates a claim when the last
+pod for which it was reserved is gone.
 
 Source: pkg/controller/resourceclaim.
 """
@@ -15,16 +17,16 @@ from scheduler_core.api.objects import Metadata, OwnerReference, Pod, PodResourc
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.dra.claims import claims_used, owned, reserved_for, with_status
 
-POD_CLAIM = "resource.kubernetes.io/pod-claim-name"  # annotation: the pod's name for the claim
+POD_CLAIM = "resource.kubernetes.io/pod-claim-name"  # annotation: the name of the claim in the pod
 
 
 def make(
     pod: Pod, templates: Mapping[str, ResourceClaimTemplate], known: Mapping[str, ResourceClaim]
 ) -> Iterator[ResourceClaim]:
-    """The claims that the pod still needs; its status says their names from then on. `templates`, `known`: by key. A
-    template that is not there makes none, and the pod waits for it.
+    """Yield the claims that the pod still needs and write their names to its status. `templates`, `known`: by key.
 
-    Upstream's names end in five random letters; here there is a number at the end if the name is taken.
+    A missing template creates no claim, and the pod waits for it. Upstream's names end in five random letters; here a
+    number is appended if the name is taken.
     """
     made = {status.name for status in pod.status.resource_claim_statuses}
     for used in pod.spec.resource_claims:
@@ -49,11 +51,12 @@ def make(
             template.spec.spec,
         )
         told = [*pod.status.resource_claim_statuses, PodResourceClaimStatus(used.name, name)]
-        pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=told)  # pods of a template share it
+        # pods of a template share the status
+        pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=told)
 
 
 def let_go(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[tuple[ResourceClaim, ResourceClaim | None]]:
-    """What becomes of the claims of a pod that is gone: (as it is, as it is then; None for one that goes with it)."""
+    """Yield the changes to the claims of a removed pod: (old, new); new is None for a claim deleted with the pod."""
     for claim in claims_used(pod, known):
         if owned(claim, pod):
             yield claim, None

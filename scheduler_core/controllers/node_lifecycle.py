@@ -1,4 +1,4 @@
-"""Node conditions become taints; pods of a node that is gone are collected.
+"""Sets taints from node conditions, and removes the pods of deleted nodes.
 
 Source: pkg/controller/nodelifecycle (node_lifecycle_controller.go), pkg/controller/podgc,
 https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition.
@@ -27,11 +27,11 @@ _OURS = {(key, "NoSchedule") for statuses in CONDITION_TAINTS.values() for key i
     (NOT_READY, "NoExecute"),
     (UNREACHABLE, "NoExecute"),
 }
-QUARANTINE_SECONDS = 40.0  # how long a node must be gone before its pods are
+QUARANTINE_SECONDS = 40.0  # the time between the deletion of a node and that of its pods
 
 
 def wanted_taints(node: Node) -> list[tuple[str, str]]:
-    """(key, effect) of the taints that a node's conditions, and its being cordoned, ask for."""
+    """Return (key, effect) of the taints that a node's conditions and cordon require."""
     conditions = node.status.conditions
     keys = [CONDITION_TAINTS[c.type][c.status] for c in conditions if c.status in CONDITION_TAINTS.get(c.type, {})]
     wanted = [(key, "NoSchedule") for key in keys]
@@ -42,7 +42,7 @@ def wanted_taints(node: Node) -> list[tuple[str, str]]:
 
 
 class NodeLifecycle(Controller):
-    """Acts at once; upstream tolerates a minute of silence first and limits its rate when many nodes fail together."""
+    """Acts at once. Upstream waits a minute for a silent node and limits the rate if many nodes fail together."""
 
     def node_changed(self, old: Node | None, new: Node | None) -> None:
         if new is None:
@@ -50,7 +50,7 @@ class NodeLifecycle(Controller):
                 self.api.loop.at(self.api.loop.clock.now + QUARANTINE_SECONDS, lambda: self._collect(old.name))
             return
         wanted = wanted_taints(new)
-        # A node that reports no conditions keeps the taints that somebody else gave it.
+        # A node without conditions keeps the taints that others set.
         ours = _OURS if new.status.conditions else {(UNSCHEDULABLE, "NoSchedule")}
         kept = [t for t in new.spec.taints if (t.key, t.effect) not in ours or (t.key, t.effect) in wanted]
         there = {(t.key, t.effect) for t in kept}

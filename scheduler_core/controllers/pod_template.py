@@ -1,4 +1,4 @@
-"""A workload as it is written, and the pods that it makes of its template: their names, labels, owner, place.
+"""Workload specs, and the pods created from their templates: names, labels, owners and node affinity.
 
 Source: pkg/controller/controller_utils.go (GetPodFromTemplate), pkg/controller/deployment/util, pkg/controller/job,
 pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/daemon/util/daemonset_util.go.
@@ -68,7 +68,7 @@ class Ordinals(msgspec.Struct):
 
 
 class Spec(msgspec.Struct, rename="camel"):
-    """What is looked at of a workload's spec, of whatever kind."""
+    """The relevant fields of the spec of all kinds of workloads."""
 
     replicas: int = 1
     selector: LabelSelector | None = None
@@ -83,12 +83,12 @@ class Spec(msgspec.Struct, rename="camel"):
 
     @property
     def ordinals_wanted(self) -> range:
-        """Of a StatefulSet: the numbers of its pods."""
+        """The ordinals of a StatefulSet's pods."""
         return range(self.ordinals.start, self.ordinals.start + self.replicas)
 
     @property
     def at_once(self) -> int:
-        """Of a Job: how many pods it has at first."""
+        """The number of pods that a Job has at first."""
         if self.suspend:
             return 0
         return self.parallelism if self.completions is None else min(self.parallelism, self.completions)
@@ -134,7 +134,7 @@ class Workload:
 
     @property
     def set(self) -> ReplicaSet | None:
-        """Of a Deployment, its ReplicaSet."""
+        """The ReplicaSet of a Deployment."""
         if self.kind != "Deployment":
             return None
         return ReplicaSet(
@@ -143,7 +143,7 @@ class Workload:
         )
 
     def pod(self, name: str, node: str = "") -> Pod:
-        """A pod of the template, named so; of a DaemonSet, for a node."""
+        """Return a pod of the template with this name; for a DaemonSet, on a node."""
         base = self.base
         labels = base.metadata.labels
         if self.kind == "StatefulSet":
@@ -163,7 +163,7 @@ class Workload:
         return pod
 
     def claims_of(self, pod: str) -> list[PersistentVolumeClaim]:
-        """The claims that one of a StatefulSet's pods has."""
+        """Return the claims of a pod of a StatefulSet."""
         labels = self.spec.selector.match_labels if self.spec.selector is not None else {}
         return [
             msgspec.structs.replace(
@@ -176,33 +176,36 @@ class Workload:
         ]
 
     def suffixed(self, chance: random.Random) -> str:
-        """A name for the next pod of a kind that does not count them."""
+        """Return a name with a random suffix for the next pod."""
         return f"{self.owner.name}-{''.join(chance.choices(_LETTERS, k=5))}"
 
     def takes(self, node: Node, release: Release) -> bool:
-        """Whether a DaemonSet has a pod on a node: it matches, and its taints are tolerated."""
+        """Whether a DaemonSet has a pod on a node: the node matches and its taints are tolerated."""
         if not node_matching.required_matches(PodInfo(self.base, release), node):
             return False
         return selectors.first_untolerated(node.spec.taints, self.base.spec.tolerations, selectors.NO_SCHEDULE) is None
 
 
 def waits_for_a_pod(claim: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) -> bool:
-    """Whether a new claim gets its volume with its first pod. Others get theirs before, nobody here knows where: the
-    claims of a StatefulSet are made only if they wait."""
+    """Whether a new claim is bound when its first pod is scheduled.
+
+    Other claims are bound earlier, and the simulation cannot know where. So a StatefulSet creates only claims that
+    wait.
+    """
     name = claim.spec.storage_class_name
     chosen = default_storage_class(classes) if name is None else classes.get(name)
     return chosen is not None and chosen.volume_binding_mode == "WaitForFirstConsumer"
 
 
 def makes_pods(raw: Any) -> bool:
-    """Whether an object is a workload that makes pods: one without a template does not."""
+    """Whether an object is a workload with a pod template."""
     if not isinstance(raw, dict) or raw.get("kind") not in KINDS:
         return False
     return isinstance(raw.get("spec"), dict) and isinstance(raw["spec"].get("template"), dict)
 
 
 def read(raw: dict[str, Any]) -> Workload:
-    """Checks a workload and its template. Raises InputError."""
+    """Parse a workload and its template. Raises InputError."""
     where, kind = describe(raw), str(raw["kind"])
     read = convert(_labels_as_selector(raw) if kind == "ReplicationController" else raw, Raw, where)
     if not read.metadata.name:
@@ -234,7 +237,7 @@ def read(raw: dict[str, Any]) -> Workload:
 
 
 def _labels_as_selector(raw: dict[str, Any]) -> dict[str, Any]:
-    """A ReplicationController, whose selector is a map of labels, as the other kinds are."""
+    """Convert a ReplicationController, whose selector is a map of labels, to the form of the other kinds."""
     return {**raw, "spec": {**raw["spec"], "selector": {"matchLabels": raw["spec"].get("selector") or {}}}}
 
 
@@ -261,7 +264,7 @@ def _with_label(selector: LabelSelector | None, labels: Mapping[str, str]) -> La
 
 
 def _daemon_tolerations(pod: Pod) -> list[Toleration]:
-    """The pod's tolerations and those that every DaemonSet's pods have; a like one of its own is replaced."""
+    """Return the pod's tolerations and those of every DaemonSet pod, which replace equal ones."""
     keys = [(NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute")]
     conditions = ("DiskPressure", "MemoryPressure", "PIDPressure")
     keys += [(CONDITION_TAINTS[condition]["True"], "NoSchedule") for condition in conditions]
@@ -274,7 +277,7 @@ def _daemon_tolerations(pod: Pod) -> list[Toleration]:
 
 
 def _pin(pod: Pod, node: str) -> None:
-    """A DaemonSet's pod goes to its node alone."""
+    """Restrict a DaemonSet's pod to its node."""
     term = NodeSelectorTerm(match_fields=[Requirement("metadata.name", "In", [node])])
     affinity = pod.spec.affinity or Affinity()
     inside = affinity.node_affinity or NodeAffinity()

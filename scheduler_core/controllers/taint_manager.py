@@ -1,4 +1,4 @@
-"""The NoExecute taint manager: pods that do not tolerate a node's NoExecute taints are evicted, at once or in time.
+"""The NoExecute taint manager: it evicts pods that do not tolerate a node's NoExecute taints, at once or after a delay.
 
 Source: pkg/controller/tainteviction (taint_eviction.go, timed_workers.go),
 https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/.
@@ -18,11 +18,14 @@ EVICTED = Condition("DisruptionTarget", "True", "DeletionByTaintManager", "delet
 
 
 def tolerated_seconds(taints: list[Taint], tolerations: list[Toleration]) -> float:
-    """How long the NoExecute taints let a pod stay: 0 if it does not tolerate all of them, else the shortest
-    tolerationSeconds of those it needs; infinite where none is given."""
+    """Return how many seconds the NoExecute taints let a pod stay.
+
+    0 if it does not tolerate all of them, else the shortest tolerationSeconds of the tolerations used; infinite if none
+    has one.
+    """
     shortest = math.inf
     for taint in taints:
-        # of several tolerations for one taint, upstream takes the first
+        # among several tolerations for one taint, upstream takes the first
         fitting = next((t for t in tolerations if selectors.tolerates(t, taint)), None)
         if fitting is None:
             return 0.0
@@ -33,14 +36,14 @@ def tolerated_seconds(taints: list[Taint], tolerations: list[Toleration]) -> flo
 
 @dataclass(slots=True)
 class _Eviction:
-    """`created`: when the countdown began."""
+    """A scheduled eviction. `created`: when the countdown began."""
 
     created: float
     due: float
 
 
 class TaintManager(Controller):
-    """A timed queue of evictions, one per pod at most."""
+    """A timed queue of evictions, at most one per pod."""
 
     def __init__(self, api: Api) -> None:
         super().__init__(api)
@@ -63,7 +66,7 @@ class TaintManager(Controller):
         self._timed.pop(pod.key, None)
 
     def _judge(self, pod: PodInfo, node: Node | None) -> None:
-        """Evicts, sets the countdown, or cancels it. A countdown that runs is never cut short by a later taint."""
+        """Evict the pod, start a countdown, or cancel it. A later taint never shortens a running countdown."""
         if pod.terminating or self.api.lifecycle.is_assumed(pod.key):
             return
         taints = _no_execute(node) if node is not None else []

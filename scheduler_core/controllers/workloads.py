@@ -1,6 +1,7 @@
-"""Deployments, ReplicaSets, StatefulSets, Jobs, DaemonSets and ReplicationControllers make their pods and replace them.
+"""The workload controllers: Deployments, ReplicaSets, StatefulSets, Jobs, DaemonSets and ReplicationControllers.
 
-Pods are ready as soon as they are bound. Rollouts are not played: a changed template holds for pods made from then on.
+They create and replace their pods. Pods are ready as soon as they are bound. Rollouts are not simulated: a changed
+template applies to pods created later.
 
 Source: pkg/controller/replicaset, pkg/controller/statefulset, pkg/controller/job, pkg/controller/daemon.
 """
@@ -22,18 +23,18 @@ PAUSE_SECONDS = 1.0
 
 
 class Workloads(Controller):
-    """`seed`: for the letters at the end of the pods' names."""
+    """The workload controllers. `seed`: for the suffixes of pod names."""
 
     def __init__(self, api: Api, seed: int) -> None:
         super().__init__(api)
         self._chance = random.Random(f"{seed}/workloads")
         self._workloads: dict[tuple[str, str, str], Workload] = {}
-        self._made: dict[str, Workload] = {}  # pod -> what made it
+        self._made: dict[str, Workload] = {}  # pod -> its workload
 
-    # ---- workloads come, change and go
+    # ---- changes of workloads
 
     def apply(self, workload: Workload) -> None:
-        """A workload came or changed."""
+        """Create or update a workload."""
         known = self._workloads.get(workload.key)
         if known is None:
             self._workloads[workload.key] = workload
@@ -49,7 +50,7 @@ class Workloads(Controller):
             self._look_at(known or workload)
 
     def patch(self, kind: str, namespace: str, name: str, patch: dict[str, Any]) -> bool:
-        """Merges into a workload's spec; False for what is none. Raises InputError."""
+        """Merge a patch into a workload's spec. Return False if there is no such workload. Raises InputError."""
         workload = self._workloads.get((kind, namespace or "default", name))
         if workload is None:
             return False
@@ -58,7 +59,7 @@ class Workloads(Controller):
         return True
 
     def delete(self, kind: str, namespace: str, name: str) -> bool:
-        """Deletes a workload and its pods; False for what is none."""
+        """Delete a workload and its pods. Return False if there is no such workload."""
         workload = self._workloads.pop((kind, namespace or "default", name), None)
         if workload is None:
             return False
@@ -69,7 +70,7 @@ class Workloads(Controller):
                 self.api.end(self.api.pods[key], "its owner was deleted")
         return True
 
-    # ---- what happens
+    # ---- notifications
 
     def pod_changed(self, old: PodInfo | None, new: PodInfo) -> None:
         workload = self._made.get(new.key)
@@ -92,8 +93,11 @@ class Workloads(Controller):
                 self._look_at(workload)
 
     def _look_at(self, workload: Workload) -> None:
-        """Has a workload looked at when all that happens now has happened; if it has just made pods, a second later:
-        else one whose pods are evicted as soon as they are placed would make them for ever."""
+        """Schedule a reconciliation after all events of the current time.
+
+        If the workload has just created pods, it is reconciled a second later. Otherwise a workload whose pods are
+        evicted as soon as they are placed would create pods forever.
+        """
         now = self.api.loop.clock.now
         due = now + PAUSE_SECONDS if workload.made_at == now else now
         if due < workload.due:
@@ -108,12 +112,14 @@ class Workloads(Controller):
     # ---- one per kind
 
     def _replicas(self, workload: Workload) -> None:
-        """As many as asked for; those that are terminating do not count. The youngest go first, before them those that
-        do not run."""
+        """Keep the wanted number of pods; terminating pods do not count.
+
+        Scaling down deletes pods without a node first, then the youngest.
+        """
         self._keep(workload, workload.spec.replicas)
 
     def _job(self, workload: Workload) -> None:
-        """At most `parallelism` at a time, until `completions` have finished or too many have failed."""
+        """Keep at most `parallelism` pods, until `completions` have finished or too many have failed."""
         spec = workload.spec
         left = spec.parallelism if spec.completions is None else spec.completions - workload.succeeded
         if spec.completions is None and workload.succeeded:
@@ -131,7 +137,7 @@ class Workloads(Controller):
             self.api.end(pod, "scaled down")
 
     def _stateful(self, workload: Workload) -> None:
-        """Ordinals in order, each when the one before runs; unless they may come in parallel."""
+        """Create ordinals in order, each after the previous pod runs, unless the policy is Parallel."""
         ordered = workload.spec.pod_management_policy != "Parallel"
         for ordinal in workload.spec.ordinals_wanted:
             pod = self.api.pods.get(f"{workload.namespace}/{workload.name}-{ordinal}")
@@ -144,7 +150,7 @@ class Workloads(Controller):
             self.api.end(self.api.pods[f"{workload.namespace}/{workload.name}-{ordinal}"], "scaled down")
 
     def _daemon(self, workload: Workload) -> None:
-        """One on every node that takes it."""
+        """Create a pod on every node that matches."""
         served = set(workload.nodes.values())
         for node in list(self.api.cluster.nodes.entries):
             stored = self.api.cluster.nodes.entries[node].node
@@ -158,13 +164,13 @@ class Workloads(Controller):
     def _make(self, workload: Workload, name: str, number: int, node: str = "") -> str:
         for claim in workload.claims_of(name):
             if waits_for_a_pod(claim, self.api.cluster.storage_classes):
-                self.api.create(claim)  # which leaves one that exists as it is
+                self.api.create(claim)  # an existing claim stays unchanged
         pod = workload.pod(name, node)
         workload.made_at = self.api.loop.clock.now
         workload.pods[pod.key] = number
         self._made[pod.key] = workload
         self.api.create(pod)
-        if pod.key not in self.api.pods:  # admission refused it, and would again
+        if pod.key not in self.api.pods:  # admission refused it and would do so again
             del workload.pods[pod.key], self._made[pod.key]
         return pod.key
 

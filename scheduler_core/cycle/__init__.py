@@ -1,1 +1,1 @@
-"""One cycle: the way from the queue to its node (`schedule_one`, START THERE), what is recorded of it, extenders."""
+"""One scheduling cycle (`schedule_one`, START THERE), its record and the extenders."""

@@ -1,10 +1,11 @@
-"""Extenders: programs outside the scheduler that it asks over HTTP to filter, prioritise, preempt and bind.
+"""Scheduler extenders: external programs that filter, score, preempt and bind, called over HTTP.
 
-Off unless somebody allows the host: a configuration alone never causes a request. What an extender does wrong (it is
-slow, dead, or says what cannot be) is an event; the cycle fails unless the extender is `ignorable`, scores of one that
-fails are left out.
+Extenders are off unless their host is allowed: a configuration alone never causes a request. A failure of an extender
+(a timeout, no connection or an invalid answer) is an event. The cycle fails unless the extender is `ignorable`; the
+scores of an extender that fails are left out.
 
-Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1 (types.go: Go's names are the JSON's, any case).
+Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1 (types.go: JSON keys are the Go names, in any
+case).
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ MAX_PRIORITY = 10  # extenders score 0..10, plugins 0..100
 
 
 class ExtenderError(Exception):
-    """An extender did not answer, or not as it should."""
+    """An extender did not answer, or its answer is invalid."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect could lead to a host that nobody allowed."""
+    """Blocks redirects, which could lead to a host that is not allowed."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
 
 
 class Extender:
-    """One extender. `config`: as in the KubeSchedulerConfiguration. `proxy`: as of Extenders."""
+    """One extender. `config`: its part of the KubeSchedulerConfiguration. `proxy`: see Extenders."""
 
     def __init__(self, config: Config, proxy: str = "") -> None:
         proxies = {"http": proxy, "https": proxy} if proxy else {}
@@ -55,7 +56,8 @@ class Extender:
         self._managed = {resource.name for resource in config.managed_resources}
 
     def interested(self, pod: PodInfo) -> bool:
-        """Extenders of certain resources are asked only about pods that request one of them."""
+        """Whether the extender handles the pod. One with managed resources handles only pods that request one of
+        them."""
         if not self._managed:
             return True
         containers = [*pod.pod.spec.containers, *pod.pod.spec.init_containers]
@@ -65,7 +67,7 @@ class Extender:
         )
 
     def call(self, verb: str, arguments: dict[str, Any]) -> Any:
-        """POSTs JSON, returns the JSON that comes back, its keys in lower case. Raises ExtenderError."""
+        """POST JSON and return the decoded JSON answer. Raises ExtenderError."""
         url = f"{self.url}/{verb.lstrip('/')}"
         body = msgspec.json.encode(arguments)
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
@@ -90,23 +92,24 @@ class Extender:
 
 
 def _lower(value: Any, where: Extender) -> dict[str, Any]:
-    """An object of the answer, its keys in lower case, without nulls."""
+    """Return an object of the answer with keys in lower case and without nulls."""
     if not isinstance(value, dict):
         raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")
     return {str(key).lower(): item for key, item in value.items() if item is not None}
 
 
 class Extenders:
-    """All extenders of a configuration. `allowed`: the hosts (`name` or `name:port`) that may be asked. `proxy`: the
-    address of one that answers in the place of all of them; "" to ask them themselves.
+    """All extenders of a configuration.
 
-    Raises InputError for one whose host is not allowed. `events`: what went wrong, for whoever runs the cycles to take.
+    `allowed`: the hosts (`name` or `name:port`) that may be called. `proxy`: the address of a proxy for all extenders;
+    "" for none. `events`: failures, for the caller of the cycles to collect. Raises InputError if the host of an
+    extender is not allowed.
     """
 
     def __init__(self, configs: Sequence[Config], cluster: Cluster, allowed: Collection[str], proxy: str = "") -> None:
         self.cluster = cluster
         self.events: list[str] = []
-        # Those that may be ignored come last. Source: pkg/scheduler/scheduler.go (buildExtenders)
+        # Ignorable extenders come last. Source: pkg/scheduler/scheduler.go (buildExtenders)
         self.all = [Extender(config, proxy) for config in sorted(configs, key=lambda config: config.ignorable)]
         for extender in self.all:
             parts = urllib.parse.urlsplit(extender.url)
@@ -122,7 +125,7 @@ class Extenders:
 
     @property
     def choose_nodes(self) -> bool:
-        """Some of them filter or score: then one feasible node is not enough."""
+        """Whether some extender filters or scores, so that one feasible node is not enough."""
         return any(extender.config.filter_verb or extender.config.prioritize_verb for extender in self.all)
 
     def _note(self, extender: Extender, problem: ExtenderError, then: str = "") -> None:
@@ -130,16 +133,17 @@ class Extenders:
         self.events.append(f"extender {told}{then}")
 
     def _failed(self, extender: Extender, problem: ExtenderError) -> str:
-        """Notes a failure; returns the error it is for the cycle, "" if it can be ignored."""
+        """Record a failure. Return the error of the cycle, "" if the extender is ignorable."""
         self._note(extender, problem, " (ignored)" if extender.config.ignorable else "")
         return "" if extender.config.ignorable else str(problem)
 
     # ---- filter
 
     def filter(self, pod: PodInfo, trace: CycleTrace) -> bool:
-        """Asks about the feasible nodes; those left out get a status of the plugin `Extender` in the trace.
+        """Send the feasible nodes to the extenders. Excluded nodes get a status of the plugin `Extender` in the trace.
 
-        Whether the nodes that are left were sent back, as the extenders know them."""
+        Returns: whether an extender returned whole nodes instead of names.
+        """
         names, rebuilt = self.cluster.nodes.names, False
         statuses: dict[int, Status] = {}
         rows = trace.feasible_rows().tolist()
@@ -170,7 +174,7 @@ class Extenders:
     def _ask_filter(
         self, extender: Extender, pod: PodInfo, nodes: list[str]
     ) -> tuple[set[str], dict[str, Status], bool]:
-        """(the nodes that are left, why others are not, whether they were sent back whole)."""
+        """Return (the remaining nodes, the statuses of the others, whether the answer has whole nodes)."""
         answer = _lower(extender.call(extender.config.filter_verb, self._arguments(extender, pod, nodes)), extender)
         if answer.get("error"):
             raise ExtenderError(str(answer["error"])[:200])
@@ -190,17 +194,17 @@ class Extenders:
         return set(kept), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
 
     def _arguments(self, extender: Extender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
-        """ExtenderArgs: names alone for one that knows the nodes, else the nodes as far as they are known here."""
+        """Return the ExtenderArgs: node names if the extender caches nodes, otherwise the known node objects."""
         arguments: dict[str, Any] = {"Pod": pod.pod}
         if extender.config.node_cache_capable:
             return arguments | {"NodeNames": list(nodes)}
         table = self.cluster.nodes
         return arguments | {"Nodes": {"items": [table.nodes[table.rows[name]] for name in nodes]}}
 
-    # ---- prioritise
+    # ---- prioritize
 
     def prioritize(self, pod: PodInfo, trace: CycleTrace) -> None:
-        """Adds each extender's scores to the trace, as columns; 0..10 counts as 0..100, times the extender's weight."""
+        """Add each extender's scores to the trace. Scores of 0..10 are scaled to 0..100 and weighted."""
         names = self.cluster.nodes.names
         nodes = [names[row] for row in trace.feasible_rows().tolist()]
         for extender in self.all:
@@ -235,7 +239,7 @@ class Extenders:
     # ---- preempt
 
     def preempt(self, pod: PodInfo, candidates: list[Candidate]) -> tuple[list[Candidate], Status | None]:
-        """The candidates that are left, with the victims that are left; or an error without the plugin's words."""
+        """Return the remaining candidates with their remaining victims, or an error status without a plugin."""
         for extender in self.all:
             if not extender.config.preempt_verb or not extender.interested(pod) or not candidates:
                 continue
@@ -284,7 +288,7 @@ class Extenders:
     # ---- bind
 
     def bind(self, pod: PodInfo, node: str) -> tuple[bool, Status | None]:
-        """(whether an extender is to bind this pod, what went wrong)."""
+        """Return (whether an extender binds this pod, its error status or None)."""
         for extender in self.all:
             if not extender.config.bind_verb or not extender.interested(pod):
                 continue
@@ -305,7 +309,7 @@ def _uid(pod: PodInfo) -> str:
 
 
 def _lower_values(answer: dict[str, Any], key: str, where: Extender) -> list[tuple[str, Any]]:
-    """The entries of a map in the answer."""
+    """Return the entries of a map in the answer."""
     value = answer.get(key, {})
     if not isinstance(value, dict):
         raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")

@@ -1,11 +1,11 @@
-"""One pod, from the queue to its node. START HERE.
+"""The scheduling of one pod, from the queue to its node. START HERE.
 
     schedule_one -> scheduling_cycle -> find_nodes_that_fit (PreFilter, Filter) -> post_filter
                                      -> prioritize (PreScore, Score) -> select_host
                                      -> assume_and_reserve (Reserve, Permit)
                  -> binding_cycle (PreBind, Bind, PostBind)
 
-Everything that is said on the way is recorded in the `CycleTrace`; plugins know nothing of it.
+The `CycleTrace` records every plugin result; plugins do not know about it.
 
 Source: pkg/scheduler/schedule_one.go.
 """
@@ -31,15 +31,16 @@ from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, Change, CycleState, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
 
-MIN_FEASIBLE_NODES = 100  # fewer are never looked for
+MIN_FEASIBLE_NODES = 100  # the lower bound of the number of feasible nodes to look for
 MIN_FEASIBLE_PERCENTAGE = 5
 
 NO_NODES = "no nodes available to schedule pods"
-SKIPPED = "skip schedule deleting pod: {pod}"  # said of a pod that is being deleted; whoever pops pods skips it
+# message for a pod that is being deleted; the caller that pops pods skips it
+SKIPPED = "skip schedule deleting pod: {pod}"
 
 
 class Scheduler:
-    """Schedules pods of a cluster, one cycle at a time. `profiles`: scheduler name -> its framework."""
+    """Schedules the pods of a cluster, one cycle at a time. `profiles`: scheduler name -> its framework."""
 
     def __init__(
         self,
@@ -53,29 +54,29 @@ class Scheduler:
         self.preemption = preemption
         self.timer = timer
         self.extenders: Extenders | None = None
-        self.own_frameworks: dict[str, Framework] = {}  # pod -> what it is scheduled by instead of its profile's
-        self.places: dict[str, str] = {}  # pod -> the node that it goes to, whatever plugins say
+        self.own_frameworks: dict[str, Framework] = {}  # pod -> the framework to use instead of its profile's
+        self.places: dict[str, str] = {}  # pod -> the node to choose, whatever plugins decide
         self.cycles = 0
         self.next_start_index = 0
-        self.attempts = 0  # cycles of pods that were not held back
+        self.attempts = 0  # cycles of pods that PreEnqueue did not gate
         self.batches = cluster.release.opportunistic_batching
-        self.blames = True  # False: nobody asks which plugins refused nodes where others fit
+        self.blames = True  # False: do not collect the plugins that refused nodes if other nodes fit
 
     def ask(self, extenders: Extenders | None) -> None:
-        """Asks these extenders from now on."""
+        """Set the extenders to call from now on."""
         self.extenders = extenders
         for framework in self.profiles.values():
             framework.extenders = extenders
 
     def schedule_one(self, pod: PodInfo, attempt: int = 1) -> CycleTrace:
-        """One attempt to place a pod. On success it is assumed on its node and, unless Permit waits, bound."""
+        """Try to place a pod once. On success it is assumed on its node and, unless Permit waits, bound."""
         framework, state, trace = self.try_pod(pod, attempt)
         if trace.result == "scheduled":
             self.binding_cycle(framework, state, pod, trace)
         return trace
 
     def try_pod(self, pod: PodInfo, attempt: int = 1) -> tuple[Framework, CycleState, CycleTrace]:
-        """The scheduling cycle alone, for a caller who has the binding cycle take its time."""
+        """Run the scheduling cycle only, for a caller that delays the binding cycle."""
         framework = self.framework_of(pod)
         framework.picker.begin(pod.key, attempt)
         trace = self.begin(pod, attempt)
@@ -110,7 +111,7 @@ class Scheduler:
     # ---- the scheduling cycle
 
     def scheduling_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """PreFilter to Permit; the outcome is in `trace.result`."""
+        """Run PreFilter to Permit; the outcome is in `trace.result`."""
         if not len(self.cluster.nodes):
             trace.result, trace.error, trace.message = "error", NO_NODES, NO_NODES
             return
@@ -137,7 +138,7 @@ class Scheduler:
         self.assume_and_reserve(framework, state, pod, trace)
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """PreFilter, then Filter over all nodes; notes which of them upstream would have looked at."""
+        """Run PreFilter, then Filter over all nodes. Mark the nodes that upstream would have evaluated."""
         if self.cluster.release.unusable_claim_fails_cycle:
             trace.error = claims_fail(self.cluster, pod)
             if trace.error:
@@ -190,7 +191,8 @@ class Scheduler:
         return status.rejected
 
     def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
-        """PreFilter left only these nodes; in older releases names that do not exist are an error, or fatal."""
+        """Restrict the cycle to the nodes that PreFilter left. In older releases a name without a node is an error, or
+        crashes the scheduler."""
         rows = self.cluster.nodes.rows
         missing = sorted(name for name in names if name not in rows)
         if self.cluster.release.prefilter_excluded_node_message:
@@ -200,12 +202,12 @@ class Scheduler:
             trace.error = f'nodeinfo not found for node name "{missing[0]}"'
             trace.skipped_filter = []
         elif missing and len(missing) == len(names) and self.cluster.release.start_index_wraps_at_filtered_nodes:
-            trace.error = "runtime error: integer divide by zero"  # the scheduler itself dies there
+            trace.error = "runtime error: integer divide by zero"  # upstream panics here
         trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
 
     @staticmethod
     def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Nodes to which other pods are nominated are judged again, as if those ran there."""
+        """Filter the nodes to which other pods are nominated again, as if those pods ran there."""
         nodes = framework.cluster.nodes
         for name in framework.cluster.nominator.nodes():
             row = nodes.rows.get(name)
@@ -214,22 +216,23 @@ class Scheduler:
                 trace.nominated[row] = framework.check_node_with_nominated(state, pod, trace.verdicts, change)
 
     def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """The nodes that upstream would look at until it has enough, from where it left off the last time.
+        """Mark the nodes that upstream evaluates until it has enough, starting at `next_start_index`.
 
-        Then extenders are asked about those that fit."""
+        Then call the extenders with the feasible nodes.
+        """
         passing, again = trace.passing(), 0
         promised = pod.nominated_node if self.cluster.release.evaluates_nominated_node_first else ""
         first = promised or trace.batch_hint
         nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
-            # The node this pod was promised, or that batching proposes, is tried first, alone.
+            # The pod's nominated node, or the one that batching proposes, is tried first, alone.
             trace.looked = np.zeros(trace.nodes, np.bool_)
             trace.looked[nominated] = True
             trace.feasible = np.array([nominated], np.intp)
             state.rebuilt = self.extenders is not None and self.extenders.filter(pod, trace)
             if len(trace.feasible) and not trace.error:
                 return
-            # Extenders refuse it: all nodes are tried, it a second time.
+            # The extenders refuse it: all nodes are tried, this one a second time.
             trace.forget(EXTENDER)
             trace.looked, trace.error, again = None, "", 1
         count = trace.nodes if trace.subset is None else len(trace.subset)
@@ -246,7 +249,7 @@ class Scheduler:
         whole = trace.nodes
         if self.cluster.release.start_index_wraps_at_filtered_nodes:
             whole = count
-            processed += trace.nodes - count if trace.subset_status is not None else 0  # they count as looked at
+            processed += trace.nodes - count if trace.subset_status is not None else 0  # they count as evaluated
         self.next_start_index = (self.next_start_index + processed + again) % whole
         if self.extenders:
             state.rebuilt = self.extenders.filter(pod, trace)
@@ -264,17 +267,17 @@ class Scheduler:
         order = np.concatenate((order[first:], order[:first]))
         fits = np.ones(count, np.bool_) if passing is None else passing[order]
         found = np.cumsum(fits)
-        # The search ends at the first feasible node beyond those wanted; that one is not counted.
+        # The search ends at the first feasible node beyond those wanted; that node is not counted.
         end = int(np.searchsorted(found, wanted + 1)) if found[-1] > wanted else count
         trace.looked = np.zeros(trace.nodes, np.bool_)
         trace.looked[order[:end]] = True
         trace.feasible = np.sort(order[:end][fits[:end]])
         return end
 
-    # ---- nothing fits
+    # ---- no feasible node
 
     def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Preemption; then the message of the FailedScheduling event."""
+        """Run preemption, then build the message of the FailedScheduling event."""
         trace.result = "unschedulable"
         told = ""
         if self.preemption and framework.post_filter:
@@ -292,10 +295,10 @@ class Scheduler:
             prefilter, reasons = "", dict.fromkeys(trace.prefilter.reasons, trace.there)
         trace.message = fit_error_message(trace.there, reasons, prefilter, told)
 
-    # ---- something fits
+    # ---- feasible nodes
 
     def prioritize(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """PreScore, Score, normalise; a single feasible node is not scored."""
+        """Run PreScore, Score and normalization. A single feasible node is not scored."""
         if trace.feasible is not None and len(trace.feasible) == 1:
             return
         if trace.feasible is None and trace.nodes == 1:
@@ -316,7 +319,7 @@ class Scheduler:
         trace.durations["score"] = self.timer() - start
 
     def select_host(self, framework: Framework, trace: CycleTrace) -> None:
-        """The node with the highest total; equals are recorded as such, the pick among them is by seed or name."""
+        """Choose the node with the highest total score. Ties are recorded; the seed or the name decides among them."""
         rows: Rows | None = trace.feasible
         if not trace.scores:
             best = trace.feasible_rows()
@@ -331,14 +334,14 @@ class Scheduler:
         trace.node = self.cluster.nodes.names[trace.selected_row]
 
     def _keep_left_over(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
-        """For the next pod, if it is like this one."""
+        """Keep the other feasible nodes for the next pod, which may have the same signature."""
         others: list[str] = []
         if state.signature is not None and trace.scores and trace.batch_hint != trace.node:
             others = left_over(trace.feasible_rows(), trace.total(), trace.selected_row, self.cluster.nodes)
         framework.batching.store(state.signature, self.attempts, trace.batch_hint, trace.node, others)
 
     def assume_and_reserve(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """The pod counts on its node from now on; Reserve and Permit may still refuse, then it does not."""
+        """Assume the pod on its node, then run Reserve and Permit. If one of them refuses, the pod is forgotten."""
         self.cluster.add_pod(pod, trace.node)
         self.cluster.nominator.forget(pod)
         status = trace.reserve = framework.run_reserve(state, pod, trace.node)
@@ -355,21 +358,21 @@ class Scheduler:
         self._refused(status, trace)
 
     def forget(self, framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Undoes what assuming and Reserve did."""
+        """Undo the assumption and Reserve."""
         framework.run_unreserve(state, pod, node)
         self.cluster.remove_pod(pod)
 
     def reject_waiting(
         self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace, status: Status
     ) -> None:
-        """A pod that Permit had wait gives its place back."""
+        """Remove a pod held by Permit from its node, because it was rejected."""
         trace.permit = status
         self.forget(framework, state, pod, trace.node)
         self._refused(status, trace)
 
     @staticmethod
     def _refused(status: Status, trace: CycleTrace) -> None:
-        """Reserve or Permit refused the chosen node."""
+        """Record that Reserve or Permit refused the chosen node."""
         trace.selected_row = -1
         if status.rejected:
             trace.result = "unschedulable"
@@ -381,7 +384,7 @@ class Scheduler:
     # ---- the binding cycle
 
     def binding_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """PreBind, Bind, PostBind. A failure is an error, not a decision: the pod is forgotten and will come again."""
+        """Run PreBind, Bind and PostBind. On failure the pod is forgotten and tried again; the result is an error."""
         status = trace.prebind = framework.run_pre_bind(state, pod, trace.node)
         if status is None:
             taken, status = self.extenders.bind(pod, trace.node) if self.extenders else (False, None)
@@ -396,9 +399,10 @@ class Scheduler:
 
 
 def nodes_to_find(percentage: int | None, nodes: int) -> int:
-    """How many feasible nodes are enough (upstream numFeasibleNodesToFind).
+    """Return how many feasible nodes are enough (upstream numFeasibleNodesToFind).
 
-    `percentage` 0 or None is adaptive: 50 less one per 125 nodes, at least 5. Never fewer than 100 nodes.
+    `percentage` 0 or None is adaptive: 50 minus one per 125 nodes, at least 5. The result is at least 100, or all nodes
+    if there are fewer.
     """
     if nodes < MIN_FEASIBLE_NODES:
         return nodes

@@ -1,8 +1,9 @@
-"""What is recorded of a cycle: every status of every plugin on every node, every score, as columns.
+"""The record of a cycle: every status of every plugin on every node and every score, as columns.
 
-In memory the columns are numpy arrays over nodes. `encode` packs them: a column of one value is that value, others take
-the smallest integer type that holds them, and all of it is deflated. What follows from other fields (totals, the best
-nodes, decisive statuses) is not stored but derived. `golden` gives the format of the conformance cases.
+In memory the columns are numpy arrays over nodes. `encode` packs them: a column with a single value is stored as that
+value, other columns use the smallest integer type that holds them, and the result is deflated. Values that follow from
+other fields (totals, best nodes, decisive statuses) are not stored but computed. `golden` returns the format of the
+conformance cases.
 """
 
 from __future__ import annotations
@@ -37,9 +38,12 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(slots=True)
 class PostFilterTrace:
-    """What preemption found. `candidates`: node -> (victims, most important first; budget violations). `decides`: the
-    pod's nomination is `nominated_node` from now on, "" too; else it stays what it was. `cleared`: pods that lose their
-    nomination besides, where preemption names them."""
+    """The result of preemption.
+
+    `candidates`: node -> (victims, most important first; budget violations). `decides`: `nominated_node` replaces the
+    pod's nomination, even if it is ""; otherwise the nomination stays. `cleared`: other pods that lose their
+    nomination.
+    """
 
     status: Status | None = None
     nominated_node: str = ""
@@ -52,7 +56,7 @@ class PostFilterTrace:
 
     @staticmethod
     def of(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
-        """What a PostFilter plugin returned."""
+        """Build the trace from what a PostFilter plugin returned."""
         if result is None:
             return PostFilterTrace(status)
         node = result.nominated_node
@@ -62,7 +66,7 @@ class PostFilterTrace:
 
 @dataclass(slots=True)
 class Score:
-    """A Score plugin's columns over the feasible nodes, int64."""
+    """The int64 columns of a Score plugin over the feasible nodes."""
 
     weight: int
     raw: Int64
@@ -74,13 +78,12 @@ class CycleTrace:
     """One scheduling cycle of one pod, from PreEnqueue to PostBind. Rows index the run's list of nodes.
 
     `result`: scheduled, unschedulable, gated, error or waiting (in Permit). `verdicts`: Filter plugin -> Verdict over
-    all nodes, in running order, without nominated pods. `merges`: all that refuse a node decide, not the first alone.
-    `nominated`: rows where nominated pods were taken into account
-    -> the status that gave (None: fits). `subset`: the rows PreFilter left to look at, None for all. `looked`: bool
-    over nodes, which ones upstream would have looked at, None for all (of the subset). `feasible`: intp rows, None
-    for every node. `batch_hint`: the node that batching had be tried first.
-    `group`: of a member, `placement`: the nodes on which its group was tried. `durations`: extension point ->
-    nanoseconds.
+    all nodes, in running order, without nominated pods. `merges`: all plugins that refuse a node decide, not only the
+    first. `nominated`: rows where nominated pods were considered -> the resulting status (None: fits). `subset`: the
+    rows that PreFilter left, None for all. `looked`: bool over nodes, the ones that upstream would have evaluated; None
+    for all (of the subset). `feasible`: intp rows, None for every node. `batch_hint`: the node that batching tried
+    first. `group`: the pod's group, if any. `placement`: the nodes on which the group was tried. `durations`: extension
+    point -> nanoseconds.
     """
 
     pod: str
@@ -126,18 +129,18 @@ class CycleTrace:
     _statuses: list[tuple[Status, Rows]] | None = None
     _total: Int64 | None = None
 
-    # ---- what follows from the columns
+    # ---- values computed from the columns
 
     @property
     def there(self) -> int:
-        """How many nodes there are for the pod: all, or those of its group's placement."""
+        """The number of nodes available to the pod: all, or those of its group's placement."""
         return self.nodes if self.placement is None else len(self.placement)
 
     def decisive(self) -> npt.NDArray[np.uint8] | None:
-        """The 1-based number of the first Filter plugin (in the order of `verdicts`) that refuses each node.
+        """Return the 1-based number of the first Filter plugin (in the order of `verdicts`) that refuses each node.
 
-        uint8 over nodes, 0 where all pass; None when every node passes. Nominated pods are not regarded. Where
-        statuses are merged it is the plugin that the merged one names.
+        uint8 over nodes, 0 where all plugins pass; None if every node passes. Nominated pods are ignored. If statuses
+        are merged, it is the plugin that the merged status names.
         """
         if not self._decided and self.merges:
             verdict, numbers = self.merged(), {name: i for i, name in enumerate(self.verdicts, 1)}
@@ -156,25 +159,25 @@ class CycleTrace:
         return self._decisive
 
     def merged(self) -> Verdict:
-        """What all Filter plugins together say of each node, where `merges`."""
+        """Return the merged verdict of all Filter plugins, if `merges`."""
         if self._merged is None:
             self._merged = merged_verdict(self.verdicts, self.merges == FIRST)
         return self._merged
 
     def refuse(self, plugin: str, verdict: Verdict) -> None:
-        """Notes what came after the Filter plugins had been asked."""
+        """Record a refusal that follows the Filter plugins."""
         self.verdicts[plugin] = verdict
         self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
     def forget(self, plugin: str) -> None:
-        """As if the plugin had not been asked."""
+        """Remove the results of a plugin, as if it had not run."""
         if self.verdicts.pop(plugin, None) is not None:
             mine = [row for row, status in self.nominated.items() if status is not None and status.plugin == plugin]
             self.nominated.update(dict.fromkeys(mine))
             self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
     def passing(self) -> Bool | None:
-        """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
+        """Return the nodes that pass all filters, with nominated pods considered: bool over nodes, None for all."""
         decisive = self.decisive()
         if decisive is None and not any(self.nominated.values()):
             return None
@@ -184,7 +187,7 @@ class CycleTrace:
         return mask
 
     def status_at(self, row: int) -> Status | None:
-        """The status that decided about a node, None if it is feasible or was not looked at."""
+        """Return the status that decided about a node; None if it is feasible or was not evaluated."""
         if self.prefilter is not None:
             return self.prefilter
         if not self.has_looked(row):
@@ -208,7 +211,7 @@ class CycleTrace:
         return bool(self.looked[row]) if self.looked is not None else self.in_subset(row)
 
     def looked_mask(self) -> Bool:
-        """bool over nodes: the filters ran there."""
+        """Return the nodes on which the filters ran: bool over nodes."""
         if self.looked is not None:
             return self.looked
         mask = np.zeros(self.nodes, np.bool_)
@@ -216,7 +219,7 @@ class CycleTrace:
         return mask
 
     def decisive_statuses(self) -> list[tuple[Status, Rows]]:
-        """Each status that decided against some node that was looked at, with those rows; asked for after Filter."""
+        """Return each status that decided against an evaluated node, with its rows. Call it after Filter."""
         if self._statuses is None:
             self._statuses = list(self._find_statuses())
         return self._statuses
@@ -247,7 +250,7 @@ class CycleTrace:
                 yield nominated, np.array([row], np.intp)
 
     def reasons(self) -> dict[str, int]:
-        """Reason -> number of nodes, over decisive statuses and nodes left out by PreFilter."""
+        """Return reason -> number of nodes, over decisive statuses and the nodes that PreFilter excluded."""
         reasons: dict[str, int] = {}
         explicit = 0
         for status, rows in self.decisive_statuses():
@@ -260,7 +263,7 @@ class CycleTrace:
         return reasons
 
     def potential_rows(self, absent_unresolvable: bool) -> Rows:
-        """Nodes where evicting pods might help: refused, but not beyond hope. intp rows."""
+        """Return the nodes where evicting pods might help: refused, but not unresolvable. intp rows."""
         if self.prefilter is not None:
             return np.arange(self.nodes if self.prefilter.code == UNSCHEDULABLE else 0, dtype=np.intp)
         mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
@@ -269,11 +272,11 @@ class CycleTrace:
         return np.flatnonzero(mask)
 
     def feasible_rows(self) -> Rows:
-        """intp rows of the feasible nodes."""
+        """Return the intp rows of the feasible nodes."""
         return np.arange(self.nodes, dtype=np.intp) if self.feasible is None else self.feasible
 
     def total(self) -> Int64:
-        """The weighted sum of normalised scores; int64 over the feasible nodes. Asked for after Score."""
+        """Return the weighted sum of normalized scores: int64 over the feasible nodes. Call it after Score."""
         if self._total is None:
             result: Int64 | None = None
             for score in self.scores.values():
@@ -282,10 +285,10 @@ class CycleTrace:
             self._total = np.zeros(len(self.feasible_rows()), np.int64) if result is None else result
         return self._total
 
-    # ---- the golden format
+    # ---- the format of the conformance cases
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:
-        """The cycle with the keys of the conformance cases; `names` are the run's nodes in row order."""
+        """Return the cycle with the keys of the conformance cases. `names`: the run's nodes in row order."""
         out: dict[str, Any] = {"pod": self.pod}
         if self.preenqueue is not None:
             return {**out, "preenqueue": _golden_status(self.preenqueue), "filter": {}, "feasible": []}
@@ -315,7 +318,7 @@ class CycleTrace:
             out["best"] = [names[rows[i]] for i in np.flatnonzero(total == total.max()).tolist()]
         elif len(rows) == 1:
             out["best"] = [names[rows[0]]]
-        elif len(rows) > 1 and self.node and not self.skipped_score:  # nothing scores: any will do
+        elif len(rows) > 1 and self.node and not self.skipped_score:  # no plugin scores: every node is equal
             out["total"], out["best"] = dict.fromkeys(inside, 1), inside
         if self.batch_hint:
             out["batch_hint"] = self.batch_hint
@@ -357,10 +360,10 @@ class CycleTrace:
                 refusals.setdefault(names[row], {})[plugin] = told[int(verdict.codes[row]) - 1]
         return refusals
 
-    # ---- bytes
+    # ---- encoding
 
     def encode(self) -> bytes:
-        """The cycle as bytes, to be read back by `decode`; the first byte is the format's version."""
+        """Return the cycle as bytes for `decode`. The first byte is the format version."""
         document = (
             [
                 self.pod,
@@ -464,13 +467,13 @@ class CycleTrace:
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder()
 
-_MAX_NODES = 1 << 24  # of a column that is read; one value is told by few bytes, but unpacked it is not
+_MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
 _CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; above these, bits of the integer type
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
 def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
-    """(length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
+    """Return (length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
     size = len(column)
     if not size:
         return 0, 0, _CONSTANT, b""

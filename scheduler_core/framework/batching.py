@@ -1,9 +1,9 @@
-"""Opportunistic batching: a pod like the one before may go where that one could have gone as well (1.35).
+"""Opportunistic batching (1.35): reuse the scored nodes of the previous pod for a pod with the same signature.
 
-Where the node that was just used is full for such a pod, the next best one is tried first, alone, as a nominated node
-would be. What is kept is for the very next attempt of the same profile.
+If the node that was just used cannot take another such pod, the next best node is tried first, alone, like a nominated
+node. The stored nodes are valid only for the next attempt of the same profile.
 
-Source: pkg/scheduler/framework/runtime/batch.go; its age limit of 500 ms is never reached in virtual time.
+Source: pkg/scheduler/framework/runtime/batch.go. Its age limit of 500 ms is never reached in virtual time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Rows = npt.NDArray[np.intp]
 
 
 class Batching:
-    """What one profile keeps. `plugins`: those of PreFilter, Filter, PreScore and Score; all of them must sign."""
+    """The batching state of a profile. `plugins`: its PreFilter, Filter, PreScore and Score plugins; all must sign."""
 
     def __init__(self, plugins: Iterable[Plugin]) -> None:
         found = {plugin.name: plugin for plugin in plugins}
         self._signers = [plugin for plugin in found.values() if plugin.sign is not None]
         self._signs = len(self._signers) == len(found)
         self._last: tuple[int, str] = (-1, "")  # the last attempt that found a node, and that node
-        self._kept: tuple[bytes, list[str]] | None = None  # the signature, and the nodes left over, the best last
+        self._kept: tuple[bytes, list[str]] | None = None  # the signature and the remaining nodes, the best last
 
     def sign(self, pod: PodInfo) -> bytes | None:
-        """By what pods are compared; None for one that cannot be."""
+        """Return the signature by which pods are compared; None if a plugin cannot sign the pod."""
         if not self._signs:
             return None
         fragments: dict[str, Any] = {"scheduler name": pod.pod.spec.scheduler_name}
@@ -41,28 +41,28 @@ class Batching:
             assert plugin.sign is not None
             own = plugin.sign(pod)
             if own is None:
-                # the next pod is likely to be refused by the same plugin: it is asked first
+                # The same plugin is likely to refuse the next pod, so it is called first.
                 self._signers.insert(0, self._signers.pop(place))
                 return None
             fragments |= own
         return signature(fragments)
 
     def hint(self, signed: bytes | None, attempt: int, verdicts: Mapping[str, Verdict], nodes: NodeTable) -> str:
-        """The node to try first, "" for none. `verdicts`: what Filter plugins say without nominated pods."""
+        """Return the node to try first, "" for none. `verdicts`: the Filter results without nominated pods."""
         before, chosen = self._last
         if not self._kept or not self._kept[1] or attempt != before + 1 or signed is None or signed != self._kept[0]:
             return ""
         row = nodes.rows.get(chosen)
         if row is None:
             return ""
-        # The order of the others holds only as long as the node that was used is out of the question.
+        # The order of the other nodes is valid only while the last chosen node is infeasible.
         first = next((said for verdict in verdicts.values() if (said := verdict.at(row)) is not None), None)
         if first is None or not first.rejected:
             return ""
         return self._kept[1].pop()
 
     def store(self, signed: bytes | None, attempt: int, hint: str, chosen: str, others: list[str]) -> None:
-        """An attempt found a node. `others`: the nodes left over, the best last."""
+        """Store the result of an attempt that found a node. `others`: the remaining nodes, the best last."""
         self._last = attempt, chosen
         if hint and hint == chosen:
             return
@@ -70,6 +70,6 @@ class Batching:
 
 
 def left_over(rows: Rows, total: Int64, chosen: int, nodes: NodeTable) -> list[str]:
-    """The feasible nodes but the chosen one, the best last; of equals the first by name is the better."""
+    """Return the feasible nodes except the chosen one, the best last; ties are ordered by name, the first is better."""
     order = rows[np.lexsort((-nodes.name_rank()[rows], total))]
     return [nodes.names[row] for row in order[order != chosen].tolist()]

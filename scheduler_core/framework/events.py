@@ -1,7 +1,7 @@
-"""Cluster events: what happened, as far as it may make a waiting pod schedulable.
+"""Cluster events that may make a pending pod schedulable.
 
-A plugin registers the events that may cure its rejection (`Plugin.events_to_register`), each with an optional hint that
-looks at the object before and after; the queue wakes a pod when one of the plugins that rejected it says so.
+A plugin registers the events that may resolve its rejection (`Plugin.events_to_register`). Each can have a hint, which
+compares the object before and after. The queue requeues a pod if a plugin that rejected it returns true.
 
 Source: k8s.io/kube-scheduler/framework (types.go), pkg/scheduler/framework/events.go.
 """
@@ -16,7 +16,7 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.cluster.pod_info import PodInfo
 
-# What was done; a bit each, ordered so that an update is greater than the general actions.
+# Actions: one bit each, ordered so that an update is greater than the general actions.
 ADD = 1
 DELETE = 1 << 1
 UPDATE_NODE_ALLOCATABLE = 1 << 2
@@ -51,8 +51,8 @@ _ACTION_NAMES = {
     ALL: "All",
 }
 
-# What it was done to.
-POD = "Pod"  # a plugin that registers this means assigned and unschedulable pods alike
+# Resources.
+POD = "Pod"  # for a registering plugin: both assigned and unschedulable pods
 ASSIGNED_POD = "AssignedPod"
 UNSCHEDULABLE_POD = "UnschedulablePod"
 NODE = "Node"
@@ -61,7 +61,7 @@ WILDCARD = "*"
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """A resource and an action (or several, where a plugin registers it)."""
+    """A resource and an action, or several actions in a registration."""
 
     resource: str
     action: int
@@ -69,18 +69,18 @@ class ClusterEvent:
 
     @property
     def label(self) -> str:
-        """Upstream's name of the event: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
+        """Upstream's name of the event, such as `NodeAdd` or `AssignedPodUpdatePodLabel`."""
         if self.custom_label:
             return self.custom_label
         return f"{self.resource}{_ACTION_NAMES[self.action]}"
 
     @property
     def is_wildcard(self) -> bool:
-        """Concerns every pod, whichever plugin rejected it."""
+        """Whether the event concerns every pod, whichever plugin rejected it."""
         return self.resource == WILDCARD and self.action == ALL
 
     def covers(self, incoming: ClusterEvent) -> bool:
-        """Whether registering this event means to hear of `incoming`, which is the same or more specific."""
+        """Whether a registration of this event includes `incoming`, which is the same event or a more specific one."""
         if self.is_wildcard:
             return True
         if self.resource not in (WILDCARD, incoming.resource) and not (
@@ -101,33 +101,33 @@ FORCE_ACTIVATE = ClusterEvent(WILDCARD, ALL, "ForceActivate")
 NODE_ADD = ClusterEvent(NODE, ADD)
 NODE_DELETE = ClusterEvent(NODE, DELETE)
 
-# Labels of moves that no cluster event causes.
+# Labels of queue moves that no cluster event causes.
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 
 
 def labelled(label: str) -> ClusterEvent | None:
-    """The event of that label; None if there is none."""
+    """Return the event with this label; None if there is none."""
     found = [(name, action) for action, name in _ACTION_NAMES.items() if label.endswith(name) and label != name]
     name, action = max(found, key=lambda one: len(one[0]), default=("", 0))
     return ClusterEvent(label.removesuffix(name), action) if name else None
 
 
 Hint = Callable[[PodInfo, Any, Any], bool]
-"""(the waiting pod, the object before, the object after) -> whether to queue the pod. Pods come as PodInfo."""
+"""(the pending pod, the object before, the object after) -> whether to requeue the pod. Pods are PodInfo."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventHint:
-    """An event that may cure a plugin's rejection; without a hint it always may."""
+    """An event that may resolve a plugin's rejection. Without a hint it always requeues the pod."""
 
     event: ClusterEvent
     hint: Hint | None = None
 
 
 def pod_changes(old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
-    """The events that an update of a pod amounts to; the general update where it is nothing in particular."""
+    """Return the events of a pod update; the general update event if no specific one applies."""
     resource = ASSIGNED_POD if new.node else UNSCHEDULABLE_POD
     actions = []
     if old.labels != new.labels:
@@ -146,8 +146,8 @@ def _scaled_down(old: PodInfo, new: PodInfo) -> bool:
 
 
 def node_changes(old: Node, new: Node, annotations: bool = True) -> list[ClusterEvent]:
-    """The events that an update of a node amounts to; none if the scheduler does not care. `annotations`: it does of
-    these."""
+    """Return the events of a node update; none if the scheduler ignores the change. `annotations`: whether changes of
+    annotations are an event."""
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(UPDATE_NODE_TAINT)
@@ -171,7 +171,7 @@ def _nano(amounts: Quantities) -> dict[str, int]:
 
 
 def registered(resource: str, *actions: int, hint: Hint | None = None) -> EventHint:
-    """What a plugin lists in `events_to_register`: any of these actions on the resource."""
+    """Build an entry of `events_to_register`: any of these actions on the resource."""
     return EventHint(ClusterEvent(resource, _union(actions)), hint)
 
 

@@ -1,4 +1,4 @@
-"""The words of a FailedScheduling event.
+"""The message of a FailedScheduling event.
 
 Source: pkg/scheduler/framework/types.go (FitError).
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def fit_error_message(nodes: int, reasons: Mapping[str, int], prefilter: str = "", postfilter: str = "") -> str:
-    """The message of a FailedScheduling event (upstream FitError.Error)."""
+    """Return the message of a FailedScheduling event (upstream FitError.Error)."""
     message = f"0/{nodes} nodes are available:"
     if prefilter:
         message += f" {prefilter}."

@@ -1,4 +1,4 @@
-"""Plugins that look at one node at a time, as upstream's do: `per_node` turns them into columns.
+"""Plugins that evaluate one node at a time, as upstream's do. `per_node` adapts them to columns.
 
     @per_node
     class Rack(PerNode):
@@ -10,8 +10,8 @@
         def score_node(self, state, pod, node):
             return len(node.pods)
 
-Defining `filter_node` makes it a Filter plugin, `score_node` a Score plugin. Calling Python once per node is slow: some
-ten thousand nodes a second. A columnar plugin (scheduler_core.framework.interface) has no such limit.
+A class with `filter_node` is a Filter plugin, one with `score_node` a Score plugin. Calling Python once per node is
+slow: about ten thousand nodes per second. A columnar plugin (scheduler_core.framework.interface) has no such limit.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class NodeInfo:
-    """A node as a per-node plugin sees it (upstream's NodeInfo); read it, do not write to it.
+    """A read-only view of a node for a per-node plugin (upstream NodeInfo).
 
-    `pods`: those that run there, in order of arrival, as a preemption under trial leaves them. `allocatable` and
-    `requested`: resource -> amount (millicores of cpu, else whole units).
+    `pods`: the pods on the node in order of arrival, with the changes of a preemption dry run applied. `allocatable`
+    and `requested`: resource -> quantity (millicores of cpu, whole units of other resources).
     """
 
     def __init__(self, cluster: Cluster, row: int, change: Change | None = None) -> None:
@@ -93,33 +93,33 @@ class NodeInfo:
 
 
 class PerNode:
-    """What a per-node plugin extends. `args`: its pluginConfig arguments as a dict, None without any."""
+    """Base class of per-node plugins. `args`: the pluginConfig arguments as a dict, None without any."""
 
     name: ClassVar[str] = ""
     args: Any = None
     cluster: Cluster
 
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Said:
-        """None if the pod may run on the node, else why not: a text (preemption may help) or a Status."""
+        """Return None if the pod may run on the node, else the reason: a text (preemption may help) or a Status."""
         raise NotImplementedError
 
     def score_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
-        """How good the node is for the pod, 0..100; any int64 with `normalize` (see ScorePlugin)."""
+        """Return the score of the node, 0..100; any int64 with `normalize` (see ScorePlugin)."""
         raise NotImplementedError
 
     normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None
 
     def explain_filter(self, state: CycleState, view: View) -> Tree | None:
-        """Where the verdict on the view's node comes from, as of FilterPlugin; None if the plugin does not say."""
+        """Explain the verdict on the view's node, as FilterPlugin does; None if the plugin has no explanation."""
         return None
 
     def explain_score(self, state: CycleState, view: View) -> Tree | None:
-        """Where the score of the view's node comes from, as of ScorePlugin; None if the plugin does not say."""
+        """Explain the score of the view's node, as ScorePlugin does; None if the plugin has no explanation."""
         return None
 
 
 class _Adapter(Plugin):
-    """Holds the per-node plugin and sets it up."""
+    """Creates and configures the per-node plugin."""
 
     per_node: ClassVar[type[PerNode]]
 
@@ -142,7 +142,7 @@ class _Filter(_Adapter, FilterPlugin):
     def _judge(self, state: CycleState, pod: PodInfo, row: int, change: Change | None) -> Status | None:
         try:
             said = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
-        except Exception as problem:  # a stranger's code: its failure is a status, as an error is upstream
+        except Exception as problem:  # third-party code: a failure becomes an error status, as upstream
             return error(f"{self.name} failed: {type(problem).__name__}: {problem}")
         return unschedulable(said) if isinstance(said, str) else said
 
@@ -168,7 +168,7 @@ class _Score(_Adapter, ScorePlugin):
 
 
 def per_node(cls: type[PerNode]) -> type[Plugin]:
-    """The columnar plugin class that asks a per-node one about every node. Raises TypeError if it answers nothing."""
+    """Return the columnar plugin class of a per-node plugin. Raises TypeError if it has no name or no method."""
     bases: list[type[Plugin]] = []
     if cls.filter_node is not PerNode.filter_node:
         bases.append(_Filter)

@@ -1,4 +1,4 @@
-"""A profile's plugins, and the calls of each extension point.
+"""The plugins of a profile and the calls of each extension point.
 
 Source: pkg/scheduler/framework/runtime/framework.go.
 """
@@ -30,7 +30,7 @@ _LISTS = (
 
 
 class Framework:
-    """One profile: its plugins per extension point, in the order in which they run."""
+    """A profile: its plugins per extension point, in the order in which they run."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Framework:
             plugins.append(plugin)
         return plugins
 
-    # ---- as it is not configured
+    # ---- changes for a single pod
 
     @property
     def plugin_names(self) -> list[str]:
@@ -86,7 +86,7 @@ class Framework:
         return list(self._plugins)
 
     def copy(self) -> Framework:
-        """One with the same plugins, of which some may then be left out for a single pod."""
+        """Return a framework with copies of the plugins. Some may then be disabled for a single pod."""
         other = copy.copy(self)
         other._plugins = {name: copy.copy(plugin) for name, plugin in self._plugins.items()}
         for plugin in other._plugins.values():
@@ -97,7 +97,7 @@ class Framework:
         return other
 
     def leave_out(self, name: str) -> None:
-        """As if the plugin were not there; but pods are sorted as before, and the last Bind plugin stays."""
+        """Disable a plugin at all points except QueueSort. The last Bind plugin stays."""
         for point in _LISTS:
             left = [plugin for plugin in getattr(self, point) if plugin.name != name]
             if left or point != "bind":
@@ -105,7 +105,7 @@ class Framework:
         self.weights.pop(name, None)
 
     def weigh(self, name: str, weight: int) -> None:
-        """Another weight for a Score plugin; 0 leaves its scores out."""
+        """Set the weight of a Score plugin; 0 disables its scores."""
         if weight:
             self.weights[name] = weight
         else:
@@ -115,7 +115,7 @@ class Framework:
     # ---- PreEnqueue, PreFilter
 
     def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """The first status that holds the pod back from the queue; None lets it in."""
+        """Return the first status that gates the pod; None if PreEnqueue lets it in."""
         for plugin in self.pre_enqueue:
             status = plugin.pre_enqueue(pod)
             if status is not None:
@@ -123,7 +123,8 @@ class Framework:
         return None
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
-        """(the only nodes left, None for all; a rejecting or error status; the plugins that left nodes out)."""
+        """Return (the remaining nodes, None for all; a rejecting or error status; the plugins that restricted the
+        nodes)."""
         names: frozenset[str] | None = None
         rejected: Status | None = None
         narrowing: list[str] = []
@@ -154,7 +155,7 @@ class Framework:
     # ---- Filter
 
     def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
-        """What each Filter plugin that takes part says of all nodes, by plugin in running order."""
+        """Return the verdict of each active Filter plugin on all nodes, in running order."""
         skipped = state.skip_filter
         if not self.cluster.release.supports_skip_status:
             return {p.name: api.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
@@ -163,8 +164,10 @@ class Framework:
     def check_node(
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
     ) -> Status | None:
-        """The first Filter plugin's status that refuses one node under a change, or those of all as one; None if the
-        pod fits."""
+        """Return the status of the first Filter plugin that refuses one node under a change; None if the pod fits.
+
+        With `merges` set, the refusals of all plugins are merged into one status.
+        """
         if state.deciding is None:
             taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
             asked = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
@@ -184,15 +187,15 @@ class Framework:
         return merged(said) if said else None
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
-        """Other pods nominated to the node that count against this pod: those of equal or higher priority."""
+        """Return the other pods nominated to the node that have equal or higher priority than this pod."""
         return [p for p in self.cluster.nominator.on(node) if p.priority >= pod.priority and p.key != pod.key]
 
     def check_node_with_nominated(
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
     ) -> Status | None:
-        """As `check_node`, twice: as if nominated pods ran there already, and as if they did not.
+        """Run `check_node` twice: with the nominated pods on the node, and without them.
 
-        They may never come, and what needs them (affinity) must not count on them.
+        Nominated pods may never arrive, so rules that need them (affinity) must not rely on them.
         """
         ahead = self.nominated_ahead(pod, self.cluster.nodes.names[change.row]) if self.cluster.nominator else []
         if ahead:
@@ -202,7 +205,7 @@ class Framework:
         return self.check_node(state, pod, verdicts, change)
 
     def explain_filter(self, plugin: str, state: CycleState, view: View) -> Tree | None:
-        """Where a Filter plugin's verdict comes from; None if it does not say."""
+        """Explain a Filter plugin's verdict; None if the plugin has no explanation."""
         return next((one.explain_filter(state, view) for one in self.filter if one.name == plugin), None)
 
     # ---- PostFilter
@@ -210,7 +213,7 @@ class Framework:
     def run_post_filter(
         self, state: CycleState, pod: PodInfo, filtered: api.Filtered
     ) -> tuple[api.PostFilterResult | None, Status]:
-        """The first success, else the last result with all messages together."""
+        """Return the first success, else the last result with the messages of all plugins."""
         result: api.PostFilterResult | None = None
         reasons: list[str] = []
         for plugin in self.post_filter:
@@ -227,7 +230,7 @@ class Framework:
     # ---- Score
 
     def run_pre_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> Status | None:
-        """An error status, or None."""
+        """Return an error status, or None."""
         for plugin in self.pre_score:
             status = plugin.pre_score(state, pod, rows)
             if status is None:
@@ -238,7 +241,7 @@ class Framework:
         return None
 
     def run_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> dict[str, tuple[int, api.Int64, api.Int64]]:
-        """Plugin -> (weight, raw, normalised): int64 over the feasible nodes."""
+        """Return plugin -> (weight, raw, normalized): int64 over the feasible nodes."""
         scores = {}
         for plugin in self.score:
             if plugin.name in state.skip_score:
@@ -258,12 +261,12 @@ class Framework:
         return None
 
     def run_unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """In reverse order; plugins must cope with never having reserved."""
+        """Run Unreserve in reverse order. Plugins must accept that Reserve never ran."""
         for plugin in reversed(self.reserve):
             plugin.unreserve(state, pod, node)
 
     def run_permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, dict[str, float]]:
-        """(a rejecting status or WAITING or None, seconds to wait at most by plugin that wants to wait)."""
+        """Return (a rejecting status, WAITING or None; plugin -> the longest wait in seconds, if it waits)."""
         waits: dict[str, float] = {}
         for plugin in self.permit:
             status, timeout = plugin.permit(state, pod, node)

@@ -1,6 +1,6 @@
-"""What pods are compared by: parts of a pod's signature that several plugins share.
+"""Parts of a pod's signature that several plugins share.
 
-Two pods of equal signature find the same nodes feasible and score them alike, as long as nothing changes.
+Two pods with equal signatures have the same feasible nodes and the same scores, as long as nothing changes.
 
 Source: k8s.io/kube-scheduler/framework (signers.go).
 """
@@ -16,13 +16,13 @@ from scheduler_core.api.objects import NodeSelectorTerm, Requirement
 from scheduler_core.cluster.pod_info import PodInfo
 
 Fragments = dict[str, Any]
-"""Name -> value; what msgspec can write. Plugins that sign the same thing use the same name."""
+"""Name -> value that msgspec can encode. Plugins that sign the same data use the same name."""
 
 _ENCODE = msgspec.json.Encoder(order="sorted").encode
 
 
 def signature(fragments: Fragments) -> bytes:
-    """The bytes by which signatures are compared."""
+    """Return the bytes by which signatures are compared."""
     return _ENCODE(fragments)
 
 
@@ -42,7 +42,7 @@ def requests(pod: PodInfo) -> Fragments:
 
 
 def volumes(pod: PodInfo) -> Fragments:
-    """Config maps and secrets are left out: they are a pod's own, and no node is better for them."""
+    """Config maps and secrets are left out: they do not influence which node is better."""
     own = [v for v in pod.pod.spec.volumes if v.config_map is None and v.secret is None]
     return {"volumes": _sorted(msgspec.structs.replace(volume, name="") for volume in own)}
 

@@ -1,4 +1,4 @@
-"""All Filter plugins' refusals of a node as one status, where a release or a Policy has all of them asked.
+"""Merges the refusals of all Filter plugins for a node, if a release or a Policy runs all of them.
 
 Upstream: PluginToStatus.Merge (pkg/scheduler/framework/interface.go, up to 1.25).
 """
@@ -12,13 +12,15 @@ import numpy as np
 
 from scheduler_core.framework.interface import ERROR, UNRESOLVABLE, Status, Verdict
 
-FIRST = 2  # as `CycleTrace.merges`: the merged status names the first that refuses
+FIRST = 2  # value of `CycleTrace.merges`: the merged status names the first refusing plugin
 
 
 def merged(said: Sequence[Status], first: bool = False) -> Status | None:
-    """Of what plugins said of one node, in their order: the reasons of all and the most severe code. An error stands
-    alone. Where several have that code, upstream names any of their plugins; here it is the first by name, or the
-    `first` of all that refuse."""
+    """Merge the statuses of plugins for one node: the reasons of all, with the most severe code.
+
+    `said` is in plugin order. An error is returned alone. If several plugins have the most severe code, upstream names
+    any of them; here it is the first by name, or with `first` the first plugin that refuses.
+    """
     if len(said) < 2:
         return said[0] if said else None
     if error := next((status for status in said if status.code == ERROR), None):
@@ -29,16 +31,16 @@ def merged(said: Sequence[Status], first: bool = False) -> Status | None:
 
 
 def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verdict:
-    """The same for all nodes; the statuses name their plugins."""
+    """Merge the verdicts for all nodes; the statuses name their plugins."""
     refusing = {plugin: verdict for plugin, verdict in verdicts.items() if verdict.codes is not None}
     if not refusing:
         return Verdict()
     codes: Any = 0
-    for verdict in refusing.values():  # combinations are numbered anew each time, so that numbers stay small
+    for verdict in refusing.values():  # combinations are renumbered each time to keep the numbers small
         combined: Any = codes * (len(verdict.statuses) + 1) + verdict.codes.astype(np.intp)  # type: ignore[union-attr]
         codes = (np.cumsum(np.bincount(combined) > 0) - 1)[combined]
     rows = np.zeros(int(codes.max()) + 1, np.intp)
-    rows[codes] = np.arange(len(codes))  # some row of each
+    rows[codes] = np.arange(len(codes))  # one row of each combination
     found = []
     for row in rows.tolist():
         told = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]

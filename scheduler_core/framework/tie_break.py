@@ -1,4 +1,4 @@
-"""The one place where chance is allowed: a choice among equals."""
+"""Choices among equals, the only source of randomness."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -10,8 +10,8 @@ import numpy.typing as npt
 class Picker:
     """Picks among equally good nodes: by seed (`seed` an int) or the first by name (`seed` None).
 
-    What a cycle picks follows from the seed, its pod and its attempt alone, not from the picks before: so a run can go
-    on from any cycle, and two runs that differ in one cycle do not differ by chance in all others.
+    A pick depends only on the seed, the pod and its attempt, not on earlier picks. So a run can resume at any cycle,
+    and a difference in one cycle does not change the random picks of the others.
     """
 
     def __init__(self, seed: int | None) -> None:
@@ -20,11 +20,11 @@ class Picker:
 
     @property
     def by(self) -> str:
-        """What decides, in words."""
+        """The rule that decides, as text."""
         return "by name" if self._seed is None else "by the run's seed"
 
     def begin(self, pod: str, attempt: int) -> None:
-        """Another cycle begins."""
+        """Begin another cycle."""
         self._cycle = f"{self._seed}/{pod}/{attempt}/"
         self._draws = 0
 
@@ -34,17 +34,17 @@ class Picker:
         return int.from_bytes(digest) % size
 
     def pick(self, names: Sequence[str]) -> str:
-        """One of the names, of which there is at least one."""
+        """Return one of the names, which are not empty."""
         if len(names) == 1:
             return names[0]
         return min(names) if self._seed is None else names[self._below(len(names))]
 
     def pick_row(self, rows: npt.NDArray[np.intp], rank: npt.NDArray[np.intp]) -> int:
-        """One of the rows; `rank` is the place of each node among all by name."""
+        """Return one of the rows. `rank`: the rank of each node by name."""
         if self._seed is None:
             return int(rows[np.argmin(rank[rows])])
         return int(rows[self._below(len(rows))]) if len(rows) > 1 else int(rows[0])
 
     def offset(self, size: int) -> int:
-        """Where to begin in a ring of `size`."""
+        """Return a start offset in a ring of `size`."""
         return 0 if self._seed is None else self._below(size)

@@ -1,4 +1,4 @@
-"""Pods that Permit plugins hold back: assumed on their node, not yet bound.
+"""Pods held by Permit plugins: assumed on their node, not yet bound.
 
 Source: pkg/scheduler/framework/runtime/waiting_pods_map.go.
 """
@@ -13,13 +13,13 @@ from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 
 
 def timeout_message(plugin: str, seconds: float) -> str:
-    """What a pod is told whose time is up."""
+    """Return the message for a pod whose wait timed out."""
     return f"rejected due to timeout after waiting {seconds:g}s at plugin {plugin}"
 
 
 @dataclass(slots=True)
 class WaitingPod:
-    """`pending`: the plugins that still hold it. `rejected`: why it may not be bound, None otherwise."""
+    """A pod held by Permit. `pending`: the plugins that still hold it. `rejected`: why it is not bound, else None."""
 
     pod: PodInfo
     node: str
@@ -31,17 +31,17 @@ class WaitingPod:
         return self.rejected is not None or not self.pending
 
     def allow(self, plugin: str) -> None:
-        """One plugin no longer holds the pod."""
+        """Remove the hold of one plugin."""
         self.pending.discard(plugin)
 
     def reject(self, plugin: str, message: str) -> None:
-        """The pod is not to be bound; the first rejection counts."""
+        """Reject the pod; the first rejection counts."""
         if not self.decided:
             self.rejected = Status(UNSCHEDULABLE, (message,), plugin)
 
 
 class WaitingPods:
-    """The waiting pods of a profile. Plugins allow and reject; who runs the cycles takes out what is decided."""
+    """The waiting pods of a profile. Plugins allow or reject them; the caller of cycles removes the decided ones."""
 
     def __init__(self) -> None:
         self._pods: dict[str, WaitingPod] = {}
@@ -56,12 +56,12 @@ class WaitingPods:
         return self._pods.get(key)
 
     def add(self, pod: PodInfo, node: str, waits: Mapping[str, float]) -> WaitingPod:
-        """`waits`: plugin -> seconds."""
+        """Add a pod. `waits`: plugin -> seconds."""
         waiting = self._pods[pod.key] = WaitingPod(pod, node, set(waits))
         return waiting
 
     def take_decided(self) -> list[WaitingPod]:
-        """Those that need not wait any longer, in the order in which they began to; they are forgotten here."""
+        """Remove and return the decided pods, in the order in which they began to wait."""
         decided = [waiting for waiting in self._pods.values() if waiting.decided]
         for waiting in decided:
             del self._pods[waiting.pod.key]

@@ -1,1 +1,1 @@
-"""Preemption: which pods could be evicted where, and where it hurts least."""
+"""Preemption: selects the victims on each node and the node with the lowest cost."""

@@ -1,4 +1,4 @@
-"""Where evicting hurts least.
+"""Selects the node on which preemption costs least.
 
 Source: pkg/scheduler/framework/preemption (pickOneNodeForPreemption).
 """
@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from scheduler_core.preemption.victims import Candidate
 
-PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods always sum to less
+PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods always have a lower sum
 
 
 def _earliest_start(candidate: Candidate) -> float:
-    """When the first of the most important victims started; pods that never did start now."""
+    """Return the earliest start of the most important victims. Pods that never started count as the newest."""
     highest = max(v.priority for v in candidate.victims)
     return min(v.start_time or float("inf") for v in candidate.victims if v.priority == highest)
 
@@ -31,7 +31,7 @@ RULES: tuple[tuple[str, Callable[[Candidate], float]], ...] = (
 
 
 def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
-    """(the equally good nodes, the rule that decided); "" when there was nothing to decide or all rules tied."""
+    """Return (the equally good nodes, the rule that decided). The rule is "" if there was one candidate or a tie."""
     best = list(candidates)
     decided = ""
     for rule, cost in RULES:

@@ -1,4 +1,4 @@
-"""Which pods of one node would have to go: all of lower priority, then as many as possible reprieved.
+"""Selects the victims on one node: all pods of lower priority, minus as many as possible that are reprieved.
 
 Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode), pkg/scheduler/util (MoreImportantPod).
 """
@@ -19,7 +19,7 @@ Fits = Callable[[Change], Status | None]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node where preemption would make room, the victims there (most important first), budgets violated."""
+    """A node where preemption makes the pod fit: its victims (most important first) and budget violations."""
 
     node: str
     victims: tuple[PodInfo, ...]
@@ -27,7 +27,7 @@ class Candidate:
 
 
 def importance(pod: PodInfo) -> tuple[int, float]:
-    """Sort key, most important first: higher priority, then longer running. Pods that never started are newest."""
+    """Return the sort key: higher priority first, then longer running. Pods that never started are newest."""
     return (-pod.priority, pod.start_time or float("inf"))
 
 
@@ -38,7 +38,7 @@ class Budgets:
         self.compiled = [(b, selectors.compile_selector(b.spec.selector)) for b in budgets]
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
-        """(pods whose eviction would violate a budget, the others), each in the given order."""
+        """Return (pods whose eviction would violate a budget, the others), each in the given order."""
         if not self.compiled:
             return [], list(pods)
         left = [budget.status.disruptions_allowed for budget, _ in self.compiled]
@@ -49,7 +49,7 @@ class Budgets:
         return violating, others
 
     def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
-        """Whether evicting the pod violates a budget. `left`: of each budget; what the pod takes is taken off."""
+        """Whether evicting the pod violates a budget. `left`: allowed disruptions by budget; reduced by the pod."""
         broken = False
         for i, budget in self._of(pod):
             if pod.name not in budget.status.disrupted_pods:
@@ -58,15 +58,17 @@ class Budgets:
         return broken
 
     def _of(self, pod: PodInfo) -> Iterator[tuple[int, PodDisruptionBudget]]:
-        """The budgets that count the pod, by number."""
+        """Return the budgets that select the pod, with their index."""
         for i, (budget, selector) in enumerate(self.compiled):
             if budget.namespace == pod.namespace and pod.labels and selector.key and selector.matches(pod.labels):
                 yield i, budget
 
 
 class FirstBudgets(Budgets):
-    """As 1.18 counted: a pod breaks the first budget that has nothing left, and takes nothing off those after it; that
-    it is being evicted already is not looked at."""
+    """The budget rules of 1.18: a pod violates the first exhausted budget and does not reduce later ones.
+
+    Pods that are already disrupted count as others do.
+    """
 
     def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
         for i, _ in self._of(pod):
@@ -77,7 +79,7 @@ class FirstBudgets(Budgets):
 
 
 def no_victims(pod: PodInfo, node: str) -> Status:
-    """What is said of a node where every pod is at least as important."""
+    """Return the status of a node where every pod is at least as important."""
     if pod.release.no_victims_message_reworded:
         return NO_VICTIMS
     return unresolvable(OLD_NO_VICTIMS.format(node=node, pod=pod.name))
@@ -86,10 +88,10 @@ def no_victims(pod: PodInfo, node: str) -> Status:
 def select_victims(
     pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits
 ) -> Candidate | Status:
-    """The candidate that evicting from this node gives, or why it would not help.
+    """Return the candidate for this node, or the status that says why preemption does not help.
 
-    `fits(change)` judges the node with pods removed. Pods that violate a budget are reprieved first, then the others,
-    each from the most important down.
+    `fits(change)` checks the node with pods removed. Pods that violate a budget are reprieved first, then the others,
+    each from the most important to the least.
     """
     potential = sorted((p for p in pods if p.priority < pod.priority), key=importance)
     if not potential:

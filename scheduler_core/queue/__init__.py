@@ -1,4 +1,4 @@
-"""Where pods wait: activeQ, backoffQ, unschedulable and gated pods, and what moves them."""
+"""The scheduling queue: activeQ, backoffQ, unschedulable and gated pods, and the moves between them."""
 
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, Clock, QueuedPod
 from scheduler_core.queue.scheduling_queue import SchedulingQueue

@@ -1,4 +1,4 @@
-"""backoffQ: pods that failed and wait a little, longer each time, before they may be tried again.
+"""backoffQ: pods that failed and wait before the next attempt, longer after each failure.
 
 Source: pkg/scheduler/backend/queue/backoff_queue.go.
 """
@@ -14,11 +14,12 @@ from scheduler_core.queue.queued_pod import Clock, QueuedPod
 
 
 class BackoffQueue:
-    """Pods by the end of their backoff; those that failed by an error lie apart.
+    """Pods ordered by the end of their backoff. Pods that failed by an error have a separate heap.
 
-    `windows`: popping early is on; then whole seconds count, and within one second pods are ordered as in activeQ.
-    `counts_attempts`: the backoff grows with every attempt, else with each time a plugin rejected the pod (or with
-    the errors in a row, after an error). `past_its_end`: it ends just after its end, else at it.
+    `windows`: popping early is enabled; ends are rounded down to whole seconds, and within one second pods are ordered
+    as in activeQ. `counts_attempts`: the backoff grows with every attempt; otherwise with each rejection by a plugin,
+    or after an error with the number of consecutive errors. `past_its_end`: the backoff still lasts at its end and is
+    over just after it; otherwise it is over at its end.
     """
 
     def __init__(
@@ -49,19 +50,19 @@ class BackoffQueue:
         yield from self._errors
 
     def duration(self, pod: QueuedPod) -> float:
-        """Seconds of backoff: the initial one, doubled for each time beyond the first, up to the maximum."""
+        """Return the backoff in seconds: the initial one, doubled for each further failure, up to the maximum."""
         return self.after(pod.attempts if self._counts_attempts else pod.consecutive_errors or pod.unschedulable_count)
 
     def after(self, count: int) -> float:
-        """Seconds of backoff after so many failures."""
+        """Return the backoff in seconds after `count` failures."""
         return float(min(self.initial * 2.0 ** min(count - 1, 64), self.maximum)) if count else 0.0
 
     def begin(self, pod: QueuedPod) -> None:
-        """The pod has failed."""
+        """Begin a backoff: the pod has failed."""
         pod.expiry = None
 
     def expiry(self, pod: QueuedPod) -> float:
-        """When the backoff ends, in seconds of the run."""
+        """Return the end of the backoff, in seconds of the run."""
         if pod.expiry is None:
             pod.expiry = pod.timestamp + self.duration(pod)
         return math.floor(pod.expiry) if self._windows else pod.expiry
@@ -81,19 +82,19 @@ class BackoffQueue:
 
     @property
     def has_early(self) -> bool:
-        """Whether `pop_early` would give a pod."""
+        """Whether `pop_early` would return a pod."""
         return bool(len(self._pods))
 
     def configure(self, initial: float, maximum: float) -> None:
-        """Other seconds, for backoffs that begin from now on."""
+        """Set the backoff in seconds for backoffs that begin from now on."""
         self.initial, self.maximum = initial, maximum
 
     def pop_early(self) -> QueuedPod | None:
-        """The first to end its backoff, though it has not yet; never one that failed by an error."""
+        """Pop the pod whose backoff ends first, before it ends; never a pod that failed by an error."""
         return self._pods.pop()
 
     def pop_completed(self) -> list[QueuedPod]:
-        """Takes out all whose backoff has ended."""
+        """Remove and return all pods whose backoff has ended."""
         done = []
         for heap in (self._pods, self._errors):
             while (pod := heap.peek()) is not None and not self.is_backing_off(pod):
@@ -102,7 +103,7 @@ class BackoffQueue:
         return done
 
     def next_flush(self) -> float:
-        """The first whole second at which some pod's backoff has ended; infinite when empty."""
+        """Return the first whole second at which some pod's backoff has ended; infinite if the queue is empty."""
         first = min((self.expiry(pod) for heap in (self._pods, self._errors) if (pod := heap.peek())), default=math.inf)
         if first == math.inf:
             return first

@@ -1,4 +1,4 @@
-"""Which events wake which pods: what the plugins of each profile registered.
+"""Queueing hints: which cluster events requeue which pods, as the plugins of each profile registered.
 
 Source: pkg/scheduler/scheduler.go (buildQueueingHintMap), pkg/scheduler/backend/queue (isPodWorthRequeuing).
 """
@@ -17,7 +17,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 from scheduler_core.releases import Release
 
-# Until 1.21 the handlers name the events that move everybody: whatever else happens wakes nobody.
+# Until 1.21 the event handlers list the events that requeue all pods. Other events requeue none.
 _ANY = (
     ClusterEvent(events.NODE, events.ADD | events.UPDATE),
     ClusterEvent(events.ASSIGNED_POD, events.ALL),
@@ -30,7 +30,7 @@ _ANY = (
 
 
 class Strategy(IntEnum):
-    """What to do with a waiting pod after an event."""
+    """Where to move a pending pod after an event."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -38,8 +38,11 @@ class Strategy(IntEnum):
 
 
 class Hints:
-    """The registered events of all profiles. In releases without hints every registered event wakes; where nobody
-    registers any (until 1.21), those of a list wake everybody."""
+    """The registered events of all profiles.
+
+    In releases without hints every registered event requeues. Until 1.21 plugins register no events; a fixed list of
+    events requeues all pods.
+    """
 
     def __init__(self, profiles: Mapping[str, Framework], release: Release) -> None:
         self._release = release
@@ -53,7 +56,7 @@ class Hints:
         for name, framework in profiles.items():
             if (
                 framework.extenders and not release.every_event_requeues
-            ):  # they cannot say what they wait for: anything may help
+            ):  # extenders register no events, so any event may help
                 self._registered[name][EXTENDER] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
 
@@ -61,8 +64,8 @@ class Hints:
         registered = list(plugin.events_to_register())
         node_actions = [entry.event.action for entry in registered if entry.event.resource == events.NODE]
         if any(action & events.ADD for action in node_actions):
-            # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
-            # (kubernetes/kubernetes#109437); before hints, most plugins ask for every update.
+            # Upstream does not rely on its own pre-check of new nodes: a plugin that registers node additions also gets
+            # taint updates (kubernetes/kubernetes#109437). Before hints, most plugins register every node update.
             precise = {"always"} if self._release.queueing_hint_any_node_update else {"always", "once"}
             if not self._use_hints and plugin.precise_node_updates not in precise:
                 registered.append(events.registered(events.NODE, events.UPDATE))
@@ -71,7 +74,7 @@ class Hints:
         return registered
 
     def _hints(self, profile: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
-        """Plugin -> the hints (None: no need to ask) of its registrations that cover the event."""
+        """Return plugin -> the hints of its registrations that cover the event (None: it always requeues)."""
         key = (profile, event)
         found = self._matching.get(key)
         if found is None:
@@ -83,7 +86,7 @@ class Hints:
         return found
 
     def of_interest(self, event: ClusterEvent) -> bool:
-        """Whether any plugin wants to hear of the event."""
+        """Whether any plugin registered the event."""
         if self._release.every_event_requeues:
             return any(entry.covers(event) for entry in _ANY)
         return event.is_wildcard or any(self._hints(profile, event) for profile in self._registered)
@@ -93,16 +96,16 @@ class Hints:
         return not event.is_wildcard and plugin in self._hints(pod.info.pod.spec.scheduler_name, event)
 
     def registered_by(self, profile: str, event: ClusterEvent) -> set[str]:
-        """The plugins of a profile that want to hear of the event."""
+        """Return the plugins of a profile that registered the event."""
         return set(self._hints(profile, event)) if profile in self._registered else set()
 
     def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """Whether the event may make the pod schedulable; only plugins that rejected it are asked."""
+        """Return whether the event may make the pod schedulable. Only plugins that rejected the pod count."""
         rejectors = pod.rejectors
         if not rejectors or self._release.every_event_requeues:
             return Strategy.AFTER_BACKOFF
         if event.is_wildcard:
-            # A wildcard event with a pod is meant for that pod alone.
+            # A wildcard event with a pod applies to that pod only.
             other = isinstance(new, PodInfo) and new.key != pod.key
             return Strategy.SKIP if other else Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP
@@ -119,7 +122,7 @@ class Hints:
 
 
 def _rejecting(framework: Framework) -> list[Plugin]:
-    """The plugins that may reject a pod."""
+    """Return the plugins that may reject a pod."""
     points: list[list[Any]] = [
         framework.pre_enqueue,
         framework.pre_filter,

@@ -1,4 +1,4 @@
-"""A heap whose items have names, so that they can be found, replaced and taken out of the middle."""
+"""A heap of pods that can be looked up, replaced and removed by key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from scheduler_core.queue.queued_pod import QueuedPod
 
-_Entry = list[Any]  # [sort key, insertion number, the pod or None once it is out]
+_Entry = list[Any]  # [sort key, insertion number, the pod or None once it is removed]
 
 
 class KeyedHeap:
-    """Pods by ascending `order(pod)`; of equals, the one that was put in first. At most one entry per pod."""
+    """Pods by ascending `order(pod)`; among equals, the first inserted. At most one entry per pod."""
 
     def __init__(self, order: Callable[[QueuedPod], Any]) -> None:
         self._order = order
@@ -31,7 +31,7 @@ class KeyedHeap:
         return entry[2] if entry is not None else None
 
     def put(self, pod: QueuedPod) -> None:
-        """Adds a pod, or gives it its new place."""
+        """Add a pod, or move it to its new position."""
         self.remove(pod.key)
         self._count += 1
         entry = [self._order(pod), self._count, pod]
@@ -39,12 +39,12 @@ class KeyedHeap:
         heapq.heappush(self._heap, entry)
 
     def remove(self, key: str) -> QueuedPod | None:
-        """Takes a pod out; None if it is not there."""
+        """Remove and return a pod; None if it is not in the heap."""
         entry = self._entries.pop(key, None)
         if entry is None:
             return None
         pod: QueuedPod = entry[2]
-        entry[2] = None  # what is left of it in the heap is dropped when it comes to the top
+        entry[2] = None  # the heap drops the empty entry when it reaches the top
         return pod
 
     def peek(self) -> QueuedPod | None:
@@ -53,6 +53,6 @@ class KeyedHeap:
         return self._heap[0][2] if self._heap else None
 
     def pop(self) -> QueuedPod | None:
-        """The first pod; None when empty."""
+        """Pop the first pod; None if the heap is empty."""
         pod = self.peek()
         return self.remove(pod.key) if pod is not None else None

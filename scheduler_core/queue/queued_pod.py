@@ -1,4 +1,4 @@
-"""A pod in the queue: what happened to it so far.
+"""A pod in the queue, with the history of its attempts.
 
 Source: pkg/scheduler/framework/types.go (QueuedPodInfo).
 """
@@ -10,13 +10,13 @@ from typing import Protocol
 
 from scheduler_core.cluster.pod_info import PodInfo
 
-# The parts of the queue; popped and gone are where pods leave to.
+# The parts of the queue. POPPED and GONE are where pods go when they leave it.
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 POPPED, GONE = "popped", "gone"
 
 
 class Clock(Protocol):
-    """What tells the time: seconds of the run."""
+    """A clock in seconds of the run."""
 
     @property
     def now(self) -> float: ...
@@ -24,8 +24,11 @@ class Clock(Protocol):
 
 @dataclass(slots=True, eq=False)
 class QueuedPod:
-    """`timestamp`: when it came, or failed last (seconds of the run). `stamp`: numbers the timestamps in the order in
-    which they were set. `expiry`: when its backoff ends, None until asked for. `part`: where it is, "" at first."""
+    """A pod in the queue.
+
+    `timestamp`: when it was added or last failed (seconds of the run). `stamp`: the sequence number of the timestamp.
+    `expiry`: the end of its backoff, None until computed. `part`: its part of the queue, "" at first.
+    """
 
     info: PodInfo
     timestamp: float
@@ -50,5 +53,5 @@ class QueuedPod:
 
     @property
     def rejectors(self) -> set[str]:
-        """The plugins that rejected it the last time; none means that something went wrong instead."""
+        """The plugins that rejected the pod in its last attempt; empty if an error occurred instead."""
         return self.unschedulable_plugins | self.pending_plugins

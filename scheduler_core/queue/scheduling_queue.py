@@ -1,9 +1,9 @@
-"""The scheduling queue: who is tried next, who waits for what, and which event wakes whom.
+"""The scheduling queue: the order of pods, what they wait for, and the events that requeue them.
 
-A pod is in exactly one part: activeQ (next to be tried, in the order of QueueSort), backoffQ (failed, must wait a
-little), unschedulable (waits for an event) or gated (a PreEnqueue plugin holds it back); or it is in flight, that is
-popped and not yet done. `add`, `update` and `delete` follow what happens to the pod itself, `move_all` what happens
-around it, `pop`, `add_unschedulable` and `done` what the scheduler does with it.
+A pod is in exactly one part: activeQ (ready, in the order of QueueSort), backoffQ (failed, waits for its backoff),
+unschedulable (waits for an event) or gated (a PreEnqueue plugin holds it). Or it is in flight: popped and not yet done.
+`add`, `update` and `delete` handle changes of the pod itself, `move_all` handles cluster events, and the scheduler
+calls `pop`, `add_unschedulable` and `done`.
 
 Source: pkg/scheduler/backend/queue (scheduling_queue.go, active_queue.go), v1.27: pkg/scheduler/internal/queue.
 """
@@ -30,15 +30,15 @@ from scheduler_core.queue.keyed_heap import KeyedHeap
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, Clock, QueuedPod
 from scheduler_core.releases import Release
 
-LEFTOVER_SECONDS = 300.0  # longer nobody stays unschedulable without being tried again
+LEFTOVER_SECONDS = 300.0  # after this time an unschedulable pod is tried again
 OLD_LEFTOVER_SECONDS = 60.0
 LEFTOVER_PERIOD = 30.0
 
-# (pod, where it was, where it went, the label of what caused it)
+# (pod, old part, new part, the label of the cause)
 OnMove = Callable[[str, str, str, str], None]
 PreCheck = Callable[[PodInfo], bool]
 
-# What releases without hints call the events.
+# The names of the events in releases without hints.
 _OLD_LABELS = {
     "UnschedulablePodAdd": "PodAdd",
     "UnschedulablePodUpdate": "PodUpdate",
@@ -65,12 +65,12 @@ class _InFlightEvent:
 
 
 def leftover_seconds(release: Release) -> float:
-    """How long a pod may stay unschedulable without being tried again."""
+    """Return the number of seconds that a pod may stay unschedulable without another attempt."""
     return LEFTOVER_SECONDS if release.unschedulable_timeout_five_minutes else OLD_LEFTOVER_SECONDS
 
 
 class SchedulingQueue:
-    """`initial_backoff`, `max_backoff`: seconds. `on_move` hears of every pod that changes its part."""
+    """The scheduling queue. `initial_backoff`, `max_backoff`: seconds. `on_move` is called for every move of a pod."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class SchedulingQueue:
         self.pops_early = release.pop_from_backoff
         self.hints = Hints(profiles, release)
         self._on_move = on_move
-        sort = next(iter(profiles.values())).queue_sort  # upstream has all profiles sort alike
+        sort = next(iter(profiles.values())).queue_sort  # upstream requires the same QueueSort in all profiles
 
         def order(pod: QueuedPod) -> tuple[Any, int]:
             return sort.sort_key(pod.info, pod.timestamp), pod.stamp
@@ -106,22 +106,22 @@ class SchedulingQueue:
             counts_attempts=release.backoff_counts_attempts,
             past_its_end=release.backoff_includes_end,
         )
-        self.unschedulable: dict[str, QueuedPod] = {}  # gated ones among them
-        self.cycle = 0  # grows with every pop
-        self.move_request_cycle = -1  # the cycle in which pods were last moved; matters without hints
+        self.unschedulable: dict[str, QueuedPod] = {}  # includes gated pods
+        self.cycle = 0  # incremented by every pop
+        self.move_request_cycle = -1  # the cycle in which pods were last moved; used without hints
         self._stamps = 0
-        self._in_flight: dict[str, int] = {}  # pod -> number of the first event after it was popped
+        self._in_flight: dict[str, int] = {}  # pod -> number of the first event after its pop
         self._events: deque[_InFlightEvent] = deque()
-        self._first_event = 0  # number of the first event kept
+        self._first_event = 0  # number of the first stored event
 
-    # ---- looking
+    # ---- queries
 
     def __len__(self) -> int:
-        """Pods in all parts."""
+        """The number of pods in all parts."""
         return len(self.active) + len(self.backoff) + len(self.unschedulable)
 
     def part_of(self, key: str) -> str:
-        """The part that a pod is in; "" if in none."""
+        """Return the part that a pod is in; "" if it is in none."""
         if self.active.get(key):
             return ACTIVE
         if self.backoff.get(key):
@@ -136,16 +136,16 @@ class SchedulingQueue:
         return key in self._in_flight
 
     def parts(self) -> dict[str, str]:
-        """Pod -> part."""
+        """Return pod -> part."""
         parts = {pod.key: ACTIVE for pod in self.active}
         parts.update((pod.key, BACKOFF) for pod in self.backoff)
         parts.update((key, GATED if pod.gated else UNSCHEDULABLE) for key, pod in self.unschedulable.items())
         return parts
 
-    # ---- the pod itself
+    # ---- changes of the pod itself
 
     def add(self, info: PodInfo) -> None:
-        """A pod came."""
+        """Add a new pod."""
         self._to_active(self._new(info), events.UNSCHEDULABLE_POD_ADD.label)
 
     def _new(self, info: PodInfo) -> QueuedPod:
@@ -153,7 +153,7 @@ class SchedulingQueue:
         return QueuedPod(info, self.clock.now, self._stamps)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A pod changed. In activeQ and backoffQ it stays where it is; an unschedulable one may become schedulable."""
+        """Update a changed pod. In activeQ and backoffQ it stays; an unschedulable pod may be requeued."""
         changes = events.pod_changes(old, new)
         if self.with_hints and new.key in self._in_flight:
             self._events.extend(_InFlightEvent(event, old, new) for event in changes)
@@ -181,7 +181,7 @@ class SchedulingQueue:
             self._requeue(pod, Strategy.AFTER_BACKOFF, label)
 
     def delete(self, info: PodInfo) -> None:
-        """A pod is gone, or was bound by someone else."""
+        """Remove a pod that was deleted, or bound by another scheduler."""
         self.nominator.forget(info)
         key = info.key
         pod = self.active.remove(key) or self.backoff.remove(key) or self.unschedulable.pop(key, None)
@@ -189,7 +189,7 @@ class SchedulingQueue:
             self._moved(pod, GONE, events.UNSCHEDULABLE_POD_DELETE.label)
 
     def _renominate(self, old: PodInfo, new: PodInfo) -> None:
-        """Keeps a nomination that only the scheduler knows of yet; else follows the pod's status."""
+        """Keep a nomination that only the scheduler has so far; otherwise use the one in the pod's status."""
         node = new.nominated_node
         if not old.nominated_node and not node:
             node = self.nominator.node_of(old)
@@ -197,15 +197,15 @@ class SchedulingQueue:
         if node:
             self.nominator.nominate(new, node)
 
-    # ---- a cycle
+    # ---- cycles
 
     @property
     def ready(self) -> bool:
-        """Whether `pop` would give a pod."""
+        """Whether `pop` would return a pod."""
         return bool(len(self.active)) or (self.pops_early and self.backoff.has_early)
 
     def pop(self) -> QueuedPod | None:
-        """The pod to try next: the first of activeQ; an idle scheduler may take one of backoffQ early."""
+        """Pop the next pod: the first of activeQ. If activeQ is empty, a pod may be popped from backoffQ early."""
         pod, label = self.active.pop(), "Pop"
         if pod is None and self.pops_early:
             pod, label = self.backoff.pop_early(), events.POP_FROM_BACKOFF
@@ -221,7 +221,7 @@ class SchedulingQueue:
         return pod
 
     def done(self, key: str) -> None:
-        """The pod that was popped is bound, deleted, or back in the queue: events need no longer be kept for it."""
+        """Mark a popped pod as bound, deleted or requeued. Events are no longer stored for it."""
         self._in_flight.pop(key, None)
         oldest = next(iter(self._in_flight.values()), self._first_event + len(self._events))
         while self._first_event < oldest:
@@ -231,7 +231,7 @@ class SchedulingQueue:
     def add_unschedulable(
         self, pod: QueuedPod, plugins: Iterable[str], pending: Iterable[str] = (), cycle: int | None = None
     ) -> None:
-        """Takes back a pod that failed: because `plugins` rejected it, or (if there are none) because of an error."""
+        """Add a pod whose attempt failed: `plugins` rejected it, or (if empty) an error occurred."""
         assert not self.part_of(pod.key), f"{pod.key} is in the queue already"
         pod.unschedulable_plugins.update(plugins)
         pod.pending_plugins.update(pending)
@@ -254,7 +254,7 @@ class SchedulingQueue:
         self.done(pod.key)
 
     def _hint_in_flight(self, pod: QueuedPod) -> Strategy:
-        """Whether something that happened during the cycle makes another try worthwhile."""
+        """Return whether an event during the cycle makes another attempt worthwhile."""
         if not pod.rejectors:
             return Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP
@@ -264,10 +264,10 @@ class SchedulingQueue:
                 strategy = max(strategy, self.hints.worth(pod, happened.event, happened.old, happened.new))
         return strategy
 
-    # ---- what happens around
+    # ---- cluster events
 
     def move_all(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> list[str]:
-        """Moves the pods that the event may make schedulable, of those that pass `check`. Returns the pods moved."""
+        """Move the pods that pass `check` and that the event may make schedulable. Return the pods moved."""
         if not self.hints.of_interest(event):
             return []
         return self._move(
@@ -288,7 +288,7 @@ class SchedulingQueue:
         return moved
 
     def activate(self, keys: Collection[str], infos: Mapping[str, PodInfo]) -> None:
-        """Moves pods to activeQ whatever they wait for; one in flight comes back to it. `infos`: all known pods."""
+        """Move pods to activeQ, whatever they wait for. A pod in flight returns to it. `infos`: all known pods."""
         for key in keys:
             pod = self.unschedulable.get(key)
             if pod is not None:
@@ -304,29 +304,31 @@ class SchedulingQueue:
     # ---- time
 
     def flush_backoff(self) -> None:
-        """Pods whose backoff has ended may be tried again. Due every second."""
+        """Move pods whose backoff has ended to activeQ. Call it every second."""
         for pod in self.backoff.pop_completed():
             self._to_active(pod, events.BACKOFF_COMPLETE, passed=self.pops_early)
 
     def flush_leftovers(self) -> None:
-        """Pods that have been unschedulable for more than five minutes, in old releases for more than one, are tried
-        again. Due every 30 seconds."""
+        """Requeue pods that have been unschedulable for more than five minutes (one minute in old releases).
+
+        Call it every 30 seconds.
+        """
         now, longest = self.clock.now, leftover_seconds(self.release)
         left = [pod for pod in self.unschedulable.values() if now - pod.timestamp > longest]
         if left:
             self._move(left, events.UNSCHEDULABLE_TIMEOUT, None, None)
 
     def next_flush(self) -> float:
-        """When a flush may next find something, in seconds of the run; infinite if nothing waits for time to pass."""
+        """Return when a flush may next move a pod, in seconds of the run; infinite if no pod waits for time to pass."""
         leftovers = math.inf
         if any(not pod.gated for pod in self.unschedulable.values()):
             leftovers = (math.floor(self.clock.now / LEFTOVER_PERIOD) + 1) * LEFTOVER_PERIOD
         return min(leftovers, self.backoff.next_flush())
 
-    # ---- from part to part
+    # ---- moves between parts
 
     def _requeue(self, pod: QueuedPod, strategy: Strategy, label: str) -> str:
-        """Puts a pod where the strategy says. Returns the part."""
+        """Move a pod to the part that the strategy requires. Return the part."""
         if strategy == Strategy.SKIP:
             self._keep(pod, label)
             return UNSCHEDULABLE
@@ -335,7 +337,7 @@ class SchedulingQueue:
         return ACTIVE if self._to_active(pod, label) else UNSCHEDULABLE
 
     def _let_in(self, pod: QueuedPod) -> bool:
-        """Runs PreEnqueue; the plugin that holds the pod back goes first the next time."""
+        """Run PreEnqueue and record the plugin that gates the pod."""
         framework = self.profiles[pod.info.pod.spec.scheduler_name]
         status = framework.run_pre_enqueue(pod.info)
         pod.gating_plugin = status.plugin if status is not None else ""
@@ -344,7 +346,7 @@ class SchedulingQueue:
         return status is None
 
     def _to_active(self, pod: QueuedPod, label: str, passed: bool = False) -> bool:
-        """`passed`: PreEnqueue let it in when it came to backoffQ. Returns False for a pod that is held back."""
+        """Move a pod to activeQ. Return False if PreEnqueue gates it. `passed`: PreEnqueue already ran for backoffQ."""
         if not passed and not self._let_in(pod):
             self._keep(pod, label)
             return False
@@ -380,14 +382,15 @@ class SchedulingQueue:
 
 
 def event_of(label: str) -> ClusterEvent | None:
-    """The event that the label of a move names; None if it names none."""
+    """Return the event that the label of a move names; None if it names none."""
     newer = {old: new for new, old in _OLD_LABELS.items()}
     newer |= {"AssignedPodUpdate": "AssignedPodUpdatePodLabel", "NodeSpecUnschedulableChange": "NodeUpdateNodeTaint"}
     return events.labelled(newer.get(label, label))
 
 
 def meaning(pod: Pod) -> Pod:
-    """The pod without its status and version: what an update must change to matter, without hints."""
+    """Return the pod without status and version. Without hints, only an update that changes the rest requeues it."""
     metadata = msgspec.structs.replace(pod.metadata, resource_version="")
-    spec = msgspec.structs.replace(pod.spec, node_selector=pod.spec.node_selector or None)  # as an API server has it
+    # the API server omits an empty selector
+    spec = msgspec.structs.replace(pod.spec, node_selector=pod.spec.node_selector or None)
     return msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=PodStatus())

@@ -1,4 +1,4 @@
-"""The kube-scheduler releases whose behaviour is reproduced. What differs between them is data and switches here."""
+"""The supported kube-scheduler releases. Data and switches define the differences between them."""
 
 import re
 from importlib import import_module
@@ -15,20 +15,21 @@ RELEASES: dict[str, Release] = {
     page.RELEASE.name: page.RELEASE for page in (import_module(f"{__name__}.{name}") for name in _PAGES)
 }
 FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
-"""Those in which plugins of a framework decide."""
+"""The releases in which framework plugins decide."""
 
 NEWEST: str = max(RELEASES, key=numbered)
-"""What is taken where nobody says which release."""
+"""The default release."""
 
 _VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+]\S*)?(?:\s+(.*))?")
 
 
 def get_release(name: str | Release) -> Release:
-    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release; feature
-    gates may follow: `1.36 NodeDeclaredFeatures=false`. One that is no name (a release with some switches of another)
-    is itself.
+    """Return the release with this name.
 
-    Raises InputError that lists the releases there are, or names the gate.
+    `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release. Feature gates may follow: `1.36
+    NodeDeclaredFeatures=false`. A Release object is returned unchanged.
+
+    Raises InputError that lists the available releases or names the gate.
     """
     if isinstance(name, Release):
         return name
@@ -40,5 +41,5 @@ def get_release(name: str | Release) -> Release:
 
 
 def tested_version(name: str) -> str:
-    """Return the patch release that decided the conformance cases of a minor release, "" where there are none."""
+    """Return the patch release that decided the conformance cases of a minor release, "" if there are none."""
     return RELEASES[name].patch_version if name in RELEASES else ""

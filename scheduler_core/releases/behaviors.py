@@ -38,8 +38,10 @@ def differences(a: Release, b: Release) -> list[Difference]:
 
 
 def _since(name: str, a: Release, b: Release) -> str:
-    """Return the first release, of those between the two, that behaves as the newer one. Where a feature gate makes
-    the difference, return the release of the field's metadata."""
+    """Return the first release between the two that behaves as the newer one.
+
+    If a feature gate makes the difference, return the release of the field's metadata.
+    """
     older, newer = sorted((a, b), key=lambda release: numbered(release.number))
     names = [n for n in RELEASES if numbered(older.number) <= numbered(n) <= numbered(newer.number)]
     values = [_value(RELEASES[release], name) for release in names]

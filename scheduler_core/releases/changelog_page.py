@@ -1,4 +1,4 @@
-"""What changed in which release, as a page: `python -m scheduler_core releases` prints docs/releases.md."""
+"""The page of changes by release: `python -m scheduler_core releases` prints docs/releases.md."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ORDER = sorted(RELEASES, key=numbered)
 
 
 class Cases(NamedTuple):
-    """How many conformance cases there are. `in_time`: scenarios, and the attempts in them.
+    """Numbers of conformance cases. `in_time`: virtual-time scenarios, and the attempts in them.
 
-    `differ`: the cycles that are not decided as upstream decided them.
+    `differ`: the cycles whose result differs from upstream.
     """
 
     cases: int
@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
 
 def changes(name: str) -> list[Change]:
-    """Of one field of a Release, oldest first."""
+    """Return the changes of one field of a Release, oldest first."""
     order = ORDER if name == "predicates" else [release for release in ORDER if release in FRAMEWORK]
     steps = [
         (newer, getattr(RELEASES[older], name), getattr(RELEASES[newer], name)) for older, newer in pairwise(order)
@@ -70,7 +70,7 @@ def changes(name: str) -> list[Change]:
 
 
 def page() -> str:
-    """docs/releases.md."""
+    """Return the text of docs/releases.md."""
     return "\n".join([*_HEAD, *_held(), *_BETWEEN, *_changed(), ""])
 
 
@@ -129,7 +129,7 @@ def _changed() -> Iterator[str]:
 
 
 def _words(change: Change) -> str:
-    """What the release does from then on; "" for what follows from something else."""
+    """Return what the release does from then on; "" for a field that follows from another one."""
     name, before, after = change.name, change.before, change.after
     if name == "default_plugins":
         return _plugins(before, after)

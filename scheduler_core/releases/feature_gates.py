@@ -1,6 +1,6 @@
-"""Feature gates: which of them scheduling depends on, since when, and which behaviour of a release each is.
+"""The feature gates that affect scheduling, and the behaviours of a release that each of them controls.
 
-Only gates whose effect is reproduced are here (and those that change nothing of what is simulated); others are refused.
+Only gates whose effect is implemented, or that do not affect the simulation, are supported; others are refused.
 
 Source: pkg/features/kube_features.go, pkg/scheduler/framework/plugins/feature, applyFeatureGates
 (pkg/scheduler/apis/config/v1/default_plugins.go).
@@ -19,10 +19,12 @@ from scheduler_core.releases.release import PluginWeights, Release
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """`since`: the release from which on the gate is reproduced. `on`: the one from which on it is on by default, and
-    `locked`: from which on it cannot be changed; `until`: the last that has it; "" for none so far. `switches`: the
-    fields of a Release that have its value, `opposite`: those that are off while it is on. `plugins`: what it adds to
-    the default plugins, at the end. `needs`: gates that must be on with it.
+    """A feature gate.
+
+    `since`: the first release in which the gate is supported. `on`: the first release in which it is on by default.
+    `locked`: the first release in which it cannot be changed. `until`: the last release that has it. "" means that
+    there is none so far. `switches`: the fields of a Release with the gate's value. `opposite`: the fields with the
+    inverse value. `plugins`: default plugins that the gate appends. `needs`: gates that must also be on.
     """
 
     since: str
@@ -63,24 +65,24 @@ GATES: Mapping[str, Gate] = {
     "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("rejects_sidecars",)),
     "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16", switches=("conditions_taint",)),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
-    # These concern when the scheduler writes what, and how long it waits for it. Here that takes no time.
+    # These gates change when the scheduler writes and how long it waits. Writes take no time here.
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
     "SchedulerAsyncAPICalls": Gate(since="1.34"),
     "SchedulerAsyncPreemption": Gate(since="1.32", on="1.33"),
 }
-"""In the order in which their plugins come."""
+"""In the order of their plugins."""
 
 WHERE = "feature gates"
 _TRUE, _FALSE = frozenset(("1", "t", "true")), frozenset(("0", "f", "false"))
 
 
 def numbered(name: str) -> tuple[int, ...]:
-    """What releases are ordered by: 1.9 is before 1.10."""
+    """Return the sort key of a release: 1.9 is before 1.10."""
     return tuple(int(part) for part in name.split("."))
 
 
 def gates_of(release: Release) -> dict[str, bool]:
-    """The gates that the release has, each with whether it is on, by name."""
+    """Return the gates of the release by name: name -> whether it is on."""
     at = numbered(release.number)
     return {
         name: release.feature_gates.get(name, bool(gate.on) and at >= numbered(gate.on))
@@ -90,13 +92,13 @@ def gates_of(release: Release) -> dict[str, bool]:
 
 
 def is_locked(release: Release, name: str) -> bool:
-    """Whether the gate has the value that it has for good."""
+    """Whether the gate cannot be changed in the release."""
     locked = GATES[name].locked
     return bool(locked) and numbered(release.number) >= numbered(locked)
 
 
 def parse(text: str) -> dict[str, bool]:
-    """`A=true,B=false`, as kube-scheduler's --feature-gates. Raises InputError."""
+    """Parse `A=true,B=false`, as kube-scheduler's --feature-gates. Raises InputError."""
     gates: dict[str, bool] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -109,14 +111,15 @@ def parse(text: str) -> dict[str, bool]:
 
 
 def spelled(gates: Mapping[str, bool]) -> str:
-    """As `parse` reads it."""
+    """Format gates as `parse` accepts them."""
     return ",".join(f"{name}={'true' if on else 'false'}" for name, on in sorted(gates.items()))
 
 
 def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
-    """The release with these gates set; its name tells those that are not as they are by default.
+    """Return the release with these gates set. Its name lists the gates that differ from their defaults.
 
-    Raises InputError that names the gate: unknown (or not reproduced), locked, no boolean, or without what it needs.
+    Raises InputError that names the gate if it is unknown or not supported, locked, not a boolean, or lacks a gate that
+    it needs.
     """
     if not gates:
         return release
@@ -148,13 +151,13 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
 
 
 def with_known_gates(release: Release, gates: Mapping[str, bool]) -> Release:
-    """The release with those of the gates that it has and that can be changed there. Raises InputError."""
+    """Return the release with those of the gates that it has and that are not locked. Raises InputError."""
     known = gates_of(release)
     return with_gates(release, {n: on for n, on in gates.items() if n in known and not is_locked(release, n)})
 
 
 def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
-    """The default plugins: first those that no gate brings."""
+    """Return the default plugins: first those without a gate."""
     gated = {plugin for gate in GATES.values() for plugin, _ in gate.plugins}
     kept = [entry for entry in release.default_plugins if entry[0] not in gated]
     return (*kept, *(entry for name, gate in GATES.items() if wanted.get(name) for entry in gate.plugins))

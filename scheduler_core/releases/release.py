@@ -1,4 +1,4 @@
-"""Describe a kube-scheduler release: its default plugins, and the behaviours by which it differs from others."""
+"""A kube-scheduler release: its default plugins and the behaviours that differ between releases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -15,14 +15,14 @@ OLD_PLUGINS = frozenset(
         *("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"),
     }
 )
-"""Plugins of v1beta1 and of Policies, which no later configuration version has. 1.22 is the last release with them."""
+"""Plugins of v1beta1 and of Policies that later configuration versions lack. 1.22 is the last release with them."""
 
 
 class Behavior(NamedTuple):
-    """The metadata of a behaviour. `text`: what the scheduler does where the field is true.
+    """The metadata of a behaviour. `text`: what the scheduler does if the field is true.
 
-    `since` and `until`: the first and the last release that does so; "" where no release is known. `gate`: the
-    feature gate that controls it. `kep`: the number of the enhancement proposal.
+    `since` and `until`: the first and the last release that does so; "" if unknown. `gate`: the feature gate that
+    controls it. `kep`: the number of the enhancement proposal.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Behavior(NamedTuple):
         return f"https://github.com/kubernetes/enhancements/issues/{self.kep}" if self.kep else ""
 
     def describe(self) -> str:
-        """Return the text with its feature gate, and with its releases unless it goes on in all later ones."""
+        """Return the text with its feature gate and its releases. An open-ended start release is omitted."""
         when = f"until {self.until}" if self.until else ""
         if self.since and self.until:
             when = f"{self.since} only" if self.since == self.until else f"{self.since} to {self.until}"
@@ -54,13 +54,13 @@ def behavior(default: T, text: str, *, since: str = "", until: str = "", gate: s
 class Release:
     """A minor release. The defaults of the behaviours are those of 1.36, from which all other releases derive.
 
-    `api_versions`: the KubeSchedulerConfiguration versions that it reads, newest first.
+    `api_versions`: the KubeSchedulerConfiguration versions that it accepts, newest first.
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).
     `default_points`: the defaults of each extension point, for API versions older than MultiPoint.
     `removed_plugins`: plugins of older or newer releases, which this release refuses in a configuration.
-    `absent_points`: plugin -> extension points at which it takes part in other releases but not in this one.
-    `feature_gates`: the gates that differ from their defaults; `name` contains them, too.
-    `patch_version`: the patch release that decided the conformance cases; "" where there are none.
+    `absent_points`: plugin -> extension points that it has in other releases but not in this one.
+    `feature_gates`: the gates that differ from their defaults; `name` also contains them.
+    `patch_version`: the patch release that decided the conformance cases; "" if there are none.
     """
 
     name: str
@@ -254,7 +254,7 @@ class Release:
     affinity_prescore_skips: bool = behavior(
         True, "NodeAffinity and VolumeBinding with nothing to score return Skip in PreScore", since="1.30"
     )
-    # It differs by release, thus it has no single `until`.
+    # The value differs by release, so it has no single `until`.
     prefilter_excluded_node_message: str = behavior(
         "node(s) didn't satisfy plugin(s) [{plugins}]", "status of the nodes that PreFilter excluded", since="1.32"
     )
@@ -444,25 +444,25 @@ class Release:
 BEHAVIORS: Mapping[str, Behavior] = {
     made.name: made.metadata["behavior"] for made in fields(Release) if "behavior" in made.metadata
 }
-"""Field of a Release -> what it means."""
+"""Field of a Release -> its metadata."""
 
 
 def without(plugins: PluginWeights, *names: str) -> PluginWeights:
-    """Return the plugins but those with these names."""
+    """Return the plugins except those with these names."""
     return tuple(entry for entry in plugins if entry[0] not in names)
 
 
 def weighted(plugins: PluginWeights, **weights: int) -> PluginWeights:
-    """Return the plugins, those that are given with these weights."""
+    """Return the plugins with these weights replaced."""
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
 def insert(plugins: PluginWeights, before: str, *entries: tuple[str, int]) -> PluginWeights:
-    """Return the plugins with more of them in front of another."""
+    """Return the plugins with `entries` inserted before the plugin `before`."""
     at = [name for name, _ in plugins].index(before)
     return (*plugins[:at], *entries, *plugins[at:])
 
 
 def unweighted(*names: str) -> PluginWeights:
-    """Return plugins without weights."""
+    """Return the plugins with weight 0."""
     return tuple((name, 0) for name in names)

@@ -24,7 +24,7 @@ RELEASE = replace(
         ("TaintTolerationPriority", 1),
         ("ImageLocalityPriority", 1),
     ),
-    # Predicates share code with newer plugins: where they behave so, the field has the newer value again.
+    # Predicates share code with newer plugins. Where they behave like those, the field has the newer value again.
     predicates=True,
     fit_score_ignores_overhead=True,
     unusable_claim_fails_cycle=False,

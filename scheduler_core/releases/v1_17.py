@@ -1,7 +1,7 @@
 """Kubernetes 1.17 with the default feature gates.
 
-Its predicates and priorities are framework plugins that a configuration names by their old names. Behaviours without
-another version are as in 1.18, but the queue is the legacy one.
+Its predicates and priorities are framework plugins, which a configuration names by their old names. Behaviours that are
+not listed here are those of 1.18, except that the queue is the legacy one.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Kubernetes 1.18 with the default feature gates.
 
-Preemption and volume binding are parts of the scheduler there. Here DefaultPreemption does the former, and
-VolumeBinding at PreFilter, Reserve and PreBind the latter. No configuration of that release names them.
+In this release preemption and volume binding are parts of the scheduler, and configurations cannot name them. Here
+DefaultPreemption implements preemption, and VolumeBinding implements volume binding at PreFilter, Reserve and PreBind.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from scheduler_core.releases.release import unweighted, without
 
 _POINTS = {
     "queueSort": unweighted("PrioritySort"),
-    # including plugins that prepare at PreFilter here what this release does for each node
+    # Some plugins prepare at PreFilter what this release computes for each node.
     "preFilter": unweighted(
         *("NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"),
         *("VolumeRestrictions", "VolumeBinding", "VolumeZone", "NodeAffinity"),

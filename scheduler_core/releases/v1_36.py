@@ -15,7 +15,7 @@ RELEASE = Release(
         *unweighted("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
         ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
-        # before preemption: to deallocate an unused claim is better than to evict a pod
+        # before preemption: deallocating an unused claim is better than evicting a pod
         ("DynamicResources", 2),
         ("DefaultPreemption", 0),
         ("NodeResourcesBalancedAllocation", 1),
