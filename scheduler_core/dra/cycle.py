@@ -54,7 +54,7 @@ class ClaimCycle:
 
     @property
     def stale(self) -> bool:
-        """Whether an earlier attempt created the scheduler's own claim, which must be deleted first."""
+        """True if an earlier attempt created the scheduler's own claim; that claim must be deleted first."""
         return self.special is not None and not extended_resources.is_temporary(self.special)
 
     @property

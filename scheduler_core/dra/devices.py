@@ -121,7 +121,7 @@ class Devices:
         return bool(self.pending) and (uid_of(claim)) in self.pending
 
     def end_promise(self, claim: ResourceClaim) -> None:
-        """Stop counting the devices of a claim from `promise`: it is written now, or will not be."""
+        """Stop counting the devices of a claim passed to `promise`: it is written now, or will not be."""
         promised = self.pending.pop(uid_of(claim), None)
         if promised is not None:
             self._count(promised, -1)

@@ -34,7 +34,7 @@ class LegacyFramework(Framework):
         own = {name: registry[kind] for name, kind in profile.kinds.items()}
         super().__init__(profile, {**registry, **own}, cluster, picker, percentage)
         for name, algorithm in self._plugins.items():
-            setattr(algorithm, "name", name)  # noqa: B010  of this one alone, its class has another
+            setattr(algorithm, "name", name)  # noqa: B010  only of this instance; its class has a different name
         self.merges = FIRST if profile.always_check_all else 0
         self.tried: dict[str, tuple[Any, Candidate | Status]] = {}  # node -> inputs, result of preemption
 

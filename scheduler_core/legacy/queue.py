@@ -3,7 +3,7 @@
 `scheduler_core/queue` has what is unchanged in later releases. The differences:
 
 * every event of a list moves all unschedulable pods (`every_event_requeues`)
-* backoff is stored by pod name, separately from the pod; it expires after the maximum backoff
+* backoff is stored by pod name, separately from the pod; it is forgotten once it is older than the maximum
 * any update of a pod in podBackoffQ, even of its status, moves it to activeQ; an update of more than the status of an
   unschedulable pod also resets its backoff
 

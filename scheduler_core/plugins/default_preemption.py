@@ -200,7 +200,7 @@ class DefaultPreemption(PostFilterPlugin):
         return constant(True, f"{status.plugin}: {status.message}")
 
     def _ahead(self, view: View) -> list[PodInfo]:
-        """Return the pods nominated to the node that Filter counts before this pod."""
+        """Return the pods nominated to the node that Filter treats as running there."""
         on = self.cluster.nominator.on(view.node.name)
         return [pod for pod in on if pod.priority >= view.pod.priority and pod.key != view.pod.key]
 

@@ -524,7 +524,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """Return whether a counted pod was added or deleted, started or stopped to count, or this pod's tolerations
+        """Return whether a counted pod was added or deleted, started or stopped counting, or this pod's tolerations
         changed."""
         for other in (old, new):
             if other is not None and other.key != pod.key and (not other.node or other.namespace != pod.namespace):

@@ -102,8 +102,8 @@ class Cycle:
 
     `bound`: claims that have a volume. `delayed`: claims that are bound with the pod. `provisioned`: delayed claims
     that a provisioner already serves for a selected node. `matched`: the other delayed claims, smallest first, each
-    with the volume picked on every node (its number over nodes, -1 for none). `undo`: what Reserve replaced, as (table,
-    key, old object, new object). `static`: claims and the volumes reserved for them.
+    with a column over nodes that has the number of the volume picked there, -1 for none. `undo`: what Reserve replaced,
+    as (table, key, old object, new object). `static`: claims and the volumes reserved for them.
     """
 
     bound: list[PersistentVolumeClaim]

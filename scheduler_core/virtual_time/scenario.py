@@ -121,7 +121,7 @@ class Binding(Strict, kw_only=True):
 
 
 class Controllers(Strict, kw_only=True):
-    """The other control plane components that are simulated."""
+    """Which other control plane components are simulated."""
 
     admission: bool = True
     taint_manager: bool = True
