@@ -1,1 +1,2 @@
-"""Everything in one file, and back: on SQLite and PostgreSQL, from either to either (docs/operations.md)."""
+"""Backup of the whole database to one file, and its restoration, within and between SQLite and PostgreSQL
+(docs/operations.md)."""

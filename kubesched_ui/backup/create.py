@@ -1,4 +1,4 @@
-"""A backup is made: a consistent snapshot of all tables, while everybody goes on, in constant memory."""
+"""Creates a backup: a consistent snapshot of all tables, while others continue to work, in constant memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from django.utils import timezone
 from kubesched_ui.backup import tables
 from kubesched_ui.backup.format import Batch, End, Header, Writer
 
-CHUNK = 200  # rows fetched at once
+CHUNK = 200  # rows per fetch
 BATCH_BYTES = 1024 * 1024
 
 
 def make(file: IO[bytes]) -> dict[str, int]:
-    """Writes everything to the file; how many rows of each table. Raises what the database and the disk raise."""
+    """Write all tables to the file and return the number of rows of each. Raises the exceptions of the database and of
+    the disk."""
     kept = tables.kept()
     with snapshot():
         names = {label: [field.attname for field in tables.columns(model)] for label, model in kept.items()}
@@ -35,7 +36,7 @@ def make(file: IO[bytes]) -> dict[str, int]:
 
 
 def batched(rows: Iterator[tables.Row]) -> Iterator[list[Any]]:
-    """The rows in lists of about a megabyte."""
+    """Yield the rows in lists of about a megabyte."""
     batch: list[Any] = []
     size = 0
     for row in rows:
@@ -50,9 +51,10 @@ def batched(rows: Iterator[tables.Row]) -> Iterator[list[Any]]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All that is read inside is as it was at one moment; nobody waits for it."""
+    """All reads inside the block see the database at one point in time. Nobody waits for it."""
     if connection.vendor == "sqlite":
-        # Not `atomic`, which takes the place of a writer. In WAL mode a reader's transaction sees one moment.
+        # Not `atomic`, which would take the lock of the writer. In WAL mode, the transaction of a reader sees one
+        # snapshot.
         connection.ensure_connection()
         connection.cursor().execute("BEGIN DEFERRED")
         try:

@@ -1,11 +1,11 @@
-"""The file of a backup: a line that says what it is, then compressed records, each after its length.
+"""The file format of a backup: a line of text, then compressed records, each preceded by its length.
 
     KubeSched backup 1\\n
     gzip of: ["header", made at, program, [migration, ...], {table: [column, ...]}]
              ["rows", table, [row, ...]] ...
              ["end", {table: number of rows}]
 
-Records are MessagePack. A file that was cut off or changed is found out by gzip's checksum and by the last record.
+Records are MessagePack. The checksum of gzip and the last record detect a truncated or changed file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LONGEST = 2**31  # bytes of a record; a row is far smaller
 
 
 class NotReadable(Exception):
-    """Why a file is no backup that can be restored, a sentence."""
+    """A sentence that explains why a file is not a restorable backup."""
 
 
 class Header(msgspec.Struct, array_like=True, tag="header"):
-    """What a backup begins with. `tables`: label -> columns."""
+    """The first record. `tables`: label -> columns."""
 
     made_at: str
     program: str
@@ -38,24 +38,24 @@ class Header(msgspec.Struct, array_like=True, tag="header"):
 
 
 class Batch(msgspec.Struct, array_like=True, tag="rows"):
-    """Some rows of a table."""
+    """A batch of rows of a table."""
 
     table: str
     rows: list[list[Any]]
 
 
 class End(msgspec.Struct, array_like=True, tag="end"):
-    """How many rows there were of each table."""
+    """The last record: the number of rows of each table."""
 
     rows: dict[str, int]
 
 
 class Writer:
-    """Writes records. Use `with`: what is not closed is not whole."""
+    """Writes records. Call `close` at the end: otherwise the file is incomplete."""
 
     def __init__(self, file: IO[bytes]) -> None:
         file.write(NAME + b"%d\n" % VERSION)
-        # Most of it is compressed already.
+        # Most of the data is already compressed.
         self.stream = gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0, filename="")
 
     def add(self, record: Header | Batch | End) -> None:
@@ -68,7 +68,7 @@ class Writer:
 
 
 class Reader:
-    """Reads what a Writer wrote, from its beginning. Everything raises NotReadable."""
+    """Reads the file of a Writer from its beginning. All methods raise NotReadable."""
 
     def __init__(self, file: IO[bytes]) -> None:
         file.seek(0)
@@ -82,7 +82,7 @@ class Reader:
         self.header = self._decoded(self._record(), Header)
 
     def batches(self) -> Iterator[Batch]:
-        """All of them; at the end, checks that all were there."""
+        """Yield all batches, and check their number of rows at the end."""
         counted: dict[str, int] = {}
         while True:
             record = self._decoded(self._record(), Batch | End)

@@ -1,4 +1,4 @@
-"""A backup is restored: first read to its end and checked, then stored in one transaction, all of it or nothing."""
+"""Restores a backup: reads and checks it completely, then stores it in one transaction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kubesched_ui.models import ClusterObject, Scenario
 
 
 class NotEmpty(Exception):
-    """What is in the installation already, a sentence."""
+    """A sentence that states what the installation already contains."""
 
 
 def check_header(header: Header) -> None:
-    """Raises NotReadable for what this installation has no place for."""
+    """Raise NotReadable if this installation has no tables for the data."""
     here, there = tables.known(), set(header.migrations)
     if unknown := sorted(apps_of(there) - apps_of(here)):
         raise NotReadable(
@@ -35,9 +35,9 @@ def check_header(header: Header) -> None:
 
 
 def check(file: IO[bytes]) -> None:
-    """Read the file to its end. Raises NotReadable for one that is damaged, or whose tables differ from ours.
+    """Read the file to its end. Raises NotReadable if it is damaged or its tables differ from those of this version.
 
-    What was switched off there stays empty here; what is left out now may be in it.
+    Tables of apps that were not installed there remain empty here. The file may contain tables that are now left out.
     """
     reader, models = Reader(file), tables.every()
     check_header(reader.header)
@@ -57,15 +57,15 @@ def check(file: IO[bytes]) -> None:
 
 
 def apps_of(names: set[str]) -> set[str]:
-    """The first part of the names of migrations, or of tables."""
+    """Return the app labels in names of migrations or tables."""
     return {name.partition(".")[0] for name in names}
 
 
 def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
-    """Store what a checked file holds and return the number of rows of each table.
+    """Store the contents of a checked file and return the number of rows of each table.
 
-    Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that
-    is to be replaced, and what the database raises; then nothing was changed.
+    Raises NotReadable for invalid values, NotEmpty if the installation contains data and `replace` is not set, and the
+    exceptions of the database. Then nothing has changed.
     """
     reader, kept = Reader(file), tables.kept()
     if not replace and (found := content()):
@@ -91,14 +91,14 @@ def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
 
 
 def content() -> str:
-    """What an installation holds that is not there after the first start; "" if nothing."""
+    """Return a description of the data beyond that of the first start; "" if there is none."""
     found = []
     for label, model in tables.kept().items():
         rows = model._base_manager.all()
         if model is Scenario:
             rows = rows.exclude(origin=Scenario.Origin.SAMPLE)
         elif model is Invitation:
-            rows = rows.exclude(kind=Invitation.Kind.FIRST)  # each start makes one until there is an administrator
+            rows = rows.exclude(kind=Invitation.Kind.FIRST)  # each start creates one until there is an administrator
         elif label in tables.FILLED or model is ClusterObject:
             continue
         if number := rows.count():
@@ -107,12 +107,12 @@ def content() -> str:
 
 
 def empty() -> None:
-    """Delete every row of every table."""
+    """Delete all rows of all tables."""
     quote = connection.ops.quote_name
     names = [quote(model._meta.db_table) for model in tables.every().values()]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # Takes the tables from everybody until the transaction ends.
+            # Locks the tables until the transaction ends.
             cursor.execute(f"TRUNCATE {', '.join(names)} CASCADE")
             return
         for name in names:
@@ -120,7 +120,7 @@ def empty() -> None:
 
 
 def insertion(model: type[Model], names: Sequence[str]) -> tuple[str, list[Callable[[Any], Any]]]:
-    """The statement that stores a row with these columns, and what makes its parameters."""
+    """Return the statement that inserts a row with these columns, and the converters of its parameters."""
     quote, known = connection.ops.quote_name, {field.attname: field for field in tables.columns(model)}
     fields = [known[name] for name in names]
     columns = ", ".join(quote(str(field.column)) for field in fields)

@@ -1,6 +1,6 @@
-"""Which tables a backup holds, and how a row's values stand in it: as both databases can take them back.
+"""The tables of a backup, and the encoding of their rows, which both databases can read back.
 
-All that there are, however they came, but for those that are left out with a reason. So a new table is taken along.
+All tables are included except those with a reason in LEFT_OUT, so a new table is included automatically.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ LEFT_OUT = {
     "sessions.Session": "whoever was signed in signs in again",
     "accounts.SignedIn": "goes with the sessions",
 }
-# What migrations fill: not what somebody made, but others name their rows by number, so they are kept as they are.
+# Filled by migrations, not by users. Other rows reference these by ID, so they are stored unchanged.
 FILLED = {"contenttypes.ContentType", "auth.Permission", "sites.Site"}
 
 
 def every() -> Models:
-    """Return all tables that there are, those between two others too: label -> model."""
+    """Return all tables, including those of many-to-many relations: label -> model."""
     found = apps.get_models(include_auto_created=True)
     return {model._meta.label: model for model in found if model._meta.managed and not model._meta.proxy}
 
 
 def kept() -> Models:
-    """Return the tables that a backup holds: label -> model."""
+    """Return the tables in a backup: label -> model."""
     return {label: model for label, model in every().items() if label not in LEFT_OUT}
 
 
 def columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
-    """Its fields that are stored in its own table and that the database does not compute."""
+    """Return the fields that are stored in the table and not computed by the database."""
     return [field for field in model._meta.concrete_fields if not getattr(field, "generated", False)]
 
 
 def rows(model: type[models.Model], chunk: int) -> Iterator[Row]:
-    """Its rows in the order of their numbers, `chunk` at a time in memory. Blobs and JSON come as they are stored."""
+    """Yield the rows in the order of their IDs, `chunk` at a time in memory. Blobs and JSON are not decoded."""
     fields = columns(model)
     raw = {f"raw{number}": stored for number, field in enumerate(fields) if (stored := as_stored(field))}
     names = [f"raw{number}" if f"raw{number}" in raw else field.attname for number, field in enumerate(fields)]
@@ -52,7 +52,7 @@ def rows(model: type[models.Model], chunk: int) -> Iterator[Row]:
 
 
 def as_stored(field: models.Field[Any, Any]) -> ExpressionWrapper | None:
-    """The column without what its field makes of it; None where that is little."""
+    """Return an expression for the raw column, without the conversion of its field; None if the conversion is cheap."""
     if isinstance(field, models.BinaryField):
         return ExpressionWrapper(F(field.name), output_field=models.BinaryField())
     if isinstance(field, models.JSONField):
@@ -62,7 +62,7 @@ def as_stored(field: models.Field[Any, Any]) -> ExpressionWrapper | None:
 
 def writer(field: models.Field[Any, Any]) -> Callable[[Any], Any]:
     if isinstance(field, models.BinaryField):
-        stored = models.BinaryField()  # without what the field makes of it
+        stored = models.BinaryField()  # without the conversion of the field
         return lambda value: stored.get_db_prep_value(value, connection)
     if isinstance(field, models.JSONField):
         return lambda value: None if value is None else field.get_db_prep_save(json.loads(value), connection)
@@ -72,10 +72,10 @@ def writer(field: models.Field[Any, Any]) -> Callable[[Any], Any]:
 
 
 def applied() -> set[str]:
-    """The migrations that the database has been through: its tables are alike where these are."""
+    """Return the migrations applied to the database. Databases with the same migrations have the same tables."""
     return {f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()}
 
 
 def known() -> set[str]:
-    """The migrations of this version of the program."""
+    """Return the migrations of this version of the program."""
     return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}

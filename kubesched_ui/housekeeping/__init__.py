@@ -1,1 +1,1 @@
-"""What is kept, for how long, and how much of it: room on the disk, limits for people, days (docs/operations.md)."""
+"""Disk space, quotas and retention (docs/operations.md)."""

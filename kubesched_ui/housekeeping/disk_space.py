@@ -1,4 +1,4 @@
-"""Room on the disk: new work is refused before it is full, and a run that meets a full one waits."""
+"""Disk space: new work is refused before the disk is full, and a run waits while the disk is full."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from django.db import DatabaseError, connection
 from kubesched_ui.observability.collectors import size_and_free
 from kubesched_ui.outages import FULL, Trouble, Troubled
 
-LEAST = 32 * 1024 * 1024  # bytes; with less the disk counts as full
-WAITS = "waits-for-room"  # in the cache, while a worker waits: its disk may be none that a web process sees
+LEAST = 32 * 1024 * 1024  # bytes; with less free space the disk counts as full
+WAITS = "waits-for-room"  # cache key, set while a worker waits: web processes may not see its disk
 WAITS_S = 90
 RETRY_S = 60
 LATELY_S = 5.0
 
 
 def check_room() -> None:
-    """For who is about to begin something new. Raises Troubled where there is too little room for it."""
+    """Call before starting new work. Raises Troubled if disk space is low."""
     if problem := short():
         raise Troubled(Trouble(problem, RETRY_S))
 
 
 def short() -> str:
-    """Why nothing new is begun, in a sentence or two; "" if there is room."""
+    """Return why no new work is accepted, one or two sentences; "" if there is enough space."""
     if is_full():
         return FULL.said
     free, least = free_here(), settings.DISK_MIN_FREE_BYTES
@@ -45,12 +45,12 @@ _lately: tuple[float, str] = (-LATELY_S, "")
 
 
 def short_lately() -> str:
-    """The same, for every page that is shown: asked every few seconds."""
+    """Return the same for every displayed page, cached for a few seconds."""
     global _lately
     if time.monotonic() - _lately[0] >= LATELY_S:
         try:
             _lately = (time.monotonic(), short())
-        except (OSError, DatabaseError):  # the page tells of that itself
+        except (OSError, DatabaseError):  # the page reports this error itself
             _lately = (time.monotonic(), "")
     return _lately[1]
 
@@ -59,22 +59,22 @@ DELETE = "Delete runs and scenarios that you do not need. Existing recordings ar
 
 
 def is_full() -> bool:
-    """Whether nothing more can be stored; runs under way wait then."""
+    """Return whether nothing more can be stored. Active runs then wait."""
     return free_here() < LEAST or bool(cache.get(WAITS))
 
 
 def waits() -> None:
-    """Tells web processes that a worker waits for room."""
+    """Notify web processes that a worker waits for disk space."""
     cache.set(WAITS, 1, WAITS_S)
 
 
 def no_longer() -> None:
-    """It goes on."""
+    """Withdraw that notice."""
     cache.delete(WAITS)
 
 
 def free_here() -> int:
-    """Bytes that are free where this process writes: the database's file, uploads."""
+    """Return the free bytes where this process writes: the file of the database, uploads."""
     folders = {Path(settings.VAR_DIR), Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":
         folders.add(Path(connection.settings_dict["NAME"]).parent)
@@ -82,7 +82,7 @@ def free_here() -> int:
 
 
 def shown(size: float) -> str:
-    """`1.5 GB`."""
+    """Return a number of bytes as text: `1.5 GB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Whether a person may begin something new. What is refused is said with the limit, what is used and what to do."""
+"""Checks whether a user may start new work. A refusal states the limit, the usage and what to do."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from kubesched_ui.housekeeping.quota_settings import Limits, limits_of
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 
-NAMED = 3  # of what could be deleted
+NAMED = 3  # number of objects to delete that a message names
 
 _one: ContextVar[bool] = ContextVar("one", default=False)
 
 
 class OverQuota(InputError):
-    """A sentence or two that name the limit, what is used, and what to delete."""
+    """A quota is exceeded. One or two sentences state the limit, the usage and what to delete."""
 
     def __init__(self, problem: str) -> None:
         super().__init__("", "", problem)
 
 
 def check_scenario() -> None:
-    """For who is about to store a scenario. Raises OverQuota."""
+    """Call before storing a scenario. Raises OverQuota."""
     owner, limits = beginning()
     if limits.scenarios:
         have = usage.scenarios_of(owner)
@@ -43,7 +43,7 @@ def check_scenario() -> None:
 
 
 def check_run(scenario: Scenario, pods: Sequence[str] | None, copies: int) -> None:
-    """For who is about to make a run of these pods (None: all of the scenario's). Raises OverQuota."""
+    """Call before creating a run of these pods (None: all pods of the scenario). Raises OverQuota."""
     owner, limits = beginning()
     number = (scenario.counts.get("Pod", 0) if pods is None else len(pods)) + copies
     if limits.pods and number > limits.pods:
@@ -81,7 +81,7 @@ def check_size(owner: int | None, limits: Limits) -> None:
 
 @contextmanager
 def as_one() -> Iterator[None]:
-    """The runs made inside are one piece of work, which may be begun. Raises OverQuota."""
+    """Count the runs created inside the `with` block as one, and check that it may start. Raises OverQuota."""
     check_running(*beginning())
     token = _one.set(True)
     try:
@@ -91,7 +91,8 @@ def as_one() -> Iterator[None]:
 
 
 def beginning() -> tuple[int | None, Limits]:
-    """Who begins something, and their limits. Of two that a person begins at once, the second waits for the first."""
+    """Return the ID of the current user and their limits. Locks the user's row, so that concurrent checks of one user
+    run one after the other."""
     owner = current_viewer.owner_id()
     if owner is not None and connection.in_atomic_block:
         get_user_model().objects.select_for_update().filter(pk=owner).first()
@@ -99,7 +100,7 @@ def beginning() -> tuple[int | None, Limits]:
 
 
 def named(things: Any) -> str:
-    """`run 7, run 9`: the first few that are not pinned."""
+    """Return the first few objects that are not pinned: `run 7, run 9`."""
     return ", ".join(called(thing) for thing in things.filter(pinned=False)[:NAMED]) or "all pinned"
 
 
@@ -108,7 +109,7 @@ def called(thing: Run | Scenario) -> str:
 
 
 def told() -> list[str]:
-    """What who looks has of what they may have, a few words each; nothing where there is no limit."""
+    """Return the usage of the current viewer as short texts; empty without limits."""
     owner = current_viewer.owner_id()
     limits = limits_of(owner)
     return list(_told(owner, limits))

@@ -1,6 +1,7 @@
-"""How much a person may have, and how long it stays: the settings', unless an administrator gave the person others.
+"""Quotas and retention periods of users: those of the settings, unless an administrator has set others for a user.
 
-What nobody owns (there are no accounts, or it was made before there were) is counted together, under the settings.
+Objects without an owner (there are no accounts, or the object is older than the accounts) are counted together under
+the limits of the settings.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from kubesched_ui.models import Quota
 
 @dataclass(frozen=True)
 class Limits:
-    """0 is without a limit. `size`: bytes stored; `pods`: of one run; `running`: at once; `days`: things stay."""
+    """0 means no limit. `size`: stored bytes. `pods`: per run. `running`: at the same time. `days`: retention
+    period."""
 
     size: int
     scenarios: int
@@ -25,7 +27,7 @@ class Limits:
 
 
 def usual() -> Limits:
-    """Of whoever has no others."""
+    """Return the default limits."""
     return Limits(
         size=settings.QUOTA_BYTES,
         scenarios=settings.QUOTA_SCENARIOS,
@@ -37,13 +39,13 @@ def usual() -> Limits:
 
 
 def limits_of(owner: int | None) -> Limits:
-    """Of the person with that number."""
+    """Return the limits of a user."""
     own = Quota.objects.filter(user_id=owner).first() if owner is not None else None
     return usual() if own is None else merged(own)
 
 
 def merged(own: Quota) -> Limits:
-    """The settings', with what the administrator said instead."""
+    """Return the limits of the settings, overridden by those of the administrator."""
     given = {field.name: getattr(own, field.name) for field in fields(Limits)}
     named = {name: value for name, value in given.items() if value is not None}
     return Limits(**{**vars(usual()), **named})

@@ -1,6 +1,7 @@
-"""What is deleted by itself, and when: things that are not pinned, some days after they were last used.
+"""Retention: deletes objects that are not pinned some days after their last use.
 
-Samples stay. Nothing goes sooner than a week after the days were set, so that its page has told the date.
+Samples are never deleted. Nothing is deleted in the first week after the retention period was set, so that pages show
+the date before.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
 logger = logging.getLogger(__name__)
 
 WARNING_DAYS = 7
-AT_ONCE = 100  # of a kind; the next look takes the next ones
+AT_ONCE = 100  # per kind; the next sweep deletes further ones
 
 
 def ends(thing: Run | Scenario) -> datetime | None:
-    """When it is deleted unless it is pinned; None for what stays: pinned, a sample, under way, with such a run."""
+    """Return when an object will be deleted unless it is pinned; None if it is pinned, a sample, active, or has such a
+    run."""
     days = limits_of(thing.owner_id).days
     if not days or thing.pinned:
         return None
@@ -42,13 +44,13 @@ def ends(thing: Run | Scenario) -> datetime | None:
 
 
 def not_before(owner: int | None, days: int) -> datetime:
-    """A week after these days were first seen set for somebody."""
+    """Return the time a week after this retention period was first seen for an owner."""
     found = Retention.objects.filter(owner=owner or 0, days=days).first()
     return (found.since if found else timezone.now()) + timedelta(days=WARNING_DAYS)
 
 
 def holding() -> Any:
-    """Runs that their scenarios stay for."""
+    """Return runs that keep their scenarios from deletion."""
     return Run._base_manager.filter(Q(pinned=True) | Q(state__in=Run.ACTIVE))
 
 
@@ -57,7 +59,8 @@ def last_used() -> Coalesce:
 
 
 def owners() -> Iterator[tuple[Q, int, int]]:
-    """Whose things, their number (0: everybody without days of their own), and how many days they stay (0: forever)."""
+    """Yield a condition for objects, the ID of their owner (0: all users without their own period), and the retention
+    period in days (0: unlimited)."""
     own = {quota.user_id: merged(quota).days for quota in Quota.objects.exclude(days=None)}
     for owner, days in own.items():
         yield Q(owner=owner), owner, days
@@ -65,7 +68,7 @@ def owners() -> Iterator[tuple[Q, int, int]]:
 
 
 def note() -> None:
-    """Remembers since when which days are set."""
+    """Store since when each retention period has been set."""
     set_now = {owner: days for _, owner, days in owners() if days}
     for row in Retention.objects.all():
         if set_now.get(row.owner) != row.days:
@@ -75,7 +78,7 @@ def note() -> None:
 
 
 def over() -> Iterator[Any]:
-    """Rows whose days are over: runs, upgrade previews, scenarios; those that hold others last."""
+    """Yield QuerySets of expired objects: runs, upgrade previews, then scenarios, because these contain the others."""
     now = timezone.now()
     for whose, owner, days in owners():
         before = now - timedelta(days=days)
@@ -97,13 +100,13 @@ def over() -> Iterator[Any]:
 
 
 def due() -> bool:
-    """Whether something is to be deleted, or noted."""
+    """Return whether there is something to delete or a period to store."""
     noted = set(Retention.objects.values_list("owner", "days"))
     return noted != {(owner, days) for _, owner, days in owners() if days} or any(rows.exists() for rows in over())
 
 
 def sweep() -> int:
-    """Deletes what is over, each thing by itself; how many."""
+    """Delete expired objects one by one. Return their number."""
     note()
     gone = 0
     for rows in over():

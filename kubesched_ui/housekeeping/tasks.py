@@ -1,4 +1,4 @@
-"""What a worker tidies up between runs, and when it looks whether there is something to tidy."""
+"""Cleanup that a worker does between runs, and the regular check whether it is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIDY = "kubesched.tidy"
 
 
 class Also(NamedTuple):
-    """What others have to tidy up: whether there is something, and doing it."""
+    """Cleanup of another package: a check whether it is needed, and the cleanup itself."""
 
     due: Callable[[], bool]
     sweep: Callable[[], None]
@@ -32,7 +32,7 @@ also: list[Also] = []
 
 @shared_task(name=TIDY)
 def tidy() -> None:
-    """Deletes what is over, and gives the room of deleted runs back."""
+    """Delete expired objects, and return the disk space of deleted runs."""
     retention.sweep()
     for one in also:
         one.sweep()
@@ -42,12 +42,13 @@ def tidy() -> None:
 
 @worker_ready.connect
 def look_regularly(sender: Any, **_: Any) -> None:
-    """Every worker looks from time to time; to look costs next to nothing."""
+    """Start the regular check in every worker. A check is cheap."""
     sender.timer.call_repeatedly(settings.TIDY_EVERY_S, look)
 
 
 def look() -> None:
-    """Sends a task where there is something to do: not the timer's thread does it, which hears the broker."""
+    """Send a task if cleanup is needed. The thread of the timer must not do the work, because it also serves the
+    broker."""
     try:
         if vacuum.worth() or retention.due() or any(one.due() for one in also):
             app.send_task(TIDY, expires=settings.TIDY_EVERY_S)

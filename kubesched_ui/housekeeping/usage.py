@@ -1,4 +1,4 @@
-"""What a person has: scenarios, runs, and the bytes that they take in the database."""
+"""Usage of a user: scenarios, runs, and their bytes in the database."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui.models import ClusterObject, Run, Scenario, Upgrade
 
-ROW = 200  # bytes of a row beside what is measured, with its part of the indexes
+ROW = 200  # bytes per row in addition to the measured columns, including its share of the indexes
 
 
 def scenarios_of(owner: int | None) -> models.QuerySet[Scenario]:
-    """Those that count: samples are nobody's."""
+    """Return the scenarios that count for the quota: all but samples."""
     return Scenario._base_manager.filter(owner_id=owner).exclude(origin=Scenario.Origin.SAMPLE)
 
 
@@ -23,13 +23,14 @@ def runs_of(owner: int | None) -> models.QuerySet[Run]:
 
 
 def under_way(owner: int | None) -> int:
-    """Runs that wait or are played; those of an upgrade preview are one together."""
+    """Return the number of queued and running runs. All runs of an upgrade preview count as one."""
     previews = Upgrade._base_manager.filter(owner_id=owner, state__in=Upgrade.ACTIVE)
     return runs_of(owner).filter(state__in=Run.ACTIVE, upgrades=None).count() + previews.count()
 
 
 def size_of(owner: int | None) -> int:
-    """Bytes. What is not measured yet, is now: once it is over a run does not change, nor does a scenario."""
+    """Return the stored bytes, after measuring runs and scenarios without a size. A finished run does not change, nor
+    does a scenario."""
     for run in runs_of(owner).filter(stored_bytes=None).exclude(state__in=Run.ACTIVE).only("pk"):
         runs_of(owner).filter(pk=run.pk).update(stored_bytes=measure(run))
     for scenario in scenarios_of(owner).filter(stored_bytes=None, storing_at=None).only("pk"):
@@ -39,7 +40,7 @@ def size_of(owner: int | None) -> int:
 
 
 def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:
-    """The tables whose rows are parts of such a thing -> their column that names it."""
+    """Return the tables whose rows belong to a run or scenario -> the column that references it."""
     if kind is Scenario:
         return {ClusterObject: "scenario"}
     return {
@@ -50,12 +51,12 @@ def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:
 
 
 def columns(model: type[models.Model]) -> list[str]:
-    """Those that may be long."""
+    """Return the columns that may be long."""
     return [f.name for f in model._meta.concrete_fields if isinstance(f, models.BinaryField | models.TextField)]
 
 
 def measure(thing: Run | Scenario) -> int:
-    """Bytes of a thing's rows. Databases know the length of a value without reading it."""
+    """Return the bytes of the rows of a run or scenario. Databases return the length of a value without reading it."""
     size = 0
     for model, name in parts(type(thing)).items():
         sums = {f"of_{column}": Coalesce(Sum(Length(column)), 0) for column in columns(model)}

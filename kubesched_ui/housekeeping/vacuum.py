@@ -1,4 +1,5 @@
-"""Room on the disk that deleted runs leave in SQLite's file. PostgreSQL gives its own back, to its own new rows."""
+"""Returns disk space of deleted runs in the SQLite file to the file system. PostgreSQL reuses such space for new
+rows."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from kubesched_ui.observability.collectors import size_and_free
 
 logger = logging.getLogger(__name__)
 
-WORTH = 64 * 1024 * 1024  # bytes; so much new runs fill again soon
-MOST = 2 * 1024**3  # bytes that are copied in a few seconds
-READERS_S = 0.5  # until those that read the old file are done
+WORTH = 64 * 1024 * 1024  # bytes; new runs soon fill less than this again
+MOST = 2 * 1024**3  # bytes that can be copied in a few seconds
+READERS_S = 0.5  # time for readers of the old file to finish
 
 
 def worth() -> bool:
-    """Whether much of the file is free, and what is left of it copied soon."""
+    """Return whether much of the file is free and the rest can be copied quickly."""
     if connection.vendor != "sqlite":
         return False
     size, free = size_and_free()
@@ -30,11 +31,10 @@ def worth() -> bool:
 
 
 def give_back(alone: bool = False) -> int:
-    """Writes the file anew, without what is free in it, where that is worth it; bytes that were freed.
+    """Rewrite the file without its free pages if that is worthwhile. Return the number of freed bytes.
 
-    Readers go on, writers wait for the few seconds. So not while a run is under way: its worker is the writer. `alone`:
-    nobody else is there. To let
-    the file shrink as it goes (auto_vacuum) would make every write slower by a quarter.
+    Readers continue, writers wait for a few seconds. So this is not done during a run, whose worker writes. `alone`: no
+    other process uses the database. Continuous shrinking (auto_vacuum) would make every write a quarter slower.
     """
     if not worth() or (not alone and Run.objects.filter(state=Run.State.RUNNING).exists()):
         return 0
@@ -42,12 +42,12 @@ def give_back(alone: bool = False) -> int:
     with connection.cursor() as cursor:
         try:
             cursor.execute("VACUUM")
-            for _ in range(10):  # the file itself shrinks when nobody reads as it was before
+            for _ in range(10):  # the file shrinks when no reader uses its old state
                 busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 if not busy:
                     break
                 time.sleep(READERS_S)
-        except OperationalError as error:  # nothing depends on it
+        except OperationalError as error:  # optional work: a failure does no harm
             logger.warning("Could not vacuum the database: %s", error)
             return 0
     return before - size_and_free()[0]

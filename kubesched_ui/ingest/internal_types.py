@@ -97,8 +97,7 @@ def _convert(value: Any) -> Any:
 
 
 def _field(name: str) -> str:
-    """Return the name of a field: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs, `OSImage` ->
-    osImage."""
+    """Return the external name of a field: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs."""
     if name in _SPECIAL:
         return _SPECIAL[name]
     return _LEADING.sub(lambda match: match[0].lower(), name, count=1) if name[:1].isupper() else name

@@ -11,7 +11,7 @@ MB = 1024 * 1024
 class Limits:
     """Limits of one upload, all of its files together.
 
-    ¶Attributes:
+    Attributes:
         max_bytes: bytes of the uploaded files before unpacking.
         max_text: bytes of the texts that are read, unpacked.
         max_unpacked: bytes unpacked in total, including skipped files (logs).

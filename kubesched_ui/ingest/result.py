@@ -36,7 +36,7 @@ class Record:
 class IngestResult:
     """All objects and warnings of an upload.
 
-    ¶Attributes:
+    Attributes:
         records: the objects by kind, namespace ("" if cluster-scoped) and name, in their original order.
         unknown: objects of kinds that the scheduler does not use, `Kind.group` -> number.
         dropped: data that was never stored, by the keys of redact.NOTES.

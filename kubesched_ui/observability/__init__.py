@@ -1,1 +1,1 @@
-"""What an operator sees of the processes: whether they live and are ready, numbers for Prometheus, logs."""
+"""Observability for operators: health and readiness of processes, metrics for Prometheus, logs."""

@@ -1,4 +1,4 @@
-"""Questions that may hang, asked with patience for so long: a database or a broker that is away need not answer."""
+"""Checks with a timeout, for a database or a broker that may not answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Bounded(Generic[T]):
-    """Asks in a thread of its own, once at a time; who comes meanwhile, or soon after, shares the answer.
+    """Runs a check in its own thread, one at a time. Concurrent and soon following callers share the result.
 
-    However many ask, at most one question is under way. `seconds`: how long one waits for it. `keep`: seconds for
-    which an answer holds. The thread is always the same: Celery makes a queue for the replies to each.
+    `seconds`: how long a caller waits. `keep`: seconds for which a result is valid. There is only one thread, because
+    Celery creates a reply queue for each thread.
     """
 
     def __init__(self, ask: Callable[[], T], seconds: float, keep: float = 0) -> None:
@@ -28,11 +28,11 @@ class Bounded(Generic[T]):
         self.asked_at = 0.0
 
     def __call__(self) -> T:
-        """The answer. Raises TimeoutError if there is none in time, else whatever the question raises."""
+        """Return the result. Raises TimeoutError after `seconds`, and the exceptions of the check."""
         return self.begin().result(self.seconds)
 
     def begin(self) -> Future[T]:
-        """Asks, unless somebody has; without waiting."""
+        """Start the check unless one runs or its result is still valid. Does not wait."""
         with self.lock:
             now, latest = time.monotonic(), self.latest
             if latest is not None and (not latest.done() or now - self.asked_at < self.keep):

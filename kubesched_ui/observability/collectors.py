@@ -1,7 +1,7 @@
-"""Numbers for Prometheus that are the same whichever web process is asked: of the database and of the disk.
+"""Metrics about the database and the disk, which are the same in every web process.
 
-They are asked when somebody scrapes, at most every few seconds, within a bound of time. Where the database does not
-answer, `kubesched_database_up` is 0 and the rest is left out.
+Each scrape queries them, at most every few seconds and with a timeout. If the database does not answer,
+`kubesched_database_up` is 0 and the other database metrics are omitted.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kubesched_ui.observability.metric_sources import Sample, of_this_process
 
 logger = logging.getLogger(__name__)
 
-WAIT_S = 4  # Prometheus gives up after 10
+WAIT_S = 4  # Prometheus times out after 10 seconds
 KEPT_S = 5
-FILES = 10_000  # of var/, looked at
+FILES = 10_000  # maximum number of files of var/ to examine
 LATELY = timedelta(minutes=5)
-LATEST = 1000  # works, looked at for how long they waited
+LATEST = 1000  # maximum number of runs or previews to examine for their waiting time
 
 
 def samples() -> list[Sample]:
-    """All of them. Raises what the database raises."""
+    """Return all samples. Raises the exceptions of the database."""
     try:
         return [*work(), *throughput(), *things(), *database_size()]
     finally:
@@ -43,7 +43,7 @@ def samples() -> list[Sample]:
 
 
 def work() -> Iterator[Sample]:
-    """What workers have done and have to do, by kind."""
+    """Yield metrics of finished and queued background work by kind."""
     now = timezone.now()
     for kind, rows in kinds().items():
         labels = {"kind": kind}
@@ -64,14 +64,14 @@ def work() -> Iterator[Sample]:
 
 
 def kinds() -> dict[str, RunQuerySet | UpgradeQuerySet]:
-    """Of work: runs wait in a lane each, the short and the long ones; upgrade previews."""
+    """Return the kinds of work: short runs and long runs, which have separate queues, and upgrade previews."""
     short = {"lane": Run.Lane.SHORT}
     runs = Run.objects.all()
     return {"short": runs.filter(**short), "long": runs.exclude(**short), "upgrade": Upgrade.objects.all()}
 
 
 def waited_lately(rows: RunQuerySet | UpgradeQuerySet) -> list[float]:
-    """Seconds in the queue of what began lately; [0] where nothing did."""
+    """Return the seconds in the queue of recently started work; [0] if there is none."""
     newest: Any = rows.order_by("-pk").values("pk")[:LATEST]
     began = rows.filter(pk__in=newest, started_at__gte=timezone.now() - LATELY)
     times = began.values_list("created_at", "started_at")
@@ -79,7 +79,7 @@ def waited_lately(rows: RunQuerySet | UpgradeQuerySet) -> list[float]:
 
 
 def throughput() -> Iterator[Sample]:
-    """How fast the runs under way go."""
+    """Yield the speed of active runs."""
     running = Q(state=Work.State.RUNNING)
     found = Run.objects.aggregate(pace=Sum("pods_per_s", filter=running), cycles=Sum("cycles_done"))
     yield Sample("cycles_per_second", "Scheduling cycles a second, of the runs under way.", found["pace"] or 0)
@@ -87,20 +87,20 @@ def throughput() -> Iterator[Sample]:
 
 
 def things() -> Iterator[Sample]:
-    """How many scenarios there are, by where they come from."""
+    """Yield the number of scenarios by origin."""
     for origin, number in Scenario.objects.order_by().values_list("origin").annotate(Count("pk")):
         yield Sample("scenarios", "By origin.", number, {"origin": origin})
 
 
 def database_size() -> Iterator[Sample]:
-    """Bytes of the database, and of them those that new rows will use first."""
+    """Yield the bytes of the database, and the free bytes in it that new rows use first."""
     size, free = size_and_free()
     yield Sample("database_bytes", "Size of the database.", size)
     yield Sample("database_free_bytes", "Of these, free for new rows (SQLite).", free)
 
 
 def size_and_free() -> tuple[int, int]:
-    """Of the database, bytes. PostgreSQL does not tell what is free in its files."""
+    """Return the bytes of the database and the free bytes in it. PostgreSQL does not report the latter (0)."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_database_size(current_database())")
@@ -112,14 +112,14 @@ def size_and_free() -> tuple[int, int]:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of the files in a folder, of the first FILES."""
+    """Return the bytes of the files in a folder, at most of the first FILES."""
     found = 0
     for number, path in enumerate(files(folder)):
         if number >= FILES:
             break
         try:
             found += os.lstat(path).st_size
-        except OSError:  # gone meanwhile
+        except OSError:  # deleted meanwhile
             continue
     return found
 
@@ -130,7 +130,7 @@ def files(folder: Path) -> Iterator[str]:
 
 
 def disk() -> list[Sample]:
-    """Of var/ and the disk that it is on."""
+    """Return metrics of var/ and its disk."""
     usage = shutil.disk_usage(settings.VAR_DIR)
     return [
         Sample("var_bytes", "Size of var/.", folder_size(settings.VAR_DIR)),
@@ -144,10 +144,10 @@ ask_disk = Bounded(disk, WAIT_S, KEPT_S)
 
 
 class Stored(Collector):
-    """Asks when somebody scrapes."""
+    """Queries database and disk at each scrape."""
 
     def describe(self) -> list[Metric]:
-        return []  # or else it would be asked when it is registered
+        return []  # otherwise the registration would query it
 
     def collect(self) -> Iterator[Metric]:
         ask_disk.begin()
@@ -155,7 +155,7 @@ class Stored(Collector):
         up = 1.0
         try:
             found = ask_stored()
-        except Exception as error:  # a scrape tells of it, it does not fail of it
+        except Exception as error:  # the scrape reports the failure as a metric instead of failing
             logger.warning("No numbers from the database: %s", error or type(error).__name__)
             up = 0.0
         found = [Sample("database_up", "Whether the database answered this scrape.", up), *found]
@@ -167,7 +167,7 @@ class Stored(Collector):
 
 
 class OfThisProcess(Collector):
-    """What the rooms of this process have counted."""
+    """Metrics that other packages count in this process."""
 
     def describe(self) -> list[Metric]:
         return []
@@ -177,7 +177,7 @@ class OfThisProcess(Collector):
 
 
 def families(found: list[Sample]) -> list[Metric]:
-    """The samples by name, as Prometheus has them."""
+    """Return the samples grouped by name as metrics of Prometheus."""
     named: dict[str, Any] = {}
     for sample in found:
         kind = CounterMetricFamily if sample.counter else GaugeMetricFamily

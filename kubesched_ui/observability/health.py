@@ -1,7 +1,7 @@
-"""Is it ready? /readyz, for whoever starts and routes to web processes. Is it alive? /healthz, in middleware.py.
+"""Readiness (/readyz), for supervisors and load balancers of web processes. Liveness (/healthz) is in middleware.py.
 
-Alive: this process answers; nobody else is asked, for a new process would not bring the database back. Ready: a person
-who comes now can upload, start a run and see it go: database and broker are there, and a worker answers.
+Live: this process responds. No other service is checked, because a restart would not bring back the database. Ready: a
+user can upload, start a run and watch it, because database, broker and a worker respond.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kubesched_ui.outages import trouble_of
 
 logger = logging.getLogger(__name__)
 
-WAIT_S = 3  # for each part; both are asked at once
-KEPT_S = 1  # many may ask: balancers, people, monitors
+WAIT_S = 3  # for each check; both run at the same time
+KEPT_S = 1  # many clients may ask: load balancers, users, monitoring
 PING_S = 1.5
 NO_BROKER = "The broker cannot be reached; runs that are started wait for it."
 NO_WORKER = f"No worker answered within {PING_S} s; runs that are started wait for one."
@@ -28,12 +28,12 @@ UNKNOWN = "is not asked while the broker is away"
 
 
 def ask_database() -> str:
-    """What is wrong with the database, "" if nothing is."""
+    """Return the problem of the database; "" if there is none."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         return ""
-    except Exception as error:  # whatever the driver raises, it is not ready
+    except Exception as error:  # every exception of the driver means not ready
         logger.info("The database does not answer: %s", error)
         trouble = trouble_of(error)
         return trouble.said if trouble else "The database does not answer; the log of the server has the details."
@@ -42,13 +42,13 @@ def ask_database() -> str:
 
 
 def ask_broker_and_worker() -> tuple[str, str]:
-    """What is wrong with the broker, and with the workers."""
+    """Return the problem of the broker, and that of the workers; "" if there is none."""
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as broker:
             broker.ping()
         with app.connection_for_write(connect_timeout=2) as channel:
             answers = app.control.ping(timeout=PING_S, limit=1, connection=channel)
-    except Exception as error:  # redis', kombu's and the system's own
+    except Exception as error:  # exceptions of redis, kombu and the operating system
         logger.info("The broker does not answer: %s", error)
         return NO_BROKER, UNKNOWN
     return "", "" if answers else NO_WORKER
@@ -59,7 +59,7 @@ broker_and_worker = Bounded(ask_broker_and_worker, WAIT_S + PING_S, KEPT_S)
 
 
 def checks() -> dict[str, str]:
-    """Part -> what is wrong with it, "" if nothing is. Takes at most about WAIT_S + PING_S seconds."""
+    """Return service -> its problem, "" if there is none. Takes at most about WAIT_S + PING_S seconds."""
     broker_and_worker.begin()
     found = {}
     try:
@@ -74,7 +74,7 @@ def checks() -> dict[str, str]:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """{"ready": true or false, "checks": {part: "ok" or a sentence}}, with 200 or 503."""
+    """Return {"ready": true or false, "checks": {service: "ok" or a sentence}} with status 200 or 503."""
     found = checks()
     ready = not any(found.values())
     answer = JsonResponse(

@@ -1,4 +1,4 @@
-"""What this process counts for Prometheus. Each web process answers for itself; Prometheus adds them up."""
+"""HTTP metrics of this process for Prometheus. Each web process exports its own; Prometheus adds them up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from prometheus_client import Counter, Histogram, Info, disable_created_metrics
 
-disable_created_metrics()  # a line more for each counter, of when it began
+disable_created_metrics()  # they would add a line per counter with its creation time
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -24,7 +24,7 @@ Info("kubesched_build", "The version of this process.").info({"version": setting
 
 
 def route_of(request: HttpRequest) -> str:
-    """The pattern of the address, of which there are few: never the address itself."""
+    """Return the URL pattern as label, never the URL itself, to keep the number of label values small."""
     if request.path.startswith(settings.STATIC_URL):
         return settings.STATIC_URL
     if request.resolver_match is None:
@@ -34,7 +34,7 @@ def route_of(request: HttpRequest) -> str:
 
 
 def count_request(request: HttpRequest, status: int, seconds: float) -> None:
-    """One more request that was answered."""
+    """Count an answered request."""
     method = request.method if request.method in METHODS else "other"
     route = route_of(request)
     REQUESTS.labels(method, route, str(status)).inc()
@@ -42,11 +42,11 @@ def count_request(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 class CountErrors(logging.Handler):
-    """Counts what is logged as an error."""
+    """Counts log records of level ERROR and above."""
 
     def emit(self, record: logging.LogRecord) -> None:
         ERRORS.labels(record.name).inc()
 
 
-# Here, for only web processes, which answer for what they count, come by.
+# Only web processes, which export these counters, import this module.
 logging.getLogger().addHandler(CountErrors(logging.ERROR))

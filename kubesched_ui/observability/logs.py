@@ -1,6 +1,6 @@
-"""Logs: which request and which run a line is about, and lines as JSON (LOG_FORMAT=json).
+"""Logs: the IDs of request and run in log records, and JSON lines (LOG_FORMAT=json).
 
-The ids are context variables: what a request's thread or a worker's task logs, has them, whoever logs it.
+The IDs are context variables, so all records of the thread of a request or of a task contain them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ RUN_ID: ContextVar[int | None] = ContextVar("run_id", default=None)
 
 HEADER = "X-Request-ID"
 WELL_FORMED = re.compile(r"[A-Za-z0-9._:-]{1,64}")
-LONGEST = 20_000  # characters of a message or a traceback: one line is not to fill a log
+LONGEST = 20_000  # characters of a message or a traceback, so that one record does not fill the log
 
-# What every record has; the rest came by `extra`.
+# Attributes of every record; all others come from `extra`.
 USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 def request_id(given: str | None) -> str:
-    """The id that came with a request, if it is well-formed, else a new one."""
+    """Return the ID of the request header if it is valid, otherwise a new one."""
     return given if given and WELL_FORMED.fullmatch(given) else secrets.token_hex(8)
 
 
 class Addresses(logging.Filter):
-    """Hides them in what Django and Daphne say of requests, which is by their address."""
+    """Redacts secrets of URLs in records of Django and Daphne."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith(("django", "daphne")):
@@ -42,8 +42,8 @@ class Addresses(logging.Filter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, process; request_id, run_id and exception where there is
-    one; and what was logged by `extra`."""
+    """Formats a record as one line of JSON: time, level, logger, message, process; request_id, run_id and exception if
+    there are any; and the fields of `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -64,5 +64,5 @@ class JsonLines(logging.Formatter):
 
 
 def plain(value: object) -> object:
-    """As JSON has it; what JSON does not have (Django logs whole requests), as text."""
+    """Return JSON types unchanged, and everything else (Django logs whole requests) as text."""
     return value if isinstance(value, str | int | float | bool | None) else str(value)[:1000]

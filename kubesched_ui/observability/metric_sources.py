@@ -1,4 +1,4 @@
-"""Numbers that other rooms have for Prometheus: they say where to ask, and are asked when somebody scrapes."""
+"""Registry of metrics of other packages. Each scrape calls the registered sources."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 
 class Sample(NamedTuple):
-    """One number, without the `kubesched_` of its name. `labels`: name -> value. `counter`: it only grows."""
+    """One metric value; `name` lacks the prefix `kubesched_`. `labels`: name -> value. `counter`: the value only
+    grows."""
 
     name: str
     told: str

@@ -1,7 +1,8 @@
-"""/metrics: the numbers for Prometheus, and who may read them.
+"""/metrics: the metrics for Prometheus, with access control.
 
-With METRICS_TOKEN, who sends it (`Authorization: Bearer TOKEN`). Without, who asks from METRICS_NETWORKS, by default
-this machine alone, and not through a proxy: behind one everybody comes from the proxy's address.
+With METRICS_TOKEN, clients must send it (`Authorization: Bearer TOKEN`). Without it, clients must be in
+METRICS_NETWORKS (by default only this machine) and connect without a proxy, because a proxy hides the addresses of its
+clients.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from kubesched_ui.observability.collectors import OfThisProcess, Stored
 REGISTRY.register(Stored())
 REGISTRY.register(OfThisProcess())
 
-# What proxies add.
+# Headers that proxies add.
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The numbers, or 403 with what would be needed."""
+    """Return the metrics, or status 403 with the missing requirement."""
     if not allowed(request):
         needed = "METRICS_TOKEN" if settings.METRICS_TOKEN else "an address in METRICS_NETWORKS, and no proxy between"
         return HttpResponse(f"To read this takes {needed}.\n", status=403, content_type="text/plain")
@@ -33,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def allowed(request: HttpRequest) -> bool:
-    """Whether who asks may read the numbers."""
+    """Return whether the client may read the metrics."""
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "")
         return hmac.compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())

@@ -1,4 +1,4 @@
-"""Around every request: its id, its time, and the addresses for operators."""
+"""Middleware for the ID, the duration and the log of every request, and the URLs for operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from kubesched_ui.log_redaction import hidden
-from kubesched_ui.observability import task_correlation as task_correlation  # adds the request id to tasks
+from kubesched_ui.observability import task_correlation as task_correlation  # adds the request ID to tasks
 from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, request_id
 
 logger = logging.getLogger("kubesched_ui.requests")
@@ -23,10 +23,10 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 def operators(get_response: Answer) -> Answer:
-    """Answers /healthz, /readyz and /metrics.
+    """Answer /healthz, /readyz and /metrics.
 
-    Before anything else looks at the request: who asks from beside names whatever host he likes. They are not counted
-    among the requests, which they would be most of.
+    This comes first because local clients may send any Host header. These requests are not counted: they would be the
+    majority.
     """
     addresses = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
@@ -36,11 +36,11 @@ def operators(get_response: Answer) -> Answer:
     return middleware
 
 
-# What they need is loaded when somebody asks: a process starts without.
+# Each imports its module at the first request, so that processes start faster.
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 as long as this process answers."""
+    """Return status 200 while this process responds."""
     return HttpResponse("ok", content_type="text/plain")
 
 
@@ -57,12 +57,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def watched(get_response: Answer) -> Answer:
-    """Gives each request an id, that of X-Request-ID if it is well-formed, and says it in the answer; counts, logs."""
+    """Set the ID of each request (X-Request-ID if it is valid) and return it in the response; count and log the
+    request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         begun = time.perf_counter()
         number = request_id(request.headers.get(HEADER))
-        REQUEST_ID.set(number)  # and it stays: Django logs what was refused after the last middleware
+        REQUEST_ID.set(number)  # not reset: Django logs refused requests after the last middleware
         RUN_ID.set(None)
         answer = get_response(request)
         answer[HEADER] = number
@@ -74,13 +75,13 @@ def watched(get_response: Answer) -> Answer:
 
 
 def about_run(request: HttpRequest, view: Any, args: Any, named: dict[str, Any]) -> None:
-    """What the view logs is about the run that the address names."""
+    """Set the run ID of log records to that in the URL."""
     if "run_id" in named:
         RUN_ID.set(int(named["run_id"]))
 
 
 def tell(request: HttpRequest, status: int, seconds: float) -> None:
-    """Counts an answered request, and logs it."""
+    """Count and log an answered request."""
     from kubesched_ui.observability import http_metrics
 
     http_metrics.count_request(request, status, seconds)
@@ -90,7 +91,7 @@ def tell(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 class Identified(BaseMiddleware):
-    """The same ids for what a websocket's consumer logs."""
+    """Sets the same IDs for log records of a websocket consumer."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         given = dict(scope.get("headers", [])).get(HEADER.lower().encode(), b"")

@@ -1,4 +1,4 @@
-"""Ids that go along with a task: the worker's lines have those of the request that asked for it, and of its run."""
+"""Passes IDs to tasks: log records of a worker contain the ID of the request that started the task, and the run ID."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ TAKES = ("kubesched.take_short", "kubesched.take_long")
 
 @before_task_publish.connect
 def send_along(headers: dict[str, Any] | None = None, **_: Any) -> None:
-    """Writes the id of the request that sends the task into the message."""
+    """Add the ID of the current request to the message of the task."""
     if headers is not None and (number := REQUEST_ID.get()):
         headers[HEADER] = number
 
 
 @task_prerun.connect
 def take_up(task: Any, args: Any, **_: Any) -> None:
-    """Its lines from here on have the ids."""
+    """Set the IDs for the log records of the task."""
     REQUEST_ID.set(str(getattr(task.request, HEADER, "") or ""))
-    RUN_ID.set(args[0] if task.name in TAKES and args else None)  # who takes up another one says so
+    # a task that continues with another run sets the ID itself
+    RUN_ID.set(args[0] if task.name in TAKES and args else None)
 
 
 @task_postrun.connect

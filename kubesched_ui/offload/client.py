@@ -1,4 +1,4 @@
-"""Sends requests to the workers: those of browsers, and those of the web process itself."""
+"""Sends requests of browsers and of the web process itself to the workers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Broken(Exception):
-    """A stream that had begun does not go on."""
+    """A stream that has started cannot continue."""
 
 
 def fetch(path: str, run: str) -> str:
-    """Return the body of one of our own pages, requested by the anonymous user. `run`: what it is about. Raises
-    OffloadError."""
+    """Return the body of a page of this server, requested by the anonymous user. `run`: ID of the run whose data it
+    needs. Raises OffloadError."""
     host = next((name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"), "localhost")
     variables = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": ""}
     variables |= {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "HTTP_HOST": host, "wsgi.url_scheme": "http"}
@@ -62,8 +62,8 @@ def stream(request: HttpRequest) -> StreamingHttpResponse:
 def variables_of(request: HttpRequest) -> dict[str, str]:
     """Return the WSGI variables of a request."""
     variables = {name: value for name, value in request.META.items() if isinstance(value, str)}
-    variables.pop("HTTP_ACCEPT_ENCODING", None)  # compressed here, where it is known how it leaves
-    path = request.path_info.encode().decode("latin-1")  # as WSGI has it
+    variables.pop("HTTP_ACCEPT_ENCODING", None)  # compressed in this process, which knows the encodings of the client
+    path = request.path_info.encode().decode("latin-1")  # WSGI requires this encoding
     return variables | {"wsgi.url_scheme": request.scheme or "http", "SCRIPT_NAME": "", "PATH_INFO": path}
 
 
@@ -79,9 +79,9 @@ def with_head(response: R, head: dict[str, Any]) -> R:
 
 
 class Stream:
-    """The body of a response that a worker writes to a named pipe, at the pace of its reader.
+    """The body of a response that a worker writes to a named pipe, at the speed of its reader.
 
-    The worker is reserved until the last byte is read or the reader is gone.
+    The worker is reserved until the last byte is read or the reader disconnects.
     """
 
     def __init__(self, variables: dict[str, str]) -> None:
@@ -117,7 +117,7 @@ class Stream:
 
     def _abort(self) -> None:
         self._end_worker()
-        with self._lock:  # another thread may read, whose descriptor must not go to another file
+        with self._lock:  # another thread may be reading; its file descriptor must not be reused for another file
             self._end()
 
     def _end(self) -> None:
@@ -133,7 +133,7 @@ class Stream:
         received = b""
         while (length := HEAD_LENGTH + int.from_bytes(received[:HEAD_LENGTH])) > len(received) or not received:
             if not (piece := self._read(length - len(received))):
-                self._worker.result(self._future)  # which raises
+                self._worker.result(self._future)  # raises the exception of the worker
                 raise OffloadError("This part could not be loaded.")
             received += piece
         head: dict[str, Any] = msgspec.msgpack.decode(received[HEAD_LENGTH:])

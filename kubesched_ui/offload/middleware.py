@@ -1,4 +1,4 @@
-"""Sends expensive requests to the workers, and a page that asks again to who would wait for long."""
+"""Sends expensive requests to the workers. Slow pages first return a placeholder that reloads."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kubesched_ui.offload import client, routes
 from kubesched_ui.offload.pool import OffloadError, PoolBusy
 from kubesched_ui.offload.pools import find_pool, get_pool
 
-PATIENCE = 1.0  # seconds after which a page says that it is being made
-KEPT_SECONDS = 120.0  # for which it is kept until somebody comes for it
+PATIENCE = 1.0  # seconds until the placeholder is returned
+KEPT_SECONDS = 120.0  # seconds for which a finished page is kept until the client requests it
 KEPT = 50
 
 _making: dict[tuple[str, ...], tuple[float, Future[HttpResponseBase]]] = {}
@@ -28,7 +28,7 @@ Answer = Callable[[HttpRequest], HttpResponseBase]
 
 
 def offload(get_response: Answer) -> Answer:
-    """The last middleware: requests without permission were refused before."""
+    """The last middleware: the others have already refused requests without permission."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         return get_response(request)
@@ -38,7 +38,7 @@ def offload(get_response: Answer) -> Answer:
 
 
 def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, Any]) -> HttpResponseBase | None:
-    """Return None for what is answered here."""
+    """Return the response of a worker, or None to run the view in this process."""
     match = request.resolver_match
     if not settings.BESIDE or request.method not in ("GET", "HEAD") or match is None:
         return None
@@ -53,13 +53,13 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
 
 
 def about(named: dict[str, Any], request: HttpRequest) -> str:
-    """The run that a question is about."""
+    """Return the ID of the run (or the scenario) of a request."""
     run = str(named.get("run_id") or named.get("a") or request.GET.get("a", ""))
     return run or f"scenario {named.get('scenario_id')}"
 
 
 def is_large(route: str, named: dict[str, Any]) -> bool:
-    """Whether an address is about a run or a scenario that is not looked at in this process."""
+    """Return whether a URL names a run or scenario that is too large for this process."""
     from kubesched_ui.models import Run, Scenario
 
     if route in routes.OF_LARGE_SCENARIOS:
@@ -72,8 +72,9 @@ def is_large(route: str, named: dict[str, Any]) -> bool:
 
 
 def soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
-    """The answer; of a page that takes a while one that says so, asks again by itself and gets it then."""
-    part = "X-Requested-With" in request.headers  # of a page, which says itself that it waits
+    """Return the response of a worker. A page that takes longer first gets a placeholder, which reloads until the page
+    is ready."""
+    part = "X-Requested-With" in request.headers  # a part of a page, which shows a wait message itself
     if route not in routes.PAGES or request.method != "GET" or part:
         return respond(request, run)
     key = (request.get_full_path(), request.META.get("HTTP_COOKIE", ""), request.META.get("HTTP_AUTHORIZATION", ""))
@@ -105,14 +106,14 @@ def _make(making: Future[HttpResponseBase], request: HttpRequest, run: str) -> N
 
 
 def waiting(request: HttpRequest) -> HttpResponse:
-    """A page that asks again."""
+    """Return the placeholder, which reloads."""
     answer = render(request, "waiting.html", status=202)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 def respond(request: HttpRequest, run: str) -> HttpResponse:
-    """Return what a worker answers."""
+    """Return the response of a worker."""
     try:
         return client.respond(request, run)
     except OffloadError as problem:
@@ -120,7 +121,7 @@ def respond(request: HttpRequest, run: str) -> HttpResponse:
 
 
 def stream(request: HttpRequest) -> HttpResponseBase:
-    """Return what a worker answers piece by piece."""
+    """Return the streamed response of a worker."""
     try:
         return client.stream(request)
     except OffloadError as problem:
@@ -128,7 +129,7 @@ def stream(request: HttpRequest) -> HttpResponseBase:
 
 
 def refused(request: HttpRequest, problem: OffloadError) -> HttpResponse:
-    """503, with when to come again, in JSON where that is asked for."""
+    """Return status 503 with Retry-After, as JSON for the API."""
     if request.path.startswith("/api/"):
         answer: HttpResponse = JsonResponse({"error": str(problem)}, status=503)
     else:

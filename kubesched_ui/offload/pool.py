@@ -89,9 +89,9 @@ class Cancelled(OffloadError):
 
 @dataclass(eq=False)
 class Ticket:
-    """A task that waits or runs.
+    """A waiting or running task.
 
-    `key`: the data that it needs, which a worker may have cached. `user`: whose it is, None if unknown. `size`: bytes
+    `key`: the data that it needs, which a worker may have cached. `user`: the user ID, None if unknown. `size`: bytes
     that it reads. `on_wait`: called with the number of tasks before it.
     """
 
@@ -130,7 +130,7 @@ class Worker:
             of = self.config
             options = (of.memory, of.nice, of.environment, of.setup, of.setup_args)
             self._pool = ProcessPool(1, initializer=worker_process.prepare, initargs=options, context=SPAWN)
-        assert self._pool.active  # which starts it
+        assert self._pool.active  # this property starts it
         return self._pool
 
     def run(self, function: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
@@ -225,7 +225,7 @@ class Pool:
             yield worker
         except BaseException as error:
             if not isinstance(error, Exception):
-                worker.stop()  # nobody knows what it is doing
+                worker.stop()  # its state is unknown
             raise
         finally:
             with self._changed:

@@ -17,7 +17,7 @@ _lock = threading.Lock()
 
 
 def configs() -> dict[str, PoolConfig]:
-    """Return the limits of every pool as the settings have them."""
+    """Return the limits of every pool by the current settings."""
     requests = PoolConfig(
         workers=settings.BESIDE_PROCESSES,
         memory=settings.BESIDE_MAX_MEMORY,
@@ -34,7 +34,8 @@ def configs() -> dict[str, PoolConfig]:
         setup="kubesched_ui.scenarios.upload_worker:prepare",
     )
     return {
-        # Expressions come from strangers and CEL is a C++ library, so these workers have no database and no secrets.
+        # Any user may write expressions, and CEL is a C++ library, so these workers have no database access and no
+        # secrets.
         "search": PoolConfig(
             workers=1,
             memory=1024 * MB,
@@ -44,11 +45,11 @@ def configs() -> dict[str, PoolConfig]:
             environment=False,
         ),
         "small-uploads": uploads,
-        # Pages, small uploads and runs come before large uploads.
+        # Pages, small uploads and runs have priority over large uploads.
         "large-uploads": replace(uploads, workers=max(1, settings.INGEST_READERS), nice=5),
-        # Pages and API answers that search, replay a run or decode a whole recording.
+        # Pages and API responses that search, replay a run or decode a whole recording.
         "requests": requests,
-        "exports": replace(requests, seconds=None),  # the reader's pace decides; the client limits each piece
+        "exports": replace(requests, seconds=None),  # the client determines the speed; a timeout applies to each part
         # Texts of the scenario editor.
         "editor": PoolConfig(
             workers=settings.BESIDE_PROCESSES,
@@ -69,12 +70,12 @@ def get_pool(name: str) -> Pool:
 
 
 def find_pool(name: str) -> Pool | None:
-    """Return a pool if it was used already."""
+    """Return a pool if it has been used."""
     return _pools.get(name)
 
 
 def stop_pools() -> None:
-    """Stop all pools; the next task starts them again with the settings of that time."""
+    """Stop all pools. The next task starts them again with the settings at that time."""
     with _lock:
         for pool in _pools.values():
             pool.stop()

@@ -22,9 +22,9 @@ _starved = False
 
 
 def prepare(static_files: dict[str, str]) -> None:
-    """Set up Django. `static_files`: the hashed names that the web process gave to its static files.
+    """Set up Django. `static_files`: the hashed names of static files in the web process.
 
-    The middleware that counts, logs and offloads requests ran in the web process already.
+    The web process has already run the middleware that counts, logs and offloads requests.
     """
     global _handler
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
@@ -41,7 +41,7 @@ def prepare(static_files: dict[str, str]) -> None:
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if not any(part in name for part in skipped)]
     _handler = BaseHandler()
     _handler.load_middleware()
-    import_module(settings.ROOT_URLCONF)  # all views, which the first request would load
+    import_module(settings.ROOT_URLCONF)  # all views, which the first request would otherwise load
     storage: Any = staticfiles_storage
     storage.hashed_files = static_files
     got_request_exception.connect(_note_memory_error)

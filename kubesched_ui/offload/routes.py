@@ -1,11 +1,11 @@
-"""The addresses that workers answer."""
+"""The URLs that workers answer."""
 
 from __future__ import annotations
 
 RUN, API = "runs/<int:run_id>/", "api/runs/<int:run_id>/"
 POD, API_POD = RUN + "pods/<str:namespace>/<str:name>/", API + "pods/<namespace>/<name>"
 
-# What searches, plays a run again or decodes a whole recording.
+# Searches, replays and requests that decode a whole recording.
 ALWAYS = frozenset({
     RUN + "together/",
     POD + "why/",
@@ -22,7 +22,7 @@ ALWAYS = frozenset({
     "api/compare/partners",
     "api/compare/cause",
 })  # fmt: skip
-# What costs as much as the run is large.
+# The cost of these grows with the size of the run.
 OF_LARGE_RUNS = frozenset({
     RUN + "heat/",
     RUN + "object/",
@@ -39,13 +39,13 @@ OF_LARGE_RUNS = frozenset({
     API_POD + "/history",
 })  # fmt: skip
 LARGE = 5_000  # cycles of a run, pods of a scenario
-OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # pods that came later are known from the recording alone
+OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # only the recording contains pods that were created during the run
 SCENARIO = "scenarios/<int:scenario_id>/"
 OF_LARGE_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
-# Who looks at these asks more, soon.
+# After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
-# What is sent piece by piece.
+# Streamed responses.
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
-# Whole pages: who has to wait is told so.
+# Whole pages, which show a placeholder while they are computed.
 PAGES = frozenset({"compare/<int:a>/<int:b>/", POD, *OF_LARGE_SCENARIOS})
 PAGES |= {RUN + "nodes/<str:name>/", RUN + "object/", RUN + "present/"}

@@ -14,18 +14,19 @@ from collections.abc import Callable
 from typing import Any
 
 PAGE = resource.getpagesize()
-ENVIRONMENT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")  # kept where secrets are removed
+# kept when the other variables, which may be secret, are removed
+ENVIRONMENT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 def prepare(memory: int, nice: int, environment: bool, setup: str, setup_args: tuple[Any, ...]) -> None:
     """Prepare a new worker: its setup function runs first, then its memory is limited."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ends it at once, even inside a C library
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ends the process at once, even inside a C library
     threading.Thread(target=exit_with_parent, daemon=True).start()
     os.nice(nice)
     if not environment:
         clear_environment()
     pkgutil.resolve_name(setup)(*setup_args)
-    if sys.platform == "linux":  # elsewhere this limit does not count memory
+    if sys.platform == "linux":  # on other systems this limit does not count memory
         resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.RLIM_INFINITY))
 
 
@@ -35,14 +36,14 @@ def execute(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, i
 
 
 def exit_with_parent() -> None:
-    """End this process when the web process has ended, however it ended."""
+    """End this process after the web process has ended in any way."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)
 
 
 def resident_memory() -> int:
-    """Return the bytes in memory; 0 where that is unknown."""
+    """Return the resident memory in bytes; 0 if it is unknown."""
     try:
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * PAGE
@@ -51,7 +52,7 @@ def resident_memory() -> int:
 
 
 def clear_environment() -> None:
-    """Overwrite the environment, so that not even /proc/self/environ has its secrets."""
+    """Overwrite the environment, so that even /proc/self/environ contains no secrets."""
     kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     variables = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
     for index in range(len(os.environ)):

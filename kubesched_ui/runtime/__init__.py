@@ -1,1 +1,1 @@
-"""How processes start, are kept, take turns and leave without a loss, on one machine and on several."""
+"""Startup, supervision, locks between processes and shutdown, on one machine or several."""

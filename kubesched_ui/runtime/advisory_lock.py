@@ -1,4 +1,4 @@
-"""What several machines that start together must not do at once: one does it, then the next finds it done."""
+"""A lock between machines, for work that those starting together must not do at the same time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from django.db import connection
 
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
-    """Waits until no other process is within the same `with`, on whichever machine. It ends with its process, too.
+    """Hold the lock `what` inside the `with` block; other processes on any machine wait. The lock ends with its
+    process.
 
-    On PostgreSQL alone: on SQLite `manage.py run` holds the folder.
+    This applies to PostgreSQL only; with SQLite, `manage.py run` locks the data folder.
     """
     if connection.vendor != "postgresql":
         yield
         return
-    lock = connection.copy()  # a connection of its own: what is done may close the other
+    lock = connection.copy()  # a separate connection, because the block may close the other one
     try:
         with lock.cursor() as cursor:
-            cursor.execute("SET lock_timeout = 0")  # it may take the other minutes
+            cursor.execute("SET lock_timeout = 0")  # the work of the other process may take minutes
             cursor.execute("SELECT pg_advisory_lock(%s)", [zlib.crc32(f"kubesched {what}".encode())])
         yield
     finally:

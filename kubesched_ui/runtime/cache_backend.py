@@ -1,7 +1,7 @@
-"""Django's cache for all web and worker processes: in the broker's server, each entry for a short while.
+"""Django's cache for all web and worker processes, on the server of the broker. Entries are short-lived.
 
-It holds what may be lost: how far an upload is, how often a password was wrong. Where the server is away, each process
-counts for itself, and asks for the server again after some seconds.
+It holds data that may be lost: progress of uploads, counts of failed logins. If the server is unreachable, each process
+uses its own cache and tries the server again after some seconds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 AWAY_S = 5.0
-WAIT_S = 1  # what is kept here is not worth a longer one
+WAIT_S = 1  # seconds; the data is not worth a longer wait
 
 
 class Json:
-    """Values as JSON: what was read from a server is never run, as a pickle would be."""
+    """Serializes values as JSON: unlike pickle, this cannot execute code from the server."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()
@@ -35,7 +35,7 @@ class Json:
 
 
 class Server:
-    """One for all threads: Django makes a cache for each of them."""
+    """A connection shared by all threads; Django creates a cache for each thread."""
 
     def __init__(self, url: str) -> None:
         options = {"socket_timeout": WAIT_S, "socket_connect_timeout": WAIT_S, "serializer": Json()}
@@ -47,12 +47,13 @@ server_at = cache(Server)
 
 
 class SharedCache(BaseCache):
-    """LOCATION: the URL of a Redis-compatible server. Values are what JSON knows; no method raises for the server."""
+    """LOCATION: the URL of a Redis-compatible server. Values must be JSON types. Errors of the server raise no
+    exceptions."""
 
     def __init__(self, url: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         self.server = server_at(url)
-        self.own = LocMemCache(url, params)  # it, too, is shared by the threads
+        self.own = LocMemCache(url, params)  # also shared by all threads
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         return self._ask(lambda cache: cache.add(key, value, timeout, version))
@@ -70,14 +71,14 @@ class SharedCache(BaseCache):
         return self._ask(lambda cache: cache.delete(key, version))
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Raises ValueError if there is no such key."""
+        """Increment a value. Raises ValueError if the key does not exist."""
         return self._ask(lambda cache: cache.incr(key, delta, version))
 
     def has_key(self, key: str, version: int | None = None) -> bool:
         return self._ask(lambda cache: cache.has_key(key, version))
 
     def clear(self) -> None:
-        """Forgets everything of this process; what others share goes by its time."""
+        """Clear the cache of this process; entries of the shared cache expire."""
         self.own.clear()
 
     def _ask(self, question: Callable[[BaseCache], Any]) -> Any:

@@ -1,7 +1,7 @@
-"""How a web process leaves without a loss, while others go on serving: it was told to stop, so
+"""Graceful shutdown of a web process while others continue to serve.
 
-it takes no further connection, ends its websockets with code 1012 (browsers come back with `since`, to another
-process), and answers what it was asked before.
+The process accepts no further connections, closes its websockets with code 1012 (browsers reconnect to another process
+with `since`), and completes its active requests.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 
 from autobahn.websocket.protocol import WebSocketProtocol
 
-RESTART = 1012  # RFC 6455's registry: Service Restart
+RESTART = 1012  # Service Restart, in the registry of RFC 6455
 LOOK_EVERY_S = 0.05
 
 
 async def drain(server: Any, ports: Iterable[Any], seconds: float) -> None:
-    """Returns when nothing is under way, or after `seconds`. `server`: ours; `ports`: Twisted's, where it listens."""
+    """Return when nothing is active, or after `seconds`. `server`: a Server of server.py. `ports`: its listening ports
+    in Twisted."""
     for port in ports:
         port.stopListening()
     end = time.monotonic() + seconds
@@ -30,7 +31,7 @@ async def drain(server: Any, ports: Iterable[Any], seconds: float) -> None:
 
 
 def under_way(server: Any) -> Iterator[Any]:
-    """Requests that came and lack their whole answer, and websockets that are not closed."""
+    """Yield requests without a complete response, and websockets that are not closed."""
     for protocol, details in list(server.connections.items()):
         application = details.get("application_instance")
         if application is not None and not application.done() and "disconnected" not in details:

@@ -1,6 +1,6 @@
-"""While `manage.py run` prepares the database, the web process is loading; what needs the database waits here.
+"""Lets processes wait while `manage.py run` prepares the database. The web process loads its code meanwhile.
 
-`python -m kubesched_ui.runtime.startup_lock FOLDER COMMAND...` waits, and then becomes the command.
+`python -m kubesched_ui.runtime.startup_lock FOLDER COMMAND...` waits and then executes the command.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LOCK = "preparing.lock"
 
 @contextmanager
 def preparing(folder: Path) -> Iterator[None]:
-    """Whoever waits in this data folder waits until the end of the `with`, or of the process."""
+    """Make others that use this data folder wait until the end of the `with` block or of the process."""
     with (folder / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def wait(folder: Path) -> None:
-    """Returns once nobody prepares this data folder: at once where nobody ever did."""
+    """Wait until this data folder is prepared. Return immediately if it was never locked."""
     try:
         file = (folder / LOCK).open()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""supervisord for our programs: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
+"""supervisord for the programs of this project: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
 
-It starts programs at once, where supervisord waits for a second. It holds listening sockets until it ends, so that
-connections wait while a process is replaced. It listens on IPv6, too.
+It starts programs immediately (supervisord waits for a second), also listens on IPv6, and holds listening sockets until
+it ends, so that connections wait while a process is replaced.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Inet6StreamSocketConfig(InetStreamSocketConfig):
 
 class Options(ServerOptions):
     def parse_fcgi_socket(self, sock: str, *options: Any) -> Any:
-        """Accept `tcp://[ADDRESS]:PORT`, too."""
+        """Also accept `tcp://[ADDRESS]:PORT`."""
         if match := re.fullmatch(r"tcp://\[(.+)\]:(\d+)", sock):
             return Inet6StreamSocketConfig(match[1], int(match[2]), backlog=options[-1])
         return super().parse_fcgi_socket(sock, *options)

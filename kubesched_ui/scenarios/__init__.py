@@ -1,1 +1,1 @@
-"""Scenarios: uploads become one, objects of one are edited, what is in one is listed. Reading files is in `ingest`."""
+"""Scenarios: creation from uploads, edits of their objects, and lists of their contents. `ingest` reads the files."""

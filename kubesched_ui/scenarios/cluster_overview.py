@@ -1,6 +1,6 @@
-"""A scenario's nodes and pods as the pages list them: capacity, requests, taints, zones, states.
+"""The nodes and pods of a scenario for pages: capacity, requests, taints, zones, states.
 
-A scenario never changes (an edit makes a new one), so what is computed of it is kept for the next page.
+A scenario never changes (an edit creates a new one), so the result is cached for the next page.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from scheduler_core.explain.formatting import amount
 from scheduler_core.releases import NEWEST, get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-AT_ONCE = 500  # names in a question to the database
-MOST_EXTENDED = 4  # resources with a place of their own in lists and charts
+AT_ONCE = 500  # names per database query
+MOST_EXTENDED = 4  # resources with their own column in lists and charts
 STATES = {
     "pending": "waiting for a node",
     "deleting": "being deleted before it had a node",
@@ -34,13 +34,14 @@ STATES = {
 
 
 def percent(requested: int, allocatable: int) -> float:
-    """How full a node is: 100 where something is requested of which it offers nothing."""
+    """Return the share in percent of allocatable that is requested; 100 if something is requested and nothing is
+    allocatable."""
     return 100 * requested / allocatable if allocatable else 100.0 * bool(requested)
 
 
 @dataclass
 class Use:
-    """One resource of a node: how much is requested of what it offers (cpu in thousandths, else plain units)."""
+    """Requested and allocatable quantity of one resource of a node (cpu in thousandths, others in plain units)."""
 
     resource: str
     requested: int
@@ -67,7 +68,7 @@ class PodLine:
 
     @property
     def asks(self) -> str:
-        """Its requests as a person writes them."""
+        """Return the requests as text."""
         return asks(self.requests)
 
     @property
@@ -94,12 +95,13 @@ class NodeLine:
         return next((self.labels[key] for key in ZONES if self.labels.get(key)), "")
 
     def uses(self, resources: Sequence[str]) -> list[Use | None]:
-        """Each of these, None for what it neither offers nor is asked for."""
+        """Return the use of each of these resources; None for one that is neither allocatable nor requested."""
         shown = (r in self.allocatable or self.requested[r] for r in resources)
         return [self._use(r) if known else None for r, known in zip(resources, shown, strict=True)]
 
     def others(self, resources: Sequence[str]) -> list[Use]:
-        """Those beside these: extended resources; ephemeral storage and huge pages only where requested."""
+        """Return the use of all other resources: extended resources, and ephemeral storage and huge pages if
+        requested."""
         rest = {*self.allocatable, *self.requested} - set(resources)
         return [self._use(r) for r in sorted(rest) if self.requested[r] or "/" in r]
 
@@ -107,7 +109,7 @@ class NodeLine:
         return Use(resource, self.requested[resource], self.allocatable.get(resource, 0))
 
     def use(self, resource: str) -> float:
-        """Percent of `resource` requested."""
+        """Return the requested share of `resource` in percent."""
         return percent(self.requested[resource], self.allocatable.get(resource, 0))
 
 
@@ -122,12 +124,13 @@ class ClusterView:
 
 
 def asks(requests: dict[str, int]) -> str:
-    """Requests as a person writes them: `cpu 500m, memory 1Gi`."""
+    """Return requests as text: `cpu 500m, memory 1Gi`."""
     return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:
-    """What a pod asks of its node, itself (`pods`: 1) included; cpu in thousandths, else plain units."""
+    """Return what a pod requests of its node, including the pod itself (`pods`: 1); cpu in thousandths, others in plain
+    units."""
     nano = resources.pod_requests(pod, get_release(NEWEST), nonzero=False)
     requests = {name: resources.amount(name, number) for name, number in nano.items() if resources.counted(name)}
     return requests | {"pods": 1}
@@ -155,9 +158,9 @@ def pod_line(pod: Pod) -> PodLine:
 
 
 def cluster_view(objects: Iterable[Any]) -> ClusterView:
-    """The nodes and pods among `objects` (raw dicts), each node with what the pods on it request.
+    """Return the nodes and pods among `objects` (raw dicts), with the requests of the bound pods of each node.
 
-    A pod's message is that of its condition PodScheduled, else that of its FailedScheduling event.
+    The message of a pod is that of its condition PodScheduled, else that of its FailedScheduling event.
     """
     view = ClusterView({}, {})
     classes: dict[str, PriorityClass] = {}
@@ -170,7 +173,7 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
         try:
             obj = decode(raw)
         except InputError:
-            continue  # a run names the object and the field; the list of the others is still of use
+            continue  # skip an invalid object; a run reports the object and the field
         if isinstance(obj, Node):
             view.nodes[obj.name] = node_line(obj)
         elif isinstance(obj, Pod):
@@ -181,7 +184,7 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
             classes[obj.name] = obj
     admission = Admission(classes)
     for line, written in unresolved:
-        with suppress(InputError):  # of a class that does not exist: such a pod counts with 0
+        with suppress(InputError):  # the class does not exist: the priority is then 0
             admission.admit_loosely(written, new=written.typed)
             line.priority = written.priority
     for key, message in failures.items():
@@ -194,7 +197,7 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
 
 
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
-    """How many pods are in each state."""
+    """Return the number of pods in each state."""
     count = Counter(pod.state for pod in view.pods.values())
     dots = {"pending": "bad", "deleting": "odd", "gated": "held", "bound": "ok", "finished": ""}
     shown = [state for state in STATES if state != "deleting" or count[state]]
@@ -202,7 +205,8 @@ def state_counts(view: ClusterView) -> list[dict[str, Any]]:
 
 
 def columns(view: ClusterView) -> list[str]:
-    """The resources that have a place of their own: cpu, memory, pods, the extended ones that most nodes offer."""
+    """Return the resources with their own column: cpu, memory, pods, and the extended resources that most nodes
+    have."""
     offered = Counter(
         r
         for node in view.nodes.values()
@@ -214,7 +218,7 @@ def columns(view: ClusterView) -> list[str]:
 
 
 def totals(view: ClusterView) -> list[Use]:
-    """The whole cluster's cpu, memory, pods and extended resources."""
+    """Return the use of cpu, memory, pods and extended resources in the whole cluster."""
     requested, allocatable = Counter[str](), Counter[str]()
     for node in view.nodes.values():
         requested.update(node.requested)
@@ -224,7 +228,7 @@ def totals(view: ClusterView) -> list[Use]:
 
 
 def find_nodes(view: ClusterView, q: str = "", sort: str = "", zone: str = "") -> list[NodeLine]:
-    """Nodes with `q` in name, label or taint, sorted by name or a resource (`-` for downwards)."""
+    """Return nodes with `q` in name, label or taint, sorted by name or a resource (`-` for descending)."""
     sought, key = q.strip().lower(), sort.removeprefix("-")
     found = [
         node
@@ -244,7 +248,8 @@ def _searched(node: NodeLine) -> str:
 
 
 def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -> list[PodLine]:
-    """Pods with `q` in namespace/name, node or message, sorted by name, node or priority (`-` for downwards)."""
+    """Return pods with `q` in namespace/name, node or message, sorted by name, node or priority (`-` for
+    descending)."""
     sought, key = q.strip().lower(), sort.removeprefix("-")
     found = [
         pod
@@ -258,12 +263,12 @@ def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -
 
 
 def of_scenario(scenario: Scenario) -> ClusterView:
-    """The view of a stored scenario; callers must not change it."""
+    """Return the cached view of a stored scenario. Callers must not change it."""
     return _kept(scenario.pk, scenario.created_at)
 
 
 def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLine]:
-    """Some pods of a stored scenario, "namespace/name", without looking at the others."""
+    """Return some pods ("namespace/name") of a stored scenario without loading the others."""
     wanted: dict[str, set[str]] = {}
     for key in keys:
         namespace, _, name = key.partition("/")
@@ -283,5 +288,5 @@ def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLi
 
 @lru_cache(maxsize=4)
 def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
-    # The time belongs to the key because a database may give the number of a deleted scenario to another.
+    # The creation time is part of the cache key because a database may reuse the ID of a deleted scenario.
     return cluster_view(Scenario(pk=scenario_id).objects_of(["Node", "Pod", "PriorityClass", "Event"]))

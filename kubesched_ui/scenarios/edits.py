@@ -1,4 +1,4 @@
-"""Changing an object of a scenario: the change makes a new scenario, a version of the old one."""
+"""Edits an object of a scenario. The edit creates a new scenario, a version of the old one."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ FILE = "the text"
 
 
 def as_yaml(data: dict[str, Any]) -> str:
-    """An object as the editor shows it."""
+    """Return an object as YAML for the editor."""
     return to_yaml(data)
 
 
 def read_one(text: str) -> IngestResult:
-    """The one object that `text` (YAML or JSON) holds, checked and filled in as any upload. Raises IngestError."""
+    """Return the single object in `text` (YAML or JSON), checked and completed like an upload. Raises IngestError."""
     result: IngestResult = ingest_files([(FILE, text.encode("utf-8", "surrogatepass"))], Limits.from_settings())
     broken = next((warn for warn in result.warnings if warn.code in ("broken", "cleaned")), None)
     if broken:
-        raise IngestError(Where(""), broken.message)  # which names the text itself
+        raise IngestError(Where(""), broken.message)  # the message already includes FILE
     if len(result.records) != 1:
         raise IngestError(Where(FILE), "must hold exactly one object")
     return result
 
 
 def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
-    """A copy of `scenario` in which `obj` is what `text` says, or is gone where `text` is None.
+    """Return a copy of `scenario` in which `obj` is replaced by the object in `text`, or removed if `text` is None.
 
-    What was filled in of the text is one of the version's remarks. Raises IngestError when the text is no object, or
-    names one that is there already, and OverQuota.
+    Defaults that were set in the object become a warning of the version. Raises IngestError if the text is no valid
+    object or names another existing object, and OverQuota.
     """
     disk_space.check_room()
     quota.check_scenario()
@@ -55,7 +55,7 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
         "kubernetes": scenario.kubernetes,
         "config": scenario.config,
         "counts": _counts(scenario, obj, record),
-        "pending": scenario.pending,  # but for one
+        "pending": scenario.pending,  # approximate: not adjusted for the edited object
         "time": scenario.time,
     }
     with chunked_store.storing(**columns) as version:
@@ -70,14 +70,15 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
 
 
 def _told(version: Scenario) -> list[dict[str, Any]]:
-    """What there is to say of the objects as they are now."""
+    """Return the warnings about the present objects."""
     workloads = list(version.objects_of(preflight.MAKERS))
     objects = (decode(raw) for raw in version.objects_of(preflight.kinds_to_see(workloads)))
     return preflight.told(workloads, objects, version.config)
 
 
 def misspelt(record: Record | None) -> list[dict[str, Any]]:
-    """What is to be said of fields that the API does not have; they were typed, whoever stored the object before."""
+    """Return warnings about fields that the API does not define. The user typed them, even if an API server stored the
+    original object."""
     if record is None:
         return []
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)

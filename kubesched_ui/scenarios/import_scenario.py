@@ -1,4 +1,4 @@
-"""Files become a stored scenario."""
+"""Imports files as a stored scenario."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ File = tuple[str, bytes | Path]  # name, content
 
 
 def size_of(files: list[File]) -> int:
-    """Bytes of the files as they were uploaded."""
+    """Return the size of the uploaded files in bytes."""
     return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
 
 
 def read_and_store(
     files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], None] | None = None
 ) -> tuple[int, RunFile | None]:
-    """The new scenario's id, and the run that is to be made of it, where a run file was among the files. `token`: under
-    which the page asks how far the reading is. `begun`: as of `store`. Raises IngestError."""
+    """Return the ID of the new scenario, and the run of a run file if there was one.
+
+    `token`: with which the page polls the progress. `begun`: as in `store`. Raises IngestError.
+    """
     with Progress(token, size_of(files)) as progress:
         result = ingest_files(files, Limits.from_settings(), progress)
         title = name or result.name or Path(files[0][0]).name

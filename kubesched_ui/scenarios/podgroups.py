@@ -1,4 +1,4 @@
-"""Pod groups of scheduling.k8s.io in a scenario: the feature gates that their cluster has on."""
+"""Pod groups of scheduling.k8s.io in a scenario: the feature gates that the cluster must have enabled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST = ("GenericWorkload", "GangScheduling")
 
 
 def gates_for(scenario: Scenario) -> dict[str, bool]:
-    """The feature gates without which the cluster could not have its PodGroups as they are; {} if it has none."""
+    """Return the feature gates without which the cluster could not have its PodGroups; {} if it has none."""
     if not scenario.counts.get(POD_GROUP):
         return {}
     wanted = set(FIRST)
@@ -24,7 +24,7 @@ def gates_for(scenario: Scenario) -> dict[str, bool]:
         try:
             group = decode(raw)
         except InputError:
-            continue  # its run says so
+            continue  # the run reports the invalid object
         if isinstance(group, PodGroup):
             if group.spec.topology_key:
                 wanted.add("TopologyAwareWorkloadScheduling")
@@ -34,12 +34,12 @@ def gates_for(scenario: Scenario) -> dict[str, bool]:
 
 
 def suited(scenario: Scenario, release: str) -> str:
-    """`1.36 GangScheduling=true,...`: the release with those gates, as far as it knows them."""
+    """Return the release with those of the gates that it knows: `1.36 GangScheduling=true,...`."""
     return with_known_gates(get_release(release), gates_for(scenario)).name
 
 
 def remarks(scenario: Scenario, release: str, in_time: bool) -> list[str]:
-    """What is to be said of a run that places the pods of groups one by one. `release`: with its gates."""
+    """Return warnings about a run that places the pods of groups individually. `release`: with its feature gates."""
     number = scenario.counts.get(POD_GROUP, 0)
     known = get_release(release)
     if not number or known.pod_groups:

@@ -1,4 +1,4 @@
-"""How far the reading of an upload is: told by the process that reads, asked by the page through any web process."""
+"""Progress of reading an upload: the reading process writes it, and any web process returns it to the page."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ from typing import Any
 from django.core.cache import cache
 
 EVERY = 0.25  # seconds between two writes
-KEPT_S = 60  # of a process that was killed while it read
+KEPT_S = 60  # time to live, in case the reading process is killed
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 def is_token(text: str) -> bool:
-    """Whether `text` may be what a page calls its upload: 32 hexadecimal digits of its own choice."""
+    """Return whether `text` is a valid upload token: 32 hexadecimal digits that the page chooses."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def of(token: str) -> dict[str, Any]:
-    """{"done": bytes read, "size": of how many, "objects": in them}; {"ahead": uploads before it} while it waits for a
-    reader; {} before that and after the reading."""
+    """Return the progress of an upload.
+
+    {"done": bytes read, "size": total bytes, "objects": objects read}; {"ahead": number of uploads before it} while it
+    waits for a worker; {} before and after.
+    """
     return cache.get(_key(token), {}) if is_token(token) else {}
 
 
 class Progress:
-    """To be called as the reading goes on; what it wrote is gone after the `with`. `token`: "" for nobody who asks."""
+    """Callback that writes the progress; the entry is deleted at the end of the `with` block. `token`: "" if no page
+    polls."""
 
     def __init__(self, token: str, size: int) -> None:
         self.key = _key(token) if is_token(token) else ""
@@ -37,7 +41,7 @@ class Progress:
         self._tell({"done": done, "size": self.size, "objects": objects})
 
     def waits(self, ahead: int) -> None:
-        """To be called while it waits for a reader."""
+        """Write the queue position while the upload waits for a worker."""
         self._tell({"ahead": ahead})
 
     def _tell(self, told: dict[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""Where uploads are on disk until they are read."""
+"""Temporary files of uploads."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from pathlib import Path
 
 from django.conf import settings
 
-LEFT_S = 3600  # what is older nobody reads any more
+LEFT_S = 3600  # older files are not in use any more
 
 
 def folder() -> Path:
-    """The folder, which is there."""
+    """Return the folder, created if necessary."""
     found: Path = settings.VAR_DIR / "uploads"
     found.mkdir(exist_ok=True)
     return found
 
 
 def tidy() -> None:
-    """Removes what processes left there that were killed. For the start; other web processes may be at work."""
+    """Remove the files of killed processes. Called at the start of a process, while other web processes may be
+    working."""
     for path in folder().iterdir():
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > LEFT_S:

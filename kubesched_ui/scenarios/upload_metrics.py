@@ -1,4 +1,4 @@
-"""What there is to tell of this process's uploads: how they ended, how large they were, what waits."""
+"""Upload metrics of this process: outcomes, sizes and queue lengths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def one(size: int) -> Iterator[None]:
-    """An upload of so many bytes, which ends with the `with`."""
+    """Count an upload of `size` bytes and its outcome, which is known at the end of the `with` block."""
     how = "failed"
     try:
         yield
@@ -40,7 +40,7 @@ def count(how: str, size: int) -> None:
 
 
 def samples() -> Iterator[Sample]:
-    """The same for Prometheus."""
+    """Yield the metrics for Prometheus."""
     for how in ENDS:
         yield Sample("uploads", "Uploads, by how they ended.", ended[how], {"outcome": how}, counter=True)
     yield Sample("upload_bytes", "Bytes uploaded.", octets, counter=True)

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SMALL_CPU_SECONDS = 1.0  # an upload that takes more is not small
+SMALL_CPU_SECONDS = 1.0  # CPU seconds; an upload that takes more is not small
 
 logger = logging.getLogger(__name__)
 
@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 class Job(NamedTuple):
     """An upload.
 
-    `small`: whether it must be read soon. `owner_id`: whose it is. `marker`: the file that gets the number of the
-    scenario once something of it is stored, so that it can be removed if the worker dies.
+    `small`: whether it must be read quickly. `owner_id`: the user who owns it. `marker`: a file that receives the ID of
+    the scenario as soon as a part is stored, so that it can be removed if the worker dies.
     """
 
     files: list[tuple[str, bytes | Path]]
@@ -30,11 +30,11 @@ class Job(NamedTuple):
 
 
 class TooLargeForPool(Exception):
-    """The upload takes more time than its size suggests. Nothing of it is stored."""
+    """The upload takes more time than its size suggests. Nothing was stored."""
 
 
 class _CpuLimit(BaseException):
-    """Raised anywhere in the reading of a small upload."""
+    """Raised by a signal handler while a small upload is read."""
 
 
 def prepare() -> None:
@@ -53,7 +53,7 @@ def _stop(*_: Any) -> None:
 
 
 def read_upload(job: Job) -> Any:
-    """Read and store an upload for its owner as `making.read_and_store` does. Raises also TooLargeForPool."""
+    """Read and store an upload for its owner as `import_scenario.read_and_store` does. Also raises TooLargeForPool."""
     from django.db import connection
 
     from kubesched_ui import current_viewer
@@ -75,18 +75,18 @@ def read_upload(job: Job) -> Any:
 
 
 def limit_time(job: Job) -> None:
-    """Limit the processor time of a small upload."""
+    """Limit the CPU time of a small upload."""
     if job.small:
         signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
 
 
 def mark(job: Job, pk: int) -> None:
-    """Note the scenario that is being stored."""
+    """Write the ID of the scenario that is being stored to the marker file."""
     job.marker.write_text(str(pk))
 
 
 def sendable(error: Exception) -> Exception:
-    """Return the error as another process can have it."""
+    """Return the error in a form that can be pickled for another process."""
     from django.db import DatabaseError
 
     from kubesched_ui.ingest import IngestError

@@ -1,7 +1,7 @@
-"""Uploads: files in, a scenario out. Workers read them, with limits of memory and time.
+"""Creates scenarios from uploads. Worker processes read them with limits of memory and time.
 
-A large cluster needs a gigabyte while it is being read, and a hostile one may try to crash the reader: neither is the
-web process's business.
+Reading a large cluster takes a gigabyte of memory, and a hostile file may crash the reader. The web process must not be
+affected by either.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ BUSY = Trouble("Too many uploads wait to be read at present. Try again in a mome
 
 
 class Made(NamedTuple):
-    """What came of an upload. `run`: what its run file asks for, if it is one."""
+    """The result of an upload. `run`: the contents of a run file, if there was one."""
 
     scenario: Scenario
     run: RunFile | None
 
 
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
-    """What a request's `file` fields, or its body, hold. Raises IngestError, OverQuota, and Troubled where there is no
-    room or too many wait."""
+    """Create a scenario from the `file` fields of a request or from its body.
+
+    Raises IngestError, OverQuota, and Troubled if disk space is low or too many uploads wait.
+    """
     disk_space.check_room()
     quota.check_scenario()
     with tempfile.TemporaryDirectory(dir=folder()) as mine:
@@ -64,13 +66,13 @@ def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenar
 
 
 def content_of(file: UploadedFile) -> File:
-    """Where an uploaded file is: on disk when it was large, else in memory."""
+    """Return the name and content of an uploaded file: a path if it was large, otherwise bytes."""
     name = file.name or "upload"
     return (name, Path(file.temporary_file_path())) if isinstance(file, TemporaryUploadedFile) else (name, file.read())
 
 
 def body_of(request: HttpRequest, folder: Path) -> File:
-    """The body, copied to disk. Raises IngestError when it is empty or too large."""
+    """Copy the body to disk and return its name and path. Raises IngestError if it is empty or too large."""
     path, size = folder / "body", 0
     with path.open("wb") as copy:
         while chunk := request.read(CHUNK):
@@ -84,18 +86,18 @@ def body_of(request: HttpRequest, folder: Path) -> File:
 
 
 def refusal(problem: str) -> IngestError:
-    """An error about the upload as a whole."""
+    """Return an error about the upload as a whole."""
     return IngestError(Where("upload"), problem)
 
 
 def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
-    """Reads the files as one cluster and stores it; a run that they ask for is not made. Raises IngestError."""
+    """Read the files as one cluster and store it; a run in them is ignored. Raises IngestError."""
     return make(files, name, origin).scenario
 
 
 def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
-    """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError, and Troubled when
-    too many wait."""
+    """Read the files as one cluster and store it. `token`: as in progress.py. Raises IngestError, and Troubled if too
+    many uploads wait."""
     with upload_metrics.one(size_of(files)):
         return _make(files, name, origin, token)
 
@@ -105,7 +107,7 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Made:
         pk, run = read_and_store(files, name, origin, token)
         return Made(Scenario.objects.get(pk=pk), run)
     if not connection.in_atomic_block:
-        connection.close()  # it may be a while; others can have it
+        connection.close()  # the upload may take long; others can use the connection
     if find_pool("large-uploads") is None:
         tidy()
     size = size_of(files)
@@ -116,16 +118,16 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Made:
 
 
 def read_in_worker(job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
-    """Have a worker read and store an upload. Small ones have a pool of their own and never wait for large ones.
+    """Let a worker read and store an upload. Small uploads have their own pool and never wait for large ones.
 
-    `on_wait`: called with the number of uploads before this one. Raises what `read_upload` does, IngestError if the
-    worker fails, and Troubled if too many wait.
+    `on_wait`: called with the number of uploads before this one. Raises the exceptions of `read_upload`, IngestError if
+    the worker fails, and Troubled if too many uploads wait.
     """
     if size <= SMALL:
         try:
             return _run("small-uploads", job._replace(small=True), size, on_wait)
         except TooLargeForPool:
-            size = SMALL * 10  # a bomb, or slow YAML: it must not overtake those that say how large they are
+            size = SMALL * 10  # a decompression bomb or slow YAML must not overtake honestly large uploads
     return _run("large-uploads", job, size, on_wait)
 
 

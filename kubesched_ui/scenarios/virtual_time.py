@@ -1,4 +1,4 @@
-"""Between stored scenarios and the core's Scenario: what a run in time is made of."""
+"""Converts stored scenarios to Scenario documents of the core, the inputs of runs with virtual time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from scheduler_core.virtual_time.scenario import API_VERSION, KIND, TAIL_SECONDS
 
 
 def document(time: dict[str, Any], **more: Any) -> Scenario:
-    """The core's scenario of a stored one's `time`, without objects; `more`: further fields of its spec."""
+    """Return the core's scenario for the `time` of a stored one, without objects. `more`: further fields of its
+    spec."""
     plain = {"apiVersion": API_VERSION, "kind": KIND, "spec": time | more}
     return msgspec.convert(plain, Scenario)
 
 
 def until_of(time: dict[str, Any]) -> float:
-    """When a run ends if nothing else is said, in seconds."""
+    """Return the default end of a run in virtual seconds."""
     return document(time).until() if time else TAIL_SECONDS
 
 
 def scenario_of(run: Run, objects: list[dict[str, Any]]) -> Scenario:
-    """The core's scenario of a run: its scenario's objects and time, its own settings."""
+    """Return the core's scenario for a run: the objects and `time` of its scenario with the settings of the run."""
     scenario = document(
         run.scenario.time,
         kubernetes=run.release,
-        featureGates={},  # which are with the release
+        featureGates={},  # the release includes them
         config=run.config or None,
         seed=run.seed,
         tieBreak=run.tie_break,
@@ -40,5 +41,5 @@ def scenario_of(run: Run, objects: list[dict[str, Any]]) -> Scenario:
 
 
 def slow_binding(run: Run) -> bool:
-    """Whether binding takes time."""
+    """Return whether binding takes virtual time."""
     return seconds(document(run.scenario.time).spec.binding.seconds) > 0

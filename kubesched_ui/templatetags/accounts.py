@@ -1,4 +1,5 @@
-"""What templates ask of accounts. Templates where there are no accounts load it, too, so it imports nothing of them."""
+"""Template tags about accounts. Templates also load this module without accounts, so it imports none of their
+modules."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ register = template.Library()
 
 @register.simple_tag
 def sign_in_with() -> dict[str, str] | None:
-    """The OpenID Connect provider, as {id, name}."""
+    """Return the OpenID Connect provider as {id, name}; None if there is none."""
     providers: Any = settings.SOCIALACCOUNT_PROVIDERS
     for one in providers["openid_connect"]["APPS"]:
         return {"id": one["provider_id"], "name": one["name"]}
@@ -23,20 +24,20 @@ def sign_in_with() -> dict[str, str] | None:
 
 @register.simple_tag
 def may_register() -> bool:
-    """Whether everybody may make an account."""
+    """Return whether everyone may create an account."""
     return settings.REGISTER == "open"
 
 
 @register.simple_tag
 def may(action: str, thing: Any) -> bool:
-    """Whether who looks may `start` something of theirs from it, or do with it what its owner may (`own`)."""
+    """Return whether the viewer may `start` their own work from an object, or do with it what its owner may (`own`)."""
     who = current_viewer.viewer()
     return who is None or who.may(action, thing)
 
 
 @register.simple_tag
 def others(thing: Any) -> str:
-    """Whose it is, where it is somebody else's; "" else."""
+    """Return the name of the owner if it is another user; otherwise ""."""
     who = current_viewer.viewer()
     if who is None or thing.owner_id is None or thing.owner_id == who.owner_id:
         return ""

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from kubesched_ui import static_files
 from scheduler_core.explain.formatting import count
 
-# Why a device is none for a request, as scheduler_core/debugger/claims.py counts it.
+# Why a device cannot be used for a request, by the keys of scheduler_core/debugger/claims.py.
 DEVICES_OUT = {
     "class": "of other classes",
     "selector": "not selected",
@@ -40,87 +40,87 @@ MEANING = {
 
 @register.filter
 def meaning(point: str) -> str:
-    """What happens at an extension point, for a person."""
+    """Return what happens at an extension point, for users."""
     return MEANING.get(point, "")
 
 
 @register.filter
 def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
-    """The status by which a plugin rejected the pod at `point`, if one did."""
+    """Return the status with which a plugin rejected the pod at `point`, if any."""
     return cycle.get(point) if point in ("preenqueue", "prefilter", "reserve", "permit", "prebind", "bind") else None
 
 
 @register.filter
 def glyph(mark: str) -> str:
-    """The sign of what a step says of a node (presenters/capacity_bars.py)."""
+    """Return the symbol for the verdict of a step on a node (presenters/capacity_bars.py)."""
     return {"chosen": "★", "fits": "✓", "refused": "✕", "unseen": "–", "made": "⇢"}.get(mark, "")
 
 
 @register.filter
 def dots(number: int) -> range:
-    """So many things to draw, at most nine."""
+    """Return a range for drawing dots, at most nine."""
     return range(min(number, 9))
 
 
 @register.filter
 def of(mapping: dict[str, Any], key: str) -> Any:
-    """mapping[key], or nothing."""
+    """Return mapping[key], or None."""
     return mapping.get(key)
 
 
 @register.filter
 def device_out(kind: str) -> str:
-    """Why devices are out, for a person: what follows their number."""
+    """Return why devices cannot be used, as text after their number."""
     return DEVICES_OUT.get(kind, kind)
 
 
 @register.filter
 def selector_named(text: str) -> str:
-    """Which selector says no, without its expression; an error of it is told whole."""
+    """Return which selector rejects a device, without its expression; an error of an expression is returned in full."""
     name, _, rest = text.partition(": ")
     return text if rest.startswith("CEL ") else name
 
 
 @register.filter
 def name_of(key: str) -> str:
-    """The name in `namespace/name`."""
+    """Return the name in `namespace/name`."""
     return key.rpartition("/")[2]
 
 
 @register.filter
 def namespace_of(key: str) -> str:
-    """The namespace in `namespace/name`."""
+    """Return the namespace in `namespace/name`."""
     return key.partition("/")[0]
 
 
 @register.filter
 def as_query(key: str) -> str:
-    """`namespace/name` in an address."""
+    """Return `namespace/name` as a URL query."""
     return urlencode({"namespace": namespace_of(key), "name": name_of(key)})
 
 
 @register.filter
 def around(page: int, pages: int) -> list[int]:
-    """The numbers of the pages to go to from one: the first, those near it, the last."""
+    """Return the page numbers for navigation: the first, those near the current page, the last."""
     near = range(max(1, page - 2), min(pages, page + 2) + 1)
     return sorted({1, *near, pages})
 
 
 @register.filter
 def percent(value: float) -> str:
-    """A width for a style attribute: between 0 and 100, two decimals."""
+    """Return a width for a style attribute: between 0 and 100, two decimals."""
     return f"{min(100.0, max(0.0, float(value))):.2f}%"
 
 
 @register.filter
 def pair(first: Any, second: Any) -> tuple[Any, Any]:
-    """Two values to loop over."""
+    """Return two values as a tuple for a loop."""
     return first, second
 
 
 @register.filter
 def invalid(field: Any) -> str:
-    """Attributes of a form's field that has an error: it is announced, and focused, which brings it into view."""
+    """Return attributes of a form field with an error: screen readers announce it, and autofocus scrolls to it."""
     if not field.errors:
         return ""
     return format_html('aria-invalid="true" aria-describedby="id_{}_error" autofocus', field.name)
@@ -134,19 +134,20 @@ def counted(number: int | None, one: str) -> str:
 
 @register.filter
 def breakable(name: str) -> str:
-    """A plugin's name that may be broken between its words (by zero-width spaces)."""
+    """Return the name of a plugin with zero-width spaces, at which a browser may break it, between its words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", name)
 
 
 @register.simple_tag
 def styles(name: str) -> SafeString:
-    """A joined style sheet."""
+    """Return the link elements of a joined style sheet."""
     return format_html_join("", '<link rel="stylesheet" href="{}">', ([part] for part in static_files.sheets(name)))
 
 
 @register.simple_tag
 def modules(*names: str) -> SafeString:
-    """A page's modules and, for the browser to fetch at once and not one after the other, all that they import."""
+    """Return the modules of a page, with preload links for all their imports, so that the browser fetches them in
+    parallel."""
     needed = ([static(name)] for name in static_files.imported_by(names))
     links = format_html_join("", '<link rel="modulepreload" href="{}">', needed)
     scripts = format_html_join("", '<script type="module" src="{}"></script>', ([static(name)] for name in names))

@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: everything in one file, while KubeSched runs."""
+"""`manage.py backup FILE`: writes all data to one file, while KubeSched runs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def written(file: IO[bytes]) -> dict[str, int]:
 
 
 def written_beside(path: Path) -> dict[str, int]:
-    """The file appears under its name when it is whole; a backup that was there before stays until then."""
+    """Write to a temporary file and rename it when it is complete. An existing backup remains until then."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it holds all that is kept
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # private: it contains all data
     try:
         with os.fdopen(descriptor, "wb") as file:
             done = written(file)

@@ -1,4 +1,4 @@
-"""`manage.py export_scenario ID > FILE`: a stored cluster as a document that can be uploaded again."""
+"""`manage.py export_scenario ID > FILE`: writes a stored cluster as a document that can be uploaded again."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py ingest FILE...`: an upload without a browser."""
+"""`manage.py ingest FILE...`: uploads without a browser."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -43,9 +43,9 @@ class Command(BaseCommand):
 
 
 def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Files under the names that messages give them; of folders, all that promise to be JSON, YAML or archives.
+    """Yield files with their names for messages; of folders, all files whose names suggest JSON, YAML or archives.
 
-    Raises CommandError for a path that is not there.
+    Raises CommandError for a path that does not exist.
     """
     for path in paths:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""`manage.py lessons`: the lessons there are; with --check whether they hold."""
+"""`manage.py lessons`: lists the lessons; with --check, verifies them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py load_samples`: the sample scenarios, into the database."""
+"""`manage.py load_samples`: stores the sample scenarios in the database."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, one process at a time, however many machines start together."""
+"""`manage.py migrate`: Django's command, run by one process at a time across all machines."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: what has to be done once before web processes and workers of this version start."""
+"""`manage.py prepare`: prepares the database once before web processes and workers of this version start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
-        """Raises CommandError if the database cannot be used."""
+        """Migrate and load the samples. Raises CommandError if the database cannot be used."""
         try:
             call_command("migrate", verbosity=verbosity)
             call_command("load_samples", stdout=self.stdout if verbosity else io.StringIO())

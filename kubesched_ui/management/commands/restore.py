@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: what `backup` wrote becomes all that is stored."""
+"""`manage.py restore FILE`: replaces all stored data with that of a backup."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, replace: bool, **options: Any) -> None:
         try:
-            with lock(settings.VAR_DIR), opened(file) as backup:  # locked so that `make run` does not start meanwhile
+            with lock(settings.VAR_DIR), opened(file) as backup:  # the lock prevents a start of `make run` meanwhile
                 check(backup)
                 if used := in_use():
                     raise CommandError(f"{used} {RUNS}")
                 call_command("migrate", verbosity=0)
                 done = restore(backup, replace)
-                call_command("migrate", verbosity=0)  # notes the tables of what was switched off there
+                call_command("migrate", verbosity=0)  # creates the tables of apps that were not installed there
         except (CannotStart, NotReadable, NotEmpty) as problem:
             raise CommandError(f"{problem} Nothing was changed.") from None
         except (OSError, DatabaseError) as error:
@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
 
 def opened(file: str) -> IO[bytes]:
-    """The file, to be read twice. Raises OSError."""
+    """Return the file, which is read twice. Raises OSError."""
     if file != "-":
         return Path(file).open("rb")
     copy = tempfile.TemporaryFile()  # noqa: SIM115  (whoever called closes it)
@@ -61,7 +61,7 @@ def opened(file: str) -> IO[bytes]:
 
 
 def in_use() -> str:
-    """Who else is at the database, "" if nobody is."""
+    """Return who else uses the database; "" if nobody does."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(OTHERS)

@@ -1,4 +1,4 @@
-"""`manage.py run`: everything needed on this machine, in one command. `make run` calls it."""
+"""`manage.py run`: starts all processes on this machine with one command. `make run` calls it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
-        os.umask(0o077)  # what is kept is its owner's alone
+        os.umask(0o077)  # stored files are private
         if env.text("HOST", "127.0.0.1") != host:
             begin_again(host)
         for warning in env.warnings():
@@ -51,12 +51,12 @@ class Command(BaseCommand):
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(programs(host, port)))
         on_signals(lambda: sys.exit(1))
-        with preparing(settings.VAR_DIR):  # others load meanwhile
+        with preparing(settings.VAR_DIR):  # other processes load their code meanwhile
             supervisor = start(config)
             with ending(supervisor):
                 call_command("prepare", verbosity=0)
                 vacuum.give_back(alone=True)
-        on_signals(supervisor.terminate)  # for it to act on and for us to wait through
+        on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for it
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
             print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
@@ -70,14 +70,14 @@ class Command(BaseCommand):
 
 
 def on_signals(act: Callable[[], object]) -> None:
-    """What is done when we are told to end."""
+    """Set what happens on signals that stop this process."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: act())
 
 
 @contextmanager
 def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever is raised, supervisord ends before it is."""
+    """Stop supervisord before an exception leaves the `with` block."""
     try:
         yield
     except BaseException:
@@ -87,13 +87,13 @@ def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def begin_again(host: str) -> NoReturn:
-    """With --host as HOST, so that all processes know by it whether people sign in."""
+    """Restart with --host as HOST, from which all processes determine whether users sign in."""
     os.environ["KUBESCHED_HOST"] = host
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 def wait_for_port(host: str, port: int) -> None:
-    """Raises CannotStart if the port is taken. After a kill -9 the last instance gets a moment to go away."""
+    """Raise CannotStart if the port is in use. After a kill -9, wait a moment for the last instance to end."""
     until = time.monotonic() + (LEAVING_S if (settings.VAR_DIR / "supervisord.pid").exists() else 0)
     while True:
         try:
@@ -106,7 +106,8 @@ def wait_for_port(host: str, port: int) -> None:
 
 
 def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
-    """supervisord, away from the terminal's signals, which are ours to pass on; it dies with us."""
+    """Start supervisord in its own session, so that signals of the terminal reach only this process, which forwards
+    them. It dies with this process."""
     command = [sys.executable, "-m", "kubesched_ui.runtime.supervisord_main", "-c", os.fspath(config)]
     if setpriv := shutil.which("setpriv"):
         command = [setpriv, "--pdeathsig", "TERM", *command]
@@ -115,8 +116,8 @@ def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(address: str, supervisor: subprocess.Popen[bytes]) -> bool:
-    """Whether the web process answered before the supervisor ended or a minute was over."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # not through a proxy of the environment
+    """Return whether the web process answered before supervisord ended or READY_S passed."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # ignores the proxies of the environment
     until = time.monotonic() + READY_S
     while time.monotonic() < until and supervisor.poll() is None:
         try:

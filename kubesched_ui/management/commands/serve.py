@@ -1,4 +1,4 @@
-"""`manage.py serve`: a web process under supervisord, as the image starts it."""
+"""`manage.py serve`: runs a web process under supervisord, as in the container image."""
 
 from __future__ import annotations
 

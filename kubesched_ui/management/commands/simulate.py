@@ -1,4 +1,4 @@
-"""`manage.py simulate FILE...`: upload, run and outcome without a browser."""
+"""`manage.py simulate FILE...`: uploads, runs and prints the outcome without a browser."""
 
 from __future__ import annotations
 
@@ -96,22 +96,22 @@ class Command(BaseCommand):
 
 
 def read(name: str) -> File:
-    """A file as an upload."""
+    """Return a file in the form of an upload."""
     return ("stdin", sys.stdin.buffer.read()) if name == "-" else (Path(name).name, Path(name))
 
 
 def remarks_of(scenario: Scenario) -> list[str]:
-    """What is to be said of the files; what the run says itself is left out."""
+    """Return the warnings about the files, without those that the run repeats."""
     return [remark["message"] for remark in preflight.of_files(scenario.warnings)]
 
 
 def read_text(name: str | None) -> str | None:
-    """The text of a file that was named."""
+    """Return the text of a file; None without a name."""
     return None if name is None else Path(name).read_text()
 
 
 def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
-    """The finished run, done by this process (or by a worker, should one take it first)."""
+    """Return the finished run. This process executes it, unless a worker takes it first."""
     try:
         in_time = False if options["one_pass"] else options["in_time"] or None
         given = {
@@ -152,7 +152,7 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
 
 
 def print_time(run: Run) -> None:
-    """A line for each thing that happens, as `python -m scheduler_core simulate` prints it, and a line of totals."""
+    """Print one line per event, as `python -m scheduler_core simulate` does, and a line of totals."""
     for record in build_simulation.begin_in_time(run)[0].run():
         write_row(record, sys.stdout)
     print()
@@ -160,7 +160,7 @@ def print_time(run: Run) -> None:
 
 
 def print_table(run: Run) -> None:
-    """A line a pod, columns as wide as needed, and a line of totals."""
+    """Print one line per pod, with columns as wide as needed, and a line of totals."""
     rows = [cells(result) for result in run.pod_results.all()]
     widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS) - 1)]
     for row in [COLUMNS, *rows]:
@@ -170,13 +170,13 @@ def print_table(run: Run) -> None:
 
 
 def totals(run: Run) -> str:
-    """What the run came to."""
+    """Return a summary of the run."""
     counts = f"{run.placed} placed, {run.unschedulable} unschedulable, {run.gated} gated, {run.errors} errors"
     return f"{counts}; {run.cycles_done} cycles, {run.pods_per_s:.0f} pods/s, Kubernetes {run.release}"
 
 
 def cells(result: PodResult) -> tuple[str, ...]:
-    """A pod's row."""
+    """Return the cells of a pod's row."""
     numbers = ["" if value is None else str(value) for value in (result.score, result.margin)]
     message = result.message + (f" (evicted by {result.evicted_by})" if result.evicted_by else "")
     return (f"{result.namespace}/{result.name}", result.result, result.node, *numbers, message)

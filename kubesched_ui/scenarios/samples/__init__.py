@@ -1,4 +1,4 @@
-"""Scenarios written by us, each teaching one thing, and how they get into the database."""
+"""Sample scenarios, each of which demonstrates one feature, and their import into the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesched_ui.runtime.advisory_lock import one_at_a_time
 
 FOLDER = Path(__file__).parent
 
-# What the samples teach: heading -> how their names begin -> their picture (templates/parts/sample_picture.html).
+# Topics of the samples: heading -> prefix of their names -> their picture (templates/parts/sample_picture.html).
 GROUPS = {
     "Where a pod may go": {
         "Fit": "fit",
@@ -57,7 +57,7 @@ OTHERS = "Others"
 
 
 def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]]:
-    """Heading -> (sample, the name of its picture), in the order of GROUPS; what is in none of them comes last."""
+    """Return heading -> (sample, name of its picture) in the order of GROUPS; samples without a group come last."""
     places = [(heading, name, picture) for heading, some in GROUPS.items() for name, picture in some.items()]
     found: dict[str, list[tuple[Scenario, str]]] = {heading: [] for heading in (*GROUPS, OTHERS)}
     for sample in samples:
@@ -68,14 +68,14 @@ def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]
 
 
 def read_samples() -> list[IngestResult]:
-    """All samples, in the order in which they are meant to be read (their files are numbered)."""
+    """Return all samples in reading order (their files are numbered)."""
     return [ingest_files([(path.name, path)]) for path in sorted(FOLDER.glob("*.yaml"))]
 
 
 def load_samples() -> tuple[int, int]:
-    """Brings the database's samples up to date; (number of samples, of those newly stored).
+    """Update the samples in the database. Return the number of samples and the number of newly stored ones.
 
-    A sample that was changed replaces the stored one, unless there are runs of that: then both stay.
+    A changed sample replaces the stored one, unless that one has runs: then both remain.
     """
     samples = read_samples()
     with one_at_a_time("samples"):
@@ -83,7 +83,7 @@ def load_samples() -> tuple[int, int]:
 
 
 def _store_new(samples: Iterable[IngestResult]) -> int:
-    """How many were new or changed."""
+    """Store new and changed samples. Return their number."""
     stored = 0
     known: dict[str, list[Scenario]] = {}
     for scenario in Scenario.objects.filter(origin=Scenario.Origin.SAMPLE):
