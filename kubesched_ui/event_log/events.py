@@ -101,7 +101,7 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
 
 def group_event(told: Mapping[str, Any], t: float) -> Event:
     """Return the result of a group's cycle, which follows those of its members. `told`: as in the core's
-    groups.told."""
+    `groups.told`."""
     members = told["members"]
     return event(
         "group.finished",

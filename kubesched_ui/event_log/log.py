@@ -120,7 +120,7 @@ class RunLog:
             self.flush()
 
     def add_group(self, told: Mapping[str, Any], t: float) -> None:
-        """Append the result of a group, as in the core's groups.told."""
+        """Append the result of a group, as in the core's `groups.told`."""
         namespace, _, name = told["name"].partition("/")
         members = told["members"]
         first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(told))

@@ -1,5 +1,4 @@
-"""Queue positions of pods in virtual time: the part of the queue or state of each pod, and its moves, stored in
-columns.
+"""Positions of pods in virtual time (a part of the queue, or a state), and their moves, stored in columns.
 
 A pod has an index within its run, in the order of the pods' first moves.
 """

@@ -1,5 +1,8 @@
-"""Exports: a scenario as a v1 List, and a run as a run file, JSON Lines, Parquet or kube-scheduler-simulator
-annotations."""
+"""Exports of scenarios and runs.
+
+A scenario is exported as a v1 List or a Scenario document. A run is exported as a run file, as JSON Lines, as Parquet,
+or as kube-scheduler-simulator annotations.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def scenario(scenario: Scenario) -> bytes:
 
 
 def jsonl(run: Run) -> AsyncIterator[bytes]:
-    """Return a line for the run ({run, kubernetes, seed, node_order}), then one per cycle with the keys of
+    """Return JSON Lines: the run ({run, kubernetes, seed, node_order}), then each cycle with the keys of
     docs/formats.md."""
     return in_thread(run, jsonl_lines(run))
 

@@ -116,8 +116,11 @@ def shelf(nodes: Sequence[Node], asks: Amounts | None = None) -> Shelf:
 
 
 def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
-    """Return a requested extended resource, else memory if the pod requests a larger share of it than of cpu, else
-    cpu."""
+    """Return the resource by which nodes are drawn.
+
+    It is a requested extended resource, or else memory or cpu. Memory is chosen if the pod requests a larger share of
+    it than of cpu.
+    """
     if extended := [name for name, number in asks.items() if "/" in name and number]:
         return extended[0]
 

@@ -331,8 +331,7 @@ def _cells(scores: Mapping[str, Any], node: str) -> list[ScoreCell]:
 
 
 def duel(rows: Sequence[ScoreRow], other: str | None = None) -> Duel | None:
-    """Compare the chosen (or best) node to `other`, by default the runner-up; None if there are fewer than two
-    nodes."""
+    """Compare the chosen (or best) node to `other`, by default the runner-up. Return None for fewer than two nodes."""
     if len(rows) < 2:
         return None
     winner = next((row for row in rows if row.chosen), rows[0])

@@ -46,7 +46,7 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
 
 
 def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
-    """Return the cycle's result for the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons,
+    """Return a cycle's result for the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons,
     total}."""
     found: dict[str, Any] = {"kind": "none", "plugin": "", "reasons": [], "total": None}
     if rejected := trace.preenqueue or trace.prefilter:

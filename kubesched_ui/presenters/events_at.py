@@ -92,8 +92,10 @@ def lines(run: Run, events: list[Event]) -> list[dict[str, Any]]:
 
 
 def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
-    """Return {seq, type, depth, said, label, lane, cause: {seq, t, said}}; `label` is upstream's name of a move's
-    event."""
+    """Return an event as `{seq, type, depth, said, label, lane, cause: {seq, t, said}}`.
+
+    `label` is upstream's name of the event that moved a pod.
+    """
     data = event["data"]
     cause = causes.get(data.get("cause", 0)) if not depth else None
     return {

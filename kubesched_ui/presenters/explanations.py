@@ -11,8 +11,10 @@ from scheduler_core.explain.formatting import listing
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
-    """Return the explanation from the trace, with the node that lacks least and the taints, without restoring the
-    cluster."""
+    """Return the explanation from the trace without restoring the cluster.
+
+    It includes the node that lacks least, and the taints.
+    """
     told = explain(trace, names=nodes)
     unclear = [group for group in told.groups if group.plugin in TOLD]
     if unclear and room is not None:

@@ -59,8 +59,10 @@ def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> R
 
 
 def state(columns: Columns, done: int) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """Return (part of the queue, latest move) of each pod after the first `done` moves; NOWHERE and -1 before its
-    first."""
+    """Return (part of the queue or state, latest move) of each pod after the first `done` moves.
+
+    The values are NOWHERE and -1 before a pod's first move.
+    """
     latest = np.full(len(columns.names), -1, np.int64)
     latest[columns.pod[:done]] = np.arange(done)  # for equal indexes, the last assignment counts
     lane = np.where(latest < 0, NOWHERE, columns.lane[latest] if done else NOWHERE).astype(np.uint8)

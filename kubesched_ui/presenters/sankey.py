@@ -14,8 +14,8 @@ WIDTH, HEIGHT, GAP, BAR, LEFT = 640, 320, 6, 10, 150
 
 
 def picture(flows: Iterable[tuple[str, str, int]]) -> dict[str, Any] | None:
-    """Return {width, height, bars, ribbons} for (from, to, pods), where "" means no node; None if there are no
-    flows."""
+    """Return {width, height, bars, ribbons} for flows (from, to, pods), None without flows. The group "" means no
+    node."""
     listed = list(flows)
     if not listed:
         return None

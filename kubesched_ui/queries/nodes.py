@@ -33,8 +33,10 @@ class There(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Utilisation of the node over the run: an SVG `path` of STEPS by 100, and the lowest and highest share in
-    percent."""
+    """Utilisation of the node over the run.
+
+    `path` is an SVG path of STEPS by 100. `lowest` and `highest` are shares in percent.
+    """
 
     path: str
     lowest: float

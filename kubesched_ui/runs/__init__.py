@@ -1,1 +1,1 @@
-"""A run's life: settings, start, claim, tasks, cancelling, being taken up again."""
+"""Runs: settings, creation, queue, execution, cancellation and recovery."""

@@ -137,8 +137,7 @@ def begin(run: Run) -> Begun:
 
 
 def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
-    """Return the initial objects of a run in virtual time, and the titles of the workloads whose pods may be
-    created."""
+    """Return the initial objects of a run in virtual time, and the titles of workloads whose pods may be created."""
     objects, pods, only = cluster_of(run)
     if pods is None:
         return objects, only
@@ -163,8 +162,10 @@ def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
 
 
 def added_pods(run: Run) -> list[dict[str, Any]]:
-    """Return the pods that a run adds to its scenario: copies of its template, in a single pass also those of
-    workloads."""
+    """Return the pods that a run adds to its scenario.
+
+    These are copies of its template, pods that forks create and, in a single pass, pods of workloads.
+    """
     created = [change["create"] for stage in run.stages for change in stage["changes"] if "create" in change]
     forked = [obj for obj in created if obj.get("kind") == "Pod"]
     bare = any(isinstance(told, dict) and told.get("code") == "workloads" for told in run.scenario.warnings)

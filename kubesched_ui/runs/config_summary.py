@@ -107,8 +107,10 @@ def _points(profile: Profile) -> dict[str, dict[str, int]]:
 
 
 def _strategy(profile: Profile) -> str:
-    """Return the strategy, with its resources unless they are equally weighted cpu and memory; "" without
-    NodeResourcesFit."""
+    """Return the scoring strategy, `MostAllocated` for example; "" without NodeResourcesFit.
+
+    It includes the resources unless they are cpu and memory with equal weights.
+    """
     strategy: Any = getattr(profile.args.get(FIT), "scoring_strategy", None)
     if strategy is None:
         return ""

@@ -65,7 +65,7 @@ def pods_of(run: Run) -> int | None:
 
 
 def waiting(scenario: Scenario) -> int:
-    """Return the minimum number of pods that a run has to schedule: those without a node, and those that workloads
+    """Return the minimum number of pods that a run has to schedule: pods without a node, and pods that workloads
     create."""
     pods = scenario.counts.get("Pod", 0) if scenario.pending is None else scenario.pending
     told = preflight.of_snapshot(scenario.warnings)

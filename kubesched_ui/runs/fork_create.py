@@ -36,8 +36,7 @@ MOST_FORKS = 500  # per run
 def create_fork(
     parent: Run, at: int | None, t: float | None, changes: Any, settings: Mapping[str, Any], name: str = ""
 ) -> Run:
-    """Create a queued run that repeats `parent` up to before cycle `at`, or up to second `t`, and continues with
-    changes.
+    """Create a queued run that repeats `parent` up to before cycle `at`, or up to second `t`, and then applies changes.
 
     `settings` are those of FORKED that are given. The message to the workers is sent after the transaction is
     committed. Raises InputError, or Troubled if disk space is low, before anything is stored.

@@ -205,7 +205,7 @@ def _check_text(file: RunFile, text: str, field: str) -> None:
 
 @contextmanager
 def _at(file: RunFile, field: str) -> Iterator[None]:
-    """What is said against a run or a fork, said of the file."""
+    """Convert errors of a run or fork to errors of the file."""
     try:
         yield
     except InputError as error:

@@ -59,7 +59,7 @@ def hand_back() -> None:
 
 
 class HandBack(bootsteps.StartStopStep):
-    """Releases leases after the worker has stopped to accept tasks, and before its processes end."""
+    """Releases the leases when the worker no longer accepts tasks, before its processes end."""
 
     requires = {"celery.worker.components:Pool"}
 

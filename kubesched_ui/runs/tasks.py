@@ -247,7 +247,7 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
-    """Like `record` for virtual time: convert every record of the core to events, from the beginning or where it
+    """Like `record`, for virtual time: convert every record of the core to events, from the beginning or where it
     stopped."""
     beginning = fork_create.beginning_of(run)
     in_time, recorded = build_simulation.begin_in_time(beginning)
@@ -315,8 +315,8 @@ def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared)
 
 
 def check_same(run: Run, number: int, pod: str, result: str) -> None:
-    """Raise RuntimeError if the repeated cycle differs from the stored one, for instance after an update of the
-    program."""
+    """Raise RuntimeError if the repeated cycle differs from the stored one, for instance after an update of
+    KubeSched."""
     stored = Cycle.objects.get(run=run, number=number)
     if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
         raise RuntimeError(f"cycle {number} is not what was stored")
@@ -365,7 +365,7 @@ class Heartbeat:
 
 @worker_ready.connect
 def sweep_regularly(sender: Any, **_: Any) -> None:
-    """Every worker looks for lost runs, at its start and from then on."""
+    """Let every worker recover lost runs, at its start and periodically."""
     sweep_safely()
     sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
 

@@ -84,8 +84,7 @@ class Row:
 
 
 def group_key(step: int, change: dict[str, Any]) -> str:
-    """Return a key that is equal for pods of a step with the same cause, such as `0.3.12`; `0.` if the cause is
-    unknown."""
+    """Return a key shared by pods of a step with the same cause, such as `0.3.12`; `0.` if the cause is unknown."""
     return ".".join(map(str, (step, *(change["cause"] or ())))) + ("." if change["cause"] is None else "")
 
 

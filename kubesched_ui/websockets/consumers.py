@@ -138,10 +138,10 @@ def read(run_id: int, pod: str, since: int, until: int) -> tuple[int, str]:
     """Read the next events after `since`.
 
     Args:
-        until: the log is known to reach so far.
+        until: the seq that the log is known to have reached.
 
     Returns:
-        The seq up to which the reader now knows everything, and a JSON list of events, "" if none is for it.
+        The seq up to which everything is read, and a JSON list of events, "" if there are none for `pod`.
     """
     texts: list[bytes] = []
     size, reached = 0, since

@@ -1,1 +1,1 @@
-"""Questions to a recording: what was recorded of a run, the cluster at any moment of it, where something happens."""
+"""Recordings of runs, and queries of them: the cluster at any timepoint, searches, explanations and comparisons."""

@@ -110,8 +110,10 @@ def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def pods_told(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
-    """Return pods in columns: `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`),
-    `priority`."""
+    """Return pods in columns.
+
+    `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`), `priority`.
+    """
     table = recording.tables["pods"]
     rows = np.array(pods, np.int64)
     amounts, requests = _used(table.distinct("requests"), table["requests"][rows])
@@ -241,8 +243,10 @@ def _presences(recording: Recording, first: int, last: int) -> list[dict[str, An
 
 
 def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
-    """Return a node, given by its row in the recording's table: {allocatable, taints, unschedulable, labels}; None for
-    -1."""
+    """Return a node as {allocatable, taints, unschedulable, labels}; None for -1.
+
+    `version` is its row in the recording's table.
+    """
     if version < 0:
         return None
     table = recording.tables["nodes"]

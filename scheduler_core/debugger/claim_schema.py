@@ -1,5 +1,7 @@
-"""Data classes for a pod's claims in one cycle (`claims.py`), documented in docs/debugger.md, and their
-construction."""
+"""Data classes for a pod's claims in one cycle (`claims.py`), and their construction.
+
+docs/debugger.md documents the classes.
+"""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class State:
         return {"cycle": self.recording.cycle_after(self.moment), "t": self.recording.time_of(self.moment)}
 
     def nodes(self, of: Iterable[int] | None = None) -> dict[str, dict[str, Any]]:
-        """Map each node to its data in row order. `of` restricts it to these rows."""
+        """Return node -> its data, in row order. `of` restricts it to these rows."""
         recording = self.recording
         told, names = recording.tables["nodes"], recording.names
         pods = self._pods_of_rows()
@@ -190,16 +190,16 @@ class State:
         return found
 
     def nominated(self) -> dict[str, str]:
-        """Map each nominated pod to its node."""
+        """Return pod -> nominated node."""
         return nominated_at(self.recording, self.moment)
 
     def waiting(self) -> dict[str, str]:
-        """Map each pod that counts on a node without being bound to that node: Permit holds it, or its binding is in
-        progress."""
+        """Return pod -> node of pods that count on a node but are not bound: Permit holds them, or they are being
+        bound."""
         return self._on(self.placed[self.state[self.placed] == ASSUMED])
 
     def orphans(self) -> dict[str, str]:
-        """Map each pod on a node that does not exist to that node."""
+        """Return pod -> node of pods on nodes that do not exist."""
         return self._on(self.placed[self.of_row < 0])
 
     def _on(self, pods: Int64) -> dict[str, str]:
@@ -216,7 +216,7 @@ class State:
 
 
 def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
-    """Map each nominated pod to its node after a timepoint."""
+    """Return pod -> nominated node after a timepoint."""
     nominated, names = recording.tables["nominated"], recording.names
     end = int(np.searchsorted(nominated["at"], moment, "right"))
     last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))

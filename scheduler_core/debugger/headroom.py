@@ -33,7 +33,7 @@ Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> the (free, alloca
 
 
 def row_of(recording: Recording, pod: str, moment: int) -> int | None:
-    """Return the row of the recording's pods with the pod's version at a timepoint; None if the pod does not exist
+    """Return the row of the pod's version at a timepoint in the recording's pods; None if the pod does not exist
     then."""
     pods, places = recording.tables["pods"], recording.tables["places"]
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
@@ -44,8 +44,7 @@ def row_of(recording: Recording, pod: str, moment: int) -> int | None:
 
 
 def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
-    """Return (the pod's requests including `pods`, its priority) at a timepoint; None if the pod does not exist
-    then."""
+    """Return (requests including `pods`, priority) of a pod at a timepoint; None if the pod does not exist then."""
     pods, row = recording.tables["pods"], row_of(recording, pod, moment)
     return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
 
@@ -133,8 +132,8 @@ class Room:
         return texts
 
     def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
-        """Return the first untolerated taint of each node, the most frequent first, such as
-        `dedicated=a:NoSchedule`."""
+        """Return the first untolerated taint of each node, such as `dedicated=a:NoSchedule`, the most frequent
+        first."""
         found = Counter(map(self._first_taint, nodes))
         found.pop("", None)
         names = [taint for taint, _ in found.most_common(most)]

@@ -36,8 +36,7 @@ class NodeHistory:
     versions: list[tuple[int, int]]
 
     def version(self, moment: int) -> int | None:
-        """Return the node's row in the recording's nodes at a timepoint; -1 while it is removed, None before it was
-        added."""
+        """Return the node's row in the recording's nodes at a timepoint; -1 while removed, None before it was added."""
         return next((row for at, row in reversed(self.versions) if at <= moment), None)
 
     def last_known(self, moment: int) -> int:

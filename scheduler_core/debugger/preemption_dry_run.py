@@ -91,11 +91,10 @@ class Trials:
         self._rejected = {row: status for status, rows in trace.postfilter.rejected for row in rows.tolist()}
 
     def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
-        """Return {pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after} as in
-        docs/debugger.md.
+        """Return the dry run on one node, and one page of the nodes, with the keys of docs/debugger.md.
 
-        `node`: "" for the nominated node, or else the first node that was tried. Raises NotThere, InputError.
-        Return the nodes that the cycle tried, in that order.
+        The keys are {pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after}. `node`: "" for
+        the nominated node, or else the first node that was tried. Raises NotThere, InputError.
         """
         tried = self.nodes()
         pages = max(1, -(-len(tried) // PAGE))
@@ -119,7 +118,7 @@ class Trials:
         }
 
     def nodes(self) -> list[Tried]:
-        """The nodes that the cycle tried, in the order in which it did."""
+        """Return the nodes that the cycle tried, in that order."""
         table, found = self._framework.cluster.nodes, self._found
         told = []
         for row in self._order():

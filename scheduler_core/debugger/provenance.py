@@ -226,8 +226,8 @@ class Provenance:
     # ---- Reserve to Bind
 
     def _binding(self, view: View, point: str, name: str) -> Tree:
-        """Explain whether the plugin rejects the chosen node, or how many seconds it lets the pod wait at most
-        (Permit)."""
+        """Explain whether the plugin rejects the chosen node, or for Permit, the maximum seconds that it lets the pod
+        wait."""
         trace, method = self.trace, BINDING[point]
         plugins = getattr(self.framework, method)
         plugin = _named(plugins, name, point)

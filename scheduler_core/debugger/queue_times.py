@@ -144,8 +144,7 @@ class QueueTimes:
         return found[-1]
 
     def ends(self) -> dict[int, float]:
-        """Map the event of each move to backoffQ or the unschedulable pods to the latest second at which the pod
-        leaves."""
+        """Map the event of each move to backoffQ or unschedulable pods to the latest second at which the pod leaves."""
         found: dict[int, float] = {}
         known = _Known(_BEGIN)
         for one in self._way:
@@ -317,8 +316,10 @@ class QueueTimes:
         return _failure(failed).tells(told)
 
     def _woken(self, move: Move, known: _Known, told: str) -> Tree:
-        """Explain a wake-up by an event: a plugin that had rejected the pod asked for it; else time would have woken
-        the pod."""
+        """Explain a wake-up by an event.
+
+        A plugin that had rejected the pod asked for it. Without the event, time would have woken the pod.
+        """
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:

@@ -82,8 +82,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:
-    """Replay all changes of nodes in order: row numbers and ImageLocality's node count per image depend on the
-    order."""
+    """Replay all changes of nodes in order: it determines row numbers and ImageLocality's node count per image."""
     presence, nodes = recording.tables["presence"], recording.tables["nodes"]
     end = int(presence["at"].searchsorted(moment, "right"))
     objects, decode = nodes["object"].tolist(), _node_reader()

@@ -209,8 +209,7 @@ class Comparison:
         } | ({"steps": steps} if pod else {})
 
     def flows(self, label: str = ZONE) -> list[tuple[str, str, int]]:
-        """Return (from, to, pods): the number of pods that moved between groups of nodes, the most first; "" is no
-        node."""
+        """Return (from, to, pods): how many pods moved between groups of nodes, the most first; "" is no node."""
         groups = [groups_of(side, label) for side in (self.a, self.b)]
 
         def group(side: int, outcome: Outcome | None) -> str:

@@ -6,8 +6,7 @@ from scheduler_core.debugger.compare.run_side import Side
 
 
 def partners(a: Side, b: Side) -> tuple[list[int], int | None]:
-    """Return the partner in `b` of each cycle of `a`, and the first cycle of `a` whose result differs from its
-    partner's.
+    """Return the partner in `b` of each cycle of `a`, and the first cycle of `a` with another result than its partner.
 
     A partner is the cycle of the same pod and attempt. If there is none, the entry is -K: the position before b's cycle
     K, which follows the last partner. The second value is None if all results agree.

@@ -39,7 +39,7 @@ def _shown(value: Any) -> Any:
 
 
 def objects(a: Side, b: Side) -> tuple[list[dict[str, Any]], int]:
-    """Return the differences of the initial objects as [{kind, namespace, name, path, a, b}], and the number of further
+    """Return differences of the initial objects as [{kind, namespace, name, path, a, b}], and the number of further
     ones.
 
     If only one run has an object, `path` is "" and the other side is null.

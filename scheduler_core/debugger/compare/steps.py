@@ -247,7 +247,7 @@ class Pair:
             yield _column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], names)
 
     def _both_feasible(self) -> tuple[Rows, Rows, Rows]:
-        """Return, for nodes feasible in both: their indexes among the feasible nodes of a, of b, and among the common
+        """Return the indexes of nodes feasible in both: among the feasible nodes of a, of b, and among the common
         nodes."""
         found = []
         for side, trace in enumerate((self.a, self.b)):

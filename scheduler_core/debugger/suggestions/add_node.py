@@ -17,8 +17,10 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
-    """Return one ready node of each kind: nodes with equal allocatable resources, labels except for the hostname, and
-    taints."""
+    """Return one ready node of each kind.
+
+    Nodes are of one kind if their allocatable resources, taints and labels except for the hostname are equal.
+    """
     found: dict[object, Node] = {}
     for node in nodes:
         if not is_ready(node):

@@ -17,8 +17,10 @@ SYSTEM = ("kube-system",)
 
 
 def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
-    """Return one step that deletes all pods, or the `number` least important ones; [] if those are too many or too
-    few."""
+    """Return one step that deletes all pods, or the `number` least important ones.
+
+    Return [] if there are no pods to delete, more than MOST, or fewer than `number`.
+    """
     chosen = sorted(pods, key=_matters)
     chosen = chosen if number is None else chosen[:number]
     if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
@@ -47,8 +49,11 @@ def _matters(pod: PodInfo) -> tuple[float, int, str]:
 
 
 def _loss(pod: PodInfo) -> float:
-    """Return the cost of deleting a pod: higher for DaemonSet and static pods, which return, for system pods and by
-    priority."""
+    """Return the cost of deleting a pod.
+
+    It is higher for pods of DaemonSets and static pods, which return at once, for system pods, and for pods with a
+    positive priority.
+    """
     comes_back = any(owner.kind in ("DaemonSet", "Node") for owner in pod.pod.metadata.owner_references)
     return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
 

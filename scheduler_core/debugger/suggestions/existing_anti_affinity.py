@@ -19,8 +19,7 @@ MOST = 300  # maximum number of label changes to try
 
 
 def steps(spot: Spot) -> list[Step]:
-    """Delete the pods whose anti-affinity excludes this pod, or change the pod's labels so that they no longer
-    match."""
+    """Delete the pods whose anti-affinity excludes this pod, or change this pod's labels so that they do not match."""
     known = [term for term in spot.cluster.columns.carried(REQUIRED_ANTI_AFFINITY) if _speaks(spot, term)]
     against = [term for term in known if _minds(spot, term, spot.pod.labels)]
     keys = {term.topology_key for term in against}

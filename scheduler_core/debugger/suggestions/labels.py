@@ -73,8 +73,10 @@ def _closest(spot: Spot, terms: list[NodeSelectorTerm]) -> tuple[list[Requiremen
 
 
 def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
-    """Return why no node has a label value, such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has
-    it."""
+    """Return why no node has the label value, "" if a node has it.
+
+    The text is like `zone=ITBG-4 is on no node; zones are az1, az2`.
+    """
     values = spot.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):

@@ -82,8 +82,8 @@ class Spot:
         return sorted(found, key=lambda value: (-found[value], value))
 
     def statuses(self) -> dict[str, Status]:
-        """Return plugin -> status of each rejection of the node or of the whole pod; "" for nodes that PreFilter left
-        out."""
+        """Return plugin -> status of each rejection of the node or of the whole pod; "" for a node left out by
+        PreFilter."""
         trace = self.trace
         whole = trace.preenqueue or trace.prefilter
         if whole is not None:

@@ -192,7 +192,8 @@ class _Pending:
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
     """Return (plugin, reason) of what keeps a pod from most nodes; None for a pod that fits.
 
-    This is the plugin that is the only one to reject most nodes, else the one that is the first to reject most nodes.
+    Of the plugins that reject nodes alone, it is the one with most such nodes. If there are none, it is the plugin that is
+    the first to reject most nodes.
     """
     if placed_on(trace):
         return None

@@ -153,7 +153,7 @@ def _label(spot: Spot, key: str) -> Step:
 
 
 def affinity(spot: Spot) -> list[Step]:
-    """InterPodAffinity: handle affinity terms that no pod meets, broken anti-affinity, or anti-affinity of existing
+    """InterPodAffinity: handle unmet affinity terms, violated anti-affinity terms, and anti-affinity of existing
     pods."""
     unmet = _unmet(spot)
     if unmet:

@@ -205,8 +205,7 @@ def _raw_volume(name: str, namespace: str, claim: str, size: str, modes: list[st
 
 
 def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
-    """Yield steps that change the class of an unbound claim to a similar name or a working class, or create the
-    class."""
+    """Yield steps that give an unbound claim a similarly named or a working class, or that create its class."""
     wanted, known = class_of_claim(claim), spot.cluster.storage_classes
     forget = {"volumeName": None} if claim.spec.volume_name else {}
     why = f"class {wanted or '(none)'} of claim {key} does not exist" if wanted not in known else ""
