@@ -1,4 +1,4 @@
-"""The events at one second of a run in virtual time, in order, each with its cause."""
+"""The events at one instant of a run in virtual time, in order, each with its cause."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MAX_MOVES = 400_000  # per answer
-STRETCH = 16_384  # moves per period, plus those of its last second
+STRETCH = 16_384  # moves per period, plus further ones at its last time
 NEWEST = 24  # pods shown per part of the queue
 TOLD = 3  # marks of a bin whose texts are included
 SHOWN = LANES[:-1]  # the size of `gone` is not needed

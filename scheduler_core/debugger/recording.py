@@ -1,4 +1,4 @@
-"""The recording of a run: with its traces, it gives the cluster at any timepoint immediately.
+"""The recording of a run. It complements the traces so that the cluster at any timepoint is known quickly.
 
 A `Recorder` receives a run and writes blocks of bytes; a `Recording` is built from them. A timepoint is a number. In a
 single pass, it is the number of cycles begun so far; in virtual time, it is the increasing number of a record. Changes
@@ -6,7 +6,7 @@ single pass, it is the number of cycles begun so far; in virtual time, it is the
 timepoints before that of K. (In a single pass, cycles are recorded in the order in which they end. A cycle that Permit
 holds ends after some that began later.)
 
-Each part of a run's blocks is independent and ordered:
+A run has blocks of three parts. Each part is independent of the others, and its blocks are ordered:
 
 * `moves`: which objects exist and where pods are. The first block, at timepoint 0, is the opening: the cluster before
   any change.
@@ -79,7 +79,7 @@ TABLES: dict[str, Schema] = {
     "presence": {"at": INT, "name": INT, "node": INT},
     "nominated": {"at": INT, "pod": TEXT, "node": INT},
     "others": {"at": INT, "kind": TEXT, "key": TEXT, "object": INT},
-    "instants": {"at": INT, "t": FLOAT},  # the first timepoint of each second
+    "instants": {"at": INT, "t": FLOAT},  # the first timepoint of each distinct time `t`
     "cycles": {"at": INT},
 }
 
@@ -166,7 +166,7 @@ class Recorder:
         self._apply(self._moment, [change for change in heard if change.kind != change_log.TRIED])
 
     def record(self, record: Record, at: int | None = None) -> None:
-        """Record the next record of a run in virtual time, after its second is over.
+        """Record the next record of a run in virtual time. Call this when the clock has advanced past its time.
 
         `at` is the timepoint to use; it defaults to the record's own number.
         """

@@ -101,7 +101,7 @@ class Spot:
 
 
 def is_ready(node: Node) -> bool:
-    """Return whether the node is ready. A node without a Ready condition counts as ready."""
+    """Return whether the node is ready by its taints and its Ready condition. A missing condition counts as ready."""
     if any(taint.key in NOT_READY for taint in node.spec.taints):
         return False
     return all(c.status == "True" for c in node.status.conditions if c.type == "Ready")

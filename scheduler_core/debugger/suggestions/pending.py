@@ -192,8 +192,8 @@ class _Pending:
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
     """Return (plugin, reason) of what keeps a pod from most nodes; None for a pod that fits.
 
-    Of the plugins that reject nodes alone, it is the one with most such nodes. If there are none, it is the plugin that is
-    the first to reject most nodes.
+    Among the nodes that only one plugin rejects, the most frequent reason counts. Without such nodes, it is the most
+    frequent reason of the plugins that are the first to reject a node.
     """
     if placed_on(trace):
         return None
