@@ -1,6 +1,6 @@
 """Explanations of numbers in stored runs.
 
-Restoring a cluster takes long, so the last few are cached and moved to the requested cycle.
+Restoring a cluster is slow. The last few clusters are cached and moved to the requested cycle.
 """
 
 from __future__ import annotations

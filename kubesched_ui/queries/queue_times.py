@@ -21,7 +21,7 @@ from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import Release, get_release
 
-# Event types whose causes refer to a pod that can be displayed.
+# Types of causes whose pod can be displayed as the source.
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
 
 
