@@ -157,16 +157,15 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5, "retry_on_timeout": True}
 
 # Runs
-# seconds without a heartbeat after which the worker of a run counts as lost
-RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)
+RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # seconds without a heartbeat: the worker is lost
 RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
 RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
 RUN_MAX_STARTS = 5  # a run fails after this many workers died in it
-# runs with an estimate up to this use the workers for short runs
+# Runs with an estimate up to this use the workers for short runs.
 RUN_SHORT_SECONDS = env.number("RUN_SHORT_SECONDS", 10)
-RUN_SHORT_GRACE = 3  # a run that takes more than this multiple of it moves to the workers for long runs
+RUN_SHORT_GRACE = 3  # longer runs, by this multiple of RUN_SHORT_SECONDS, move to the workers for long runs
 RUN_TIME_LIMIT_S = env.number("RUN_TIME_LIMIT_S", 3600)  # for any run
-# concurrent short runs of the workers of `make run`
+# Concurrent short runs of the workers of `make run`.
 RUN_SHORT_SLOTS = env.number("RUN_SHORT_SLOTS", max(1, (os.cpu_count() or 1) - 1))
 RUN_LONG_SLOTS = env.number("RUN_LONG_SLOTS", max(2, os.cpu_count() or 1))
 RUN_LONG_PER_PERSON = env.number("RUN_LONG_PER_PERSON", max(1, RUN_LONG_SLOTS - 1))  # concurrent long runs of one user
@@ -213,13 +212,13 @@ INGEST_MAX_PODS = env.number("INGEST_MAX_PODS", 200_000)
 INGEST_MAX_SECONDS = env.number("INGEST_MAX_SECONDS", 300)
 INGEST_MAX_MEMORY = env.number("INGEST_MAX_MEMORY", 4 * 1024**3)
 INGEST_READERS = env.number("INGEST_READERS", min(4, os.cpu_count() or 1))  # large uploads that are read at once
-# read uploads in separate processes: this frees their memory, and a crash affects only one upload
+# Read uploads in separate processes: this frees their memory, and a crash affects only one upload.
 INGEST_ISOLATED = True
-# bytes of forms and JSON bodies; larger files go to disk (FILE_UPLOAD_MAX_MEMORY_SIZE)
+# Bytes of forms and JSON bodies. Larger files go to disk (FILE_UPLOAD_MAX_MEMORY_SIZE).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
-FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/progress.py removes files of killed processes
+FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/temp_files.py removes files of killed processes
 FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 
 STATIC_URL = "/static/"

@@ -111,7 +111,7 @@ def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
         "fcgi-program:web": {
             "command": with_parent(parent_signal, *command),
             "socket": f"tcp://{f'[{host}]' if ':' in host else host}:{port}",
-            # Threads share memory arenas: separate arenas would keep more memory than all threads need.
+            # Limit the malloc arenas: one per thread would hold more memory than the threads need.
             "environment": f'MALLOC_ARENA_MAX="2",KUBESCHED_HOST="{host}"',
             "stopwaitsecs": str(env.number("DRAIN_S", 3) + 4),
             "priority": "30",

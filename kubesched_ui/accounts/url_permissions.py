@@ -21,8 +21,8 @@ ASKS = "ask"
 class Rule:
     """`read` applies to GET and HEAD, `write` to all other methods.
 
-    OPEN: everyone. VISITORS: users, and holders of a link. PEOPLE: signed-in users. ADMINS: administrators. CLOSED: the
-    URL does not exist.
+    OPEN: everyone. VISITORS: signed-in users, and holders of a link. PEOPLE: signed-in users. ADMINS: administrators.
+    CLOSED: nobody, the URL does not exist.
     """
 
     read: str

@@ -56,16 +56,16 @@ def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterat
 
 
 def add(scenario: Scenario, rows: Iterable[Row]) -> None:
-    """Add objects to the scenario, one part after the other."""
+    """Add objects to the scenario, one transaction per part."""
     rows = iter(rows)
     sql = f"INSERT INTO {TABLE} (scenario_id, {', '.join(COLUMNS)}) VALUES (%s, {', '.join(['%s'] * len(COLUMNS))})"
-    # built before the transaction locks the database
+    # Each part is built before the transaction locks the database.
     while part := [(scenario.pk, *row) for row in islice(rows, PART)]:
         write(scenario, sql, part)
 
 
 def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
-    """Copy the objects of another scenario except `but`, one part after the other."""
+    """Copy the objects of another scenario except `but`, one transaction per part."""
     names = ", ".join(COLUMNS)
     sql = f"INSERT INTO {TABLE} (scenario_id, {names}) SELECT %s, {names} FROM {TABLE}"
     sql += " WHERE scenario_id = %s AND position >= %s AND position < %s AND id <> %s"
@@ -80,7 +80,7 @@ def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         prove(scenario.pk)
         cursor.executemany(sql, values)
-    # SQLite has one writer at a time, without a queue
+    # SQLite has one writer at a time, and waiting writers have no queue.
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         time.sleep(min(time.perf_counter() - began, LONGEST_PAUSE_S))
 

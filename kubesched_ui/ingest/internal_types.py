@@ -97,7 +97,8 @@ def _convert(value: Any) -> Any:
 
 
 def _field(name: str) -> str:
-    """Return the external name of a field: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs."""
+    """Return the external field name: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs, `OSImage` ->
+    osImage."""
     if name in _SPECIAL:
         return _SPECIAL[name]
     return _LEADING.sub(lambda match: match[0].lower(), name, count=1) if name[:1].isupper() else name

@@ -240,7 +240,7 @@ class _Reading:
     def _time(self, found: Time) -> None:
         """Read the virtual-time part of a scenario. Raises IngestError: an incomplete scenario would give misleading
         results."""
-        # the scenario of a run file was stored before, so its form has no meaning
+        # The scenario of a run file was stored before, so its form has no meaning.
         self.written = self.result.run is None
         where = found.where.at(kind="Scenario")
         if len(found.value) > scenario_time.MAX_BYTES:
@@ -267,7 +267,7 @@ class _Reading:
 
     def finish(self) -> IngestResult:
         result = self.result
-        # otherwise they are the tables of a run file
+        # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():
             number_of = "1 file was" if number == 1 else f"{number:,} files were"
             problem = f"{number_of} passed over, as by name and beginning neither JSON nor YAML"

@@ -23,7 +23,7 @@ def send_along(headers: dict[str, Any] | None = None, **_: Any) -> None:
 def take_up(task: Any, args: Any, **_: Any) -> None:
     """Set the IDs for the log records of the task."""
     REQUEST_ID.set(str(getattr(task.request, HEADER, "") or ""))
-    # a task that continues with another run sets the ID itself
+    # A task that continues with another run sets the ID itself.
     RUN_ID.set(args[0] if task.name in TAKES and args else None)
 
 

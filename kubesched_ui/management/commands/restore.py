@@ -55,13 +55,13 @@ def opened(file: str) -> IO[bytes]:
     """Return the file, which is read twice. Raises OSError."""
     if file != "-":
         return Path(file).open("rb")
-    copy = tempfile.TemporaryFile()  # noqa: SIM115  (whoever called closes it)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
     shutil.copyfileobj(sys.stdin.buffer, copy)
     return copy
 
 
 def in_use() -> str:
-    """Return who else uses the database; "" if nobody does."""
+    """Return a sentence about other users of the database; "" if there are none."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(OTHERS)
