@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 PAGE = resource.getpagesize()
-# kept when the other variables, which may be secret, are removed
+# Kept when all other variables are removed, because they may be secret.
 ENVIRONMENT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 

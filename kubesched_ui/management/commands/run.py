@@ -56,7 +56,7 @@ class Command(BaseCommand):
             with ending(supervisor):
                 call_command("prepare", verbosity=0)
                 vacuum.give_back(alone=True)
-        on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for it
+        on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for supervisord
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
             print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
