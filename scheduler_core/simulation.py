@@ -154,7 +154,7 @@ class Simulation:
 
     @property
     def pods(self) -> list[str]:
-        """The pods that will be scheduled, in order."""
+        """The pods to schedule, in order."""
         return [pod.key for pod in self.to_try]
 
     def _all_pods(self) -> Iterable[PodInfo]:

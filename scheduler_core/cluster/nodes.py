@@ -296,7 +296,7 @@ class NodeTable:
 
     @contextmanager
     def bare(self) -> Iterator[None]:
-        """As if no node had pods or images, for as long as this lasts."""
+        """A context in which nodes have no pods and no images."""
         kept = {name: getattr(self, name) for name in _OF_PODS}
         self.is_bare, self._memo, self.images = True, {}, {}
         self.requested = {name: np.zeros_like(column) for name, column in self.requested.items()}

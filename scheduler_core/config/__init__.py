@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration -> profiles. `load_configuration` is the way in."""
+"""KubeSchedulerConfiguration and Policy -> profiles. The entry point is `load_configuration`."""
 
 from scheduler_core.config.configuration import APPENDING, Configuration, load_configuration
 from scheduler_core.config.policy_conversion import UnreadPolicy

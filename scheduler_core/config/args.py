@@ -3,7 +3,7 @@
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types_pluginargs.go, pkg/scheduler/apis/config/v1/defaults.go
 and pkg/scheduler/apis/config/validation/validation_pluginargs.go.
 
-A class takes what the file says; `finish(complain)` applies the defaults that depend on values, then checks.
+A class holds the values of the file. `finish(complain)` applies the defaults that depend on values, then validates.
 `complain(field, problem)` raises InputError with the place filled in.
 """
 
@@ -22,21 +22,21 @@ Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Strict(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """camelCase in, snake_case here; an unknown field is an error, as upstream's strict decoding has it."""
+    """camelCase in the file, snake_case here. An unknown field is an error, as in upstream's strict decoding."""
 
 
 class PluginArgs(Strict, frozen=True, kw_only=True):
-    """Base of all argument classes. `not_in` lists the fields that an API version does not have yet."""
+    """Base class of all arguments. `not_in`: API version -> the fields that it does not have yet."""
 
     not_in: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def finish(self, complain: Complain) -> Self:
-        """These arguments with the defaults applied; complains about invalid ones."""
+        """Return these arguments with the defaults applied. Calls `complain` for invalid ones."""
         return self
 
 
 class ResourceSpec(Strict, frozen=True, kw_only=True):
-    """A resource and its share in a score."""
+    """A resource and its weight in a score."""
 
     name: str = ""
     weight: Int64 = 0
@@ -57,7 +57,7 @@ CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory"
 
 
 class ScoringStrategy(Strict, frozen=True, kw_only=True):
-    """How NodeResourcesFit scores: LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
+    """The scoring of NodeResourcesFit: LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
 
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
@@ -65,7 +65,7 @@ class ScoringStrategy(Strict, frozen=True, kw_only=True):
 
 
 class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
-    """How many candidate nodes preemption dry-runs: max(nodes x percentage / 100, absolute)."""
+    """The number of candidate nodes of the preemption dry run: max(nodes x percentage / 100, absolute)."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
@@ -92,7 +92,7 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
-    """`added_affinity` is a plain v1 NodeAffinity (checked, not parsed) that every pod must satisfy as well."""
+    """`added_affinity` is a v1 NodeAffinity (validated, not decoded) that every pod must also satisfy."""
 
     added_affinity: dict[str, Any] | None = None
 
@@ -103,7 +103,7 @@ class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
-    """`scoring_strategy` is never None after `finish`."""
+    """Arguments of NodeResourcesFit. `scoring_strategy` is never None after `finish`."""
 
     not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("scoringStrategy",))
 
@@ -140,7 +140,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
 
 
 class TopologySpreadConstraint(Strict, frozen=True, kw_only=True):
-    """A default constraint. It has no selector: that is deduced for each pod."""
+    """A default constraint. It has no selector, because the selector is deduced for each pod."""
 
     max_skew: Int32 = 0
     topology_key: str = ""
@@ -153,7 +153,7 @@ class TopologySpreadConstraint(Strict, frozen=True, kw_only=True):
 
 
 class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
-    """`defaulting_type` System means upstream's built-in constraints, List means `default_constraints`."""
+    """`defaulting_type` System selects upstream's built-in constraints, List selects `default_constraints`."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: str = ""
@@ -181,8 +181,11 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
-    """`shape` is known but refused: the feature gate it needs (StorageCapacityScoring, before 1.33
-    VolumeCapacityPriority) is off by default, and upstream then refuses it too."""
+    """Arguments of VolumeBinding.
+
+    `shape` is known but refused, as upstream refuses it by default: its feature gate (StorageCapacityScoring, before
+    1.33 VolumeCapacityPriority) is off by default.
+    """
 
     not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("shape",))
 
@@ -255,16 +258,16 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
 ARGS: dict[str, type[PluginArgs]] = {
     cls.__name__.removesuffix("Args"): cls for cls in sorted(PluginArgs.__subclasses__(), key=lambda cls: cls.__name__)
 }
-"""Plugin -> the class of its arguments, which has the plugin's name and `Args`."""
+"""Plugin -> the class of its arguments. The class has the plugin's name and the suffix `Args`."""
 
 
 def with_weights(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
-    """cpu and memory when nothing is given; a weight of 0 or none counts as 1."""
+    """Return cpu and memory if `resources` is empty; a weight of 0 becomes 1."""
     return tuple(structs.replace(r, weight=r.weight or 1) for r in resources) or CPU_AND_MEMORY
 
 
 def checked_resources(complain: Complain, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
-    """With weights, which must be in 1..100."""
+    """Return the resources with weights, which must be in 1..100."""
     weighted = with_weights(resources)
     for i, resource in enumerate(weighted):
         check_range(complain, f"resources[{i}].weight", resource.weight, 1, 100)
@@ -272,7 +275,7 @@ def checked_resources(complain: Complain, resources: tuple[ResourceSpec, ...]) -
 
 
 def check_apart(complain: Complain, field: str, present: tuple[str, ...], other: str, absent: tuple[str, ...]) -> None:
-    """No label may be asked for and asked to be absent."""
+    """Check that no label must be both present and absent."""
     for i, label in enumerate(present):
         if label in absent:
             complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")
@@ -346,12 +349,13 @@ class _NodeAffinity(Strict, frozen=True, kw_only=True):
 
 
 def added_affinity() -> type[Strict]:
-    """What NodeAffinityArgs' `added_affinity` has to be."""
+    """Return the type that `added_affinity` of NodeAffinityArgs must have."""
     return _NodeAffinity
 
 
 def check_node_affinity(complain: Complain, affinity: dict[str, Any]) -> None:
-    """As upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms (a term of weight 0 is not read)."""
+    """Validate as upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms, which skip terms of
+    weight 0."""
     try:
         parsed = msgspec.convert(affinity, _NodeAffinity)
     except msgspec.ValidationError as error:
@@ -377,7 +381,7 @@ def check_term(complain: Complain, path: str, term: _Term) -> None:
 
 
 def check_expression(complain: Complain, path: str, expression: _Requirement) -> None:
-    """As upstream's labels.NewRequirement."""
+    """Validate as upstream's labels.NewRequirement."""
     check_choice(
         complain, f"{path}.operator", expression.operator, ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
     )
@@ -407,7 +411,7 @@ _KINDS = {
 
 
 def convert_problem(error: msgspec.ValidationError) -> tuple[str, str]:
-    """(problem, path) of what msgspec says, such as «Expected `int`, got `str` - at `$.profiles[0].weight`»."""
+    """Return (problem, path) of a msgspec message such as "Expected `int`, got `str` - at `$.profiles[0].weight`"."""
     problem, _, path = str(error).partition(" - at `")
     problem = problem.replace("Object contains unknown field", "unknown field").replace("Expected", "must be")
     problem = re.sub(r"`(\w+)(?: \| null)?`", lambda match: _KINDS.get(match[1], match[1]), problem)

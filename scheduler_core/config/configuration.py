@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration: from a file to the profiles that run.
+"""Loads a KubeSchedulerConfiguration from a file into profiles.
 
 Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `validation`.
 """
@@ -58,16 +58,15 @@ from scheduler_core.releases.release import OLD_PLUGINS
 MAX_WARNINGS = 100
 PREEMPTION = "DefaultPreemption"
 APPENDING = ("v1beta1", "v1alpha2")
-"""API versions that have the old plugins, and refuse a default that is enabled again."""
+"""API versions that have the old plugins and refuse a default plugin that is enabled again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """A scheduler's configuration with all defaults applied.
+    """A scheduler configuration with all defaults applied.
 
-    `percentage_of_nodes_to_score`: 0 or None is upstream's adaptive rule; a profile's own value goes before it.
-    `warnings`: what the reader should know, such as what was left out. `given`: the fields at its top that are not
-    defaults.
+    `percentage_of_nodes_to_score`: 0 or None is upstream's adaptive rule; a profile's own value overrides it.
+    `warnings`: notes for the user, such as what was left out. `given`: the top-level fields that the file sets.
     """
 
     profiles: list[Profile]
@@ -80,7 +79,7 @@ class Configuration:
 
     @property
     def schedulers(self) -> list[str]:
-        """Names of the profiles: whose pods are scheduled."""
+        """The scheduler names of the profiles."""
         return [profile.scheduler_name for profile in self.profiles]
 
 
@@ -91,14 +90,14 @@ def load_configuration(
     known: KnownPlugins,
     unknown: Unknown = "error",
 ) -> Configuration:
-    """Reads a scheduler configuration; None gives the release's default.
+    """Load a scheduler configuration; None gives the release's default.
 
-    `source`: JSON or YAML text, or the object itself; also a ConfigMap, a List or several documents that hold one among
-    others, and a bare object without apiVersion and kind (it is read as v1). `known`: plugin name -> extension points
-    it implements; default plugins that are not in it are left out. `unknown`: whether plugins that are enabled but not
-    known are an error or left out with a warning.
+    `source`: JSON or YAML text, or the object itself. It can also be a ConfigMap, a List or several documents that
+    contain one, or an object without apiVersion and kind, which counts as v1. `known`: plugin name -> extension points
+    that it implements; other default plugins are left out. `unknown`: whether enabled plugins that are not known are an
+    error or left out with a warning.
 
-    Raises InputError that names profile, plugin and field; UnknownPlugins, one of them, names all that are not known.
+    Raises InputError that names profile, plugin and field. Its subclass UnknownPlugins names all unknown plugins.
     """
     if source is None:
         return _load({"apiVersion": f"{GROUP}/{release.api_versions[0]}", "kind": KIND}, release, known, unknown, [])
@@ -172,7 +171,7 @@ def _of_extenders(extenders: Sequence[Extender]) -> list[str]:
 
 
 def _of_policy(policy: Policy, release: Release, known: KnownPlugins, warnings: list[str]) -> Configuration:
-    """What a Policy comes to where it is translated into plugins."""
+    """Return the configuration of a Policy that is translated into plugins."""
     return Configuration(
         profiles=[profile_of(policy, release, known)],
         percentage_of_nodes_to_score=None,
@@ -189,7 +188,7 @@ def _shortened(warnings: list[str]) -> list[str]:
     return [*warnings[:MAX_WARNINGS], f"and {rest} more"] if rest > 0 else warnings
 
 
-# --- its version ---
+# --- the API version ---
 
 
 def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
@@ -216,7 +215,7 @@ def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
 
 
 def _check_version_fields(raw: dict[str, Any], version: str) -> None:
-    """Fields that another API version has but this one does not are unknown fields."""
+    """Refuse fields that another API version has but this one does not, as unknown fields."""
     profiles = raw.get("profiles")
     places: list[tuple[str, str, Any]] = [("", "", raw)]
     for i, profile in enumerate(profiles if isinstance(profiles, list) else ()):
@@ -231,7 +230,8 @@ def _check_version_fields(raw: dict[str, Any], version: str) -> None:
 
 
 def _locate(raw: dict[str, Any], path: str) -> tuple[str, str]:
-    """(where, field) of a path such as `profiles[0].pluginConfig[2].args`, with the names of profile and plugin."""
+    """Return (where, field) of a path such as `profiles[0].pluginConfig[2].args`, with the names of profile and
+    plugin."""
     match = re.fullmatch(r"profiles\[(\d+)\]\.?(.*)", path)
     if not match:
         return KIND, path
@@ -254,13 +254,16 @@ def _config_label(where: str, index: int, plugin: Any) -> str:
     return f"{where}: pluginConfig[{index}]" + (f" {shown(plugin)[1:-1]}" if isinstance(plugin, str) else "")
 
 
-# --- one profile ---
+# --- a profile ---
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A profile without the plugins that are not known. `missing`: (plugin, where, field) of each place that an error
-    would name; `left_out`: plugin -> the points it was taken from."""
+    """A profile without the unknown plugins.
+
+    `missing`: (plugin, where, field) of each place to report as an error. `left_out`: plugin -> the points from which
+    it was removed.
+    """
 
     where: str
     given: ProfileSection
@@ -314,7 +317,7 @@ class _ProfileReader:
                 labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}) if self._usable(name) else {}
             )
             for name in sorted(enabled | raw_args.keys())
-            # a comparison's mixed release may have a default plugin that its versions do not know
+            # a comparison's mixed release may have a default plugin that its API versions do not know
             if (self._usable(name) or name in enabled) and (name in raw_args or name in ARGS)
         }
         for name in raw_args:
@@ -354,7 +357,7 @@ class _ProfileReader:
         return structs.replace(plugins, enabled=tuple(enabled))
 
     def _fill(self, where: str, plugins: dict[str, PluginSet]) -> None:
-        """A scheduler cannot do without these: where what was left out leaves none, the default comes back."""
+        """Enable the default plugin of queueSort and bind if removals left none: a scheduler needs them."""
         for point in ("queueSort", "bind"):
             if not expand_point(where, point, plugins, self.known):
                 default = next(name for name, _ in self.release.default_plugins if point in self.known.get(name, ()))
@@ -400,12 +403,12 @@ def is_usable(name: str, release: Release, version: str, known: KnownPlugins) ->
 
 
 def is_inside(name: str, release: Release) -> bool:
-    """Whether the plugin stands for a part of the scheduler, which nothing configures."""
+    """Whether the plugin represents a part of the scheduler that cannot be configured in that release."""
     return name == PREEMPTION and not release.preemption_is_plugin
 
 
 def _given_weights(points: Mapping[str, PluginSet]) -> dict[str, str]:
-    """Plugin -> the path of the weight that counts: that of score goes before that of multiPoint."""
+    """Return plugin -> the path of its effective weight: score has precedence over multiPoint."""
     found: dict[str, str] = {}
     for point in ("score", "multiPoint"):
         for i, plugin in enumerate(points[point].enabled):

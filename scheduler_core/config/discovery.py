@@ -1,4 +1,4 @@
-"""Where the scheduler's configuration is in what was given: alone, among other documents, in a List, in a ConfigMap."""
+"""Finds the scheduler configuration in an input: a document, one of several, an item of a List or a ConfigMap key."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SAYS_QUOTED = re.compile(rf"kind[\\\"']*\s*:\s*[\\\"']*({KIND}|{POLICY})\b".enc
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A configuration or Policy. `place`: the ConfigMap and its key ("" for a document of its own); `text`: as it
-    stands there."""
+    """A configuration or Policy. `place`: the ConfigMap and its key ("" for a separate document); `text`: its
+    source."""
 
     raw: dict[str, Any]
     place: str = ""
@@ -28,7 +28,7 @@ class Found:
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """Of several, the one of the highest rank counts: a configuration before a Policy, a document before a key."""
+        """The precedence among several: a configuration before a Policy, a document before a ConfigMap key."""
         return self.raw.get("kind") == KIND, not self.place
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Found:
 
 
 def find(source: str | bytes | Mapping[str, Any]) -> tuple[Found, list[str]]:
-    """The configuration in `source`, and what is to be said of where it was. Raises InputError when there is none."""
+    """Return the configuration in `source`, and warnings about its place. Raises InputError if there is none."""
     if isinstance(source, Mapping):
         documents = [without_nulls(dict(source), KIND)]
         if "apiVersion" not in source and "kind" not in source and "data" not in source:
@@ -52,7 +52,7 @@ def find(source: str | bytes | Mapping[str, Any]) -> tuple[Found, list[str]]:
 
 
 def configurations_in(document: Any, lists: int = 0) -> Iterator[Found]:
-    """Every configuration that a document is or holds. Raises InputError for a ConfigMap's text that cannot be read."""
+    """Yield every configuration in a document. Raises InputError for an invalid text in a ConfigMap."""
     if not isinstance(document, Mapping):
         return
     kind = document.get("kind")
@@ -69,13 +69,13 @@ def configurations_in(document: Any, lists: int = 0) -> Iterator[Found]:
 
 
 def is_configuration(kind: Any, api_version: Any) -> bool:
-    """Whether a document is the scheduler's: other projects have a kind Policy, too."""
+    """Whether a document is a scheduler configuration. Other projects also have a kind Policy."""
     ours = api_version in (None, "", "v1") or str(api_version).startswith((f"{GROUP}/", "componentconfig/"))
     return kind == KIND or (kind == POLICY and ours)
 
 
 def may_hold_bytes(text: bytes | memoryview) -> bool:
-    """Whether a text says that it holds a configuration, without reading it; also one that is quoted in JSON."""
+    """Whether a text seems to contain a configuration, also one quoted in JSON. The text is not parsed."""
     return _SAYS_QUOTED.search(text) is not None
 
 
@@ -93,12 +93,12 @@ def _in_config_map(config_map: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def chosen(everything: list[Found]) -> Found:
-    """The one that counts of several: the last of the highest rank."""
+    """Return the effective configuration among several: the last one of the highest rank."""
     return max(enumerate(everything), key=lambda entry: (entry[1].rank, entry[0]))[1]
 
 
 def passed_over(found: Found, everything: list[Found]) -> str:
-    """A sentence about the others."""
+    """Return a sentence about the other configurations."""
     others = [str(other) for other in everything if other is not found]
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""
     return f"of {len(everything)} configurations {found} counts; left out: {', '.join(others[:5])}{more}"

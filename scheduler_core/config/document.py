@@ -1,7 +1,7 @@
-"""Text to plain data: JSON or YAML, without what makes YAML dangerous.
+"""Converts JSON or YAML text to plain data and refuses the dangerous features of YAML.
 
 Aliases (bombs), merge keys, tags, duplicate keys, deep nesting and big texts are refused. YAML is read from the
-parser's events, since PyYAML's composer recurses and can overflow the stack.
+parser's events, because PyYAML's composer recurses and can overflow the stack.
 """
 
 import json
@@ -24,19 +24,20 @@ _INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
 TEMPLATE = re.compile(r"\{\{-?\s*[\w.$(/\"]")
 UNFILLED = "is this a template that is not filled in? `helm template` fills in those of a chart"
-_NUL = re.compile(r"\\(?:u0000|0|x00|U0{8})")  # as JSON and YAML may escape it
+_NUL = re.compile(r"\\(?:u0000|0|x00|U0{8})")  # as escaped in JSON and YAML
 _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 class NullEntry(InputError):
-    """A list has a null in it: an API server refuses that, as what it would stand for has no name."""
+    """A list contains a null. An API server also refuses it."""
 
 
 def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> list[Any]:
-    """The documents of a JSON or YAML text (several when separated by `---`), empty ones left out.
+    """Return the documents of a JSON or YAML text (separated by `---`), without empty ones.
 
-    `where` names the text in errors; `limit` is in bytes. Raises InputError if it is too big, too deep, not JSON or
-    YAML, uses an alias, a merge key, a tag or a duplicate key, or has a NUL character; NullEntry for a null in a list.
+    `where` names the text in errors; `limit` is in bytes. Raises InputError if the text is too big, too deep, not JSON
+    or YAML, uses an alias, a merge key, a tag or a duplicate key, or has a NUL character; NullEntry for a null in a
+    list.
     """
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
@@ -48,7 +49,7 @@ def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> l
     try:
         documents = [_read_json(text, where)] if text.lstrip().startswith("{") else _read_yaml(text, where)
     except json.JSONDecodeError:
-        # what begins like JSON may still be a YAML flow mapping
+        # a text that begins like JSON may be a YAML flow mapping
         documents = _read_yaml(text, where)
     found = [without_nulls(document, where) for document in documents if document is not None]
     if _NUL.search(text):
@@ -57,9 +58,9 @@ def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> l
 
 
 def without_nulls(value: Any, where: str, depth: int = 0) -> Any:
-    """A copy without the mapping entries that are null: as in Go, they count as not given.
+    """Return a copy without mapping entries that are null: like Go, treat them as missing.
 
-    Raises InputError when the nesting is deeper than 64 (a cycle is), NullEntry when a list has a null in it.
+    Raises InputError if the nesting is deeper than 64 (as a cycle is), NullEntry if a list contains a null.
     """
     if depth > MAX_DEPTH:
         raise InputError(where, "", f"is nested deeper than {MAX_DEPTH} levels")
@@ -72,7 +73,8 @@ def without_nulls(value: Any, where: str, depth: int = 0) -> Any:
 
 
 def _inside(item: Any, where: str, depth: int, step: str) -> Any:
-    """An entry of a map or list, without nulls. A null in a list is named by its path, put together on the way out."""
+    """Return an entry of a map or list without nulls. The path of a null in a list is built while the error
+    propagates."""
     if item is None:
         raise NullEntry(where, step.lstrip("."), "is null; leave it out")
     try:
@@ -109,7 +111,7 @@ def _read_json(text: str, where: str) -> Any:
 
 def _read_yaml(text: str, where: str) -> list[Any]:
     documents: list[Any] = []
-    # (container, key waiting for its value) from the document's list of roots inwards
+    # (container, key that waits for its value), from the document's list of roots inwards
     stack: list[tuple[dict[str, Any] | list[Any], list[str]]] = []
     roots: list[Any] = []
     try:
@@ -182,7 +184,7 @@ def _put(container: dict[str, Any] | list[Any], waiting: list[str], value: Any) 
 
 
 def _plain(text: str) -> Any:
-    """An unquoted scalar as the YAML 1.1 reader of Kubernetes understands it."""
+    """Convert an unquoted scalar as the YAML 1.1 parser of Kubernetes does."""
     if text in _NULLS:
         return None
     if text in (text.lower(), text.title(), text.upper()):

@@ -1,6 +1,6 @@
-"""What a configuration may say, for who completes and checks one as it is typed.
+"""The schema of configurations, for completion and validation in the editor.
 
-Told by the same classes that read it, so there is no second list of its fields.
+It is derived from the classes that load configurations, so there is no second list of fields.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ _NAMES: Mapping[type, str] = {
 _PLACES: Mapping[type, str] = {File: "", ProfileSection: "profiles.", PluginsSection: "profiles.plugins."}
 _OBJECTS: Mapping[tuple[type, str], type] = {
     (NodeAffinityArgs, "addedAffinity"): added_affinity()
-}  # which are checked, but kept as they are
+}  # validated, but not decoded
 _PLAIN = {inspect.StrType: "text", inspect.IntType: "integer", inspect.FloatType: "number", inspect.BoolType: "boolean"}
 
 Fields = dict[str, tuple[str, str]]
-"""Field -> what it holds, and its default in words. What it holds is text, integer, number, boolean, any, the name of a
-type, [of a list], {of a map}."""
+"""Field -> (type, default as text). A type is text, integer, number, boolean, any, the name of a type, [of a list]
+or {of a map}."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An API version. `types`: name -> fields, that of all of it is `root`; `args`: plugin -> type of its arguments.
+    """The schema of an API version. `types`: name -> fields; `root` names the top type; `args`: plugin -> argument
+    type.
 
-    A type that is another one in v1 has the version in its name: `Plugins of v1beta2`.
+    A type that differs from v1 has the version in its name: `Plugins of v1beta2`.
     """
 
     root: str
@@ -56,16 +57,16 @@ class Described:
 
 
 def described(version: str) -> Described:
-    """What one of `VERSIONS` may say."""
+    """Return the schema of one of `VERSIONS`."""
     types: dict[str, Fields] = {}
     root = _named(File, version, types)
     return Described(root, types, {plugin: _named(args, version, types) for plugin, args in ARGS.items()})
 
 
 def offered(release: Release, version: str, known: KnownPlugins) -> dict[str, list[str]]:
-    """Plugins that a configuration of that API version may enable in a release -> the points that each extends.
+    """Return the plugins that a configuration of that API version may enable in a release -> their extension points.
 
-    Without those that only later releases have by default, though some of them may be enabled here, too.
+    Plugins that only later releases enable by default are omitted, although some of them may be enabled here.
     """
     later = _came_later(release)
     return {
@@ -83,7 +84,7 @@ def _came_later(release: Release) -> set[str]:
 
 
 def _named(cls: type, version: str, types: dict[str, Fields]) -> str:
-    """The name of a class in `types`, where it is put with all that it holds."""
+    """Add a class and the classes of its fields to `types`. Return its name there."""
     now = _fields(cls, version, types)
     name = _NAMES.get(cls) or cls.__name__.removesuffix("Section").replace("_", "Added")
     if now != _fields(cls, VERSIONS[0], {}):
@@ -127,7 +128,7 @@ def _held(told: inspect.Type, version: str, types: dict[str, Fields]) -> str:
 
 
 def _default(field: Any) -> str:
-    """Its default, where that is one and no value that stands for none."""
+    """Return the default of a field as text, "" if it has none or an empty one."""
     default = field.default
     if default is NODEFAULT or not default or isinstance(default, tuple | dict | Strict):
         return ""

@@ -1,6 +1,6 @@
-"""Plugins that are not here: what each is, where it is well known.
+"""Descriptions of well-known plugins that are not part of a release.
 
-Nothing of this changes what a configuration means; it is what people are told of a name that is not part of a release.
+They do not change the meaning of a configuration; they appear in messages about unknown plugin names.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "KusciaSort": ("Kuscia", "sorts the queue by task"),
     "NodeNumber": ("the samples of Kubernetes", "prefers nodes whose number is the pod's"),
 }
-"""Name -> (project, what it does in a phrase)."""
+"""Name -> (project, short description)."""
 
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -88,15 +88,15 @@ OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
         for name, kind in STRATEGIES.items()
     },
 }
-"""In-tree plugins that some release has: name -> (which releases, what to write instead)."""
+"""In-tree plugins of other releases: name -> (releases, replacement)."""
 
-WRAPPED = "Wrapped"  # kube-scheduler-simulator appends it to the plugins that it records
+WRAPPED = "Wrapped"  # suffix that kube-scheduler-simulator appends to recorded plugins
 
 
 def what_is(name: str, known: Iterable[str] = ()) -> str:
-    """What the plugin of that name is, a phrase for a message; "" where nothing is known of it.
+    """Return a phrase that describes the plugin for a message; "" if it is unknown.
 
-    `known`: the plugins there are, one of which may have been meant.
+    `known`: the available plugins, to suggest one with a similar name.
     """
     if name in OTHER_RELEASES:
         releases, instead = OTHER_RELEASES[name]
@@ -113,5 +113,5 @@ def what_is(name: str, known: Iterable[str] = ()) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """The name that differs from `name` by little; "" if none does."""
+    """Return the known name that is most similar to `name`; "" if none is close."""
     return next(iter(get_close_matches(name[:80], list(known), 1, 0.85)), "")

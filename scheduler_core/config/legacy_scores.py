@@ -1,4 +1,4 @@
-"""v1beta1's three resource scoring plugins, told in terms of NodeResourcesFit, which does their work since.
+"""Translates the three resource scoring plugins of v1beta1 into NodeResourcesFit, which replaced them.
 
 Upstream: v1beta1's NodeResourcesLeastAllocated (on by default), NodeResourcesMostAllocated and RequestedToCapacityRatio
 became the scoring strategies of NodeResourcesFit in v1beta2.
@@ -20,9 +20,9 @@ FIT = "NodeResourcesFit"
 def translate_legacy_scores(
     where: str, score: PluginSet, args: dict[str, Any]
 ) -> tuple[PluginSet, dict[str, Any], list[str]]:
-    """The score point and the plugins' raw arguments in v1beta2's terms, and warnings that say what was translated.
+    """Return the score point and the plugins' raw arguments in v1beta2 terms, and warnings about translations.
 
-    Raises InputError where two of the three would score at once, which one NodeResourcesFit cannot do.
+    Raises InputError if two of the three plugins are enabled, because NodeResourcesFit has one strategy.
     """
     disabled = {plugin.name for plugin in score.disabled}
     active = [plugin.name for plugin in score.enabled if plugin.name in STRATEGIES]
@@ -35,7 +35,7 @@ def translate_legacy_scores(
     warnings = [f"{where}: {name} is read as {FIT} scoring by {STRATEGIES[name]}" for name in dict.fromkeys(named)]
     translated = PluginSet(
         enabled=tuple(_renamed(plugin) for plugin in score.enabled),
-        # NodeResourcesFit itself was no default score plugin in v1beta1
+        # NodeResourcesFit itself was not a default score plugin in v1beta1
         disabled=tuple(_renamed(plugin) for plugin in score.disabled if plugin.name != FIT),
     )
     rest = {name: given for name, given in args.items() if name not in STRATEGIES}

@@ -1,7 +1,7 @@
-"""A scheduler Policy, as kube-scheduler 1.22 and older read it: which predicates and priorities there are.
+"""The scheduler Policy of kube-scheduler 1.22 and older: its predicates and priorities.
 
-What comes of it differs: 1.16 runs predicates and priorities, newer releases translate them into plugins. Here is what
-all of them read. Whether names are known, and what arguments may say, is for those who run them.
+1.16 runs predicates and priorities; newer releases translate them into plugins. This module parses what all of them
+share. The users of a Policy validate names and arguments.
 
 Upstream: pkg/scheduler/api (v1/types.go, 1.16), k8s.io/kube-scheduler/config/v1 (types.go), ValidatePolicy.
 """
@@ -22,12 +22,12 @@ from scheduler_core.config.validation import check_extenders
 from scheduler_core.errors import InputError
 
 MAX_TOTAL_WEIGHT = (1 << 63) - 1
-MAX_WEIGHT = MAX_TOTAL_WEIGHT // 10  # a priority's must be less: 10 times it has to fit int64
+MAX_WEIGHT = MAX_TOTAL_WEIGHT // 10  # a priority's weight must be less: 10 times the weight must fit int64
 _HARD_WEIGHTS = range(1, 101)
 
 
 class _Loose(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """camelCase in, snake_case here."""
+    """camelCase in the file, snake_case here."""
 
 
 class ServiceAffinity(_Loose, frozen=True, kw_only=True):
@@ -97,8 +97,10 @@ class _File(_Loose, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """`predicates`, `priorities`: None where the defaults are to run, () for none. `hard_pod_affinity_weight`: 1..100,
-    1 where it is not given."""
+    """A Policy. `predicates`, `priorities`: None runs the defaults, () runs none.
+
+    `hard_pod_affinity_weight`: 1..100, default 1.
+    """
 
     predicates: tuple[Predicate, ...] | None = None
     priorities: tuple[Priority, ...] | None = None
@@ -108,25 +110,26 @@ class Policy:
 
 
 def is_policy(raw: Mapping[str, Any]) -> bool:
-    """Whether a document says that it is one."""
+    """Whether a document has the kind Policy."""
     return raw.get("kind") == POLICY
 
 
 def predicate_label(index: int, predicate: Predicate) -> str:
-    """What errors call it."""
+    """Return the name of a predicate for errors."""
     return f"{POLICY} predicates[{index}] {shown(predicate.name)}"
 
 
 def priority_label(index: int, priority: Priority) -> str:
-    """What errors call it."""
+    """Return the name of a priority for errors."""
     return f"{POLICY} priorities[{index}] {shown(priority.name)}"
 
 
 def read_policy(raw: Mapping[str, Any], *, unknown_fields: bool, grouped: bool) -> Policy:
-    """A Policy from its document, as `finding.find` gives it. `unknown_fields`: whether they are ignored, as in 1.16,
-    or an error. `grouped`: whether `kubescheduler.config.k8s.io/v1` is read beside `v1`.
+    """Parse a Policy from the document that `discovery.find` returns.
 
-    Raises InputError that names predicate or priority and the field.
+    `unknown_fields`: whether unknown fields are ignored, as in 1.16, or an error. `grouped`: whether the version
+    `kubescheduler.config.k8s.io/v1` is accepted in addition to `v1`. Raises InputError that names the predicate or
+    priority and the field.
     """
     _check_version(raw.get("apiVersion"), grouped)
     try:
@@ -178,14 +181,14 @@ def _check_fields(raw: Any, kind: Any, path: str) -> None:
 
 
 def _struct_in(annotation: Any) -> Any:
-    """The struct that a field's type is about: of `X | None` and `tuple[X, ...]` it is X."""
+    """Return the struct in a field's type: X for `X | None` and `tuple[X, ...]`."""
     if isinstance(annotation, type):
         return annotation
     return next((found for part in getattr(annotation, "__args__", ()) if (found := _struct_in(part))), None)
 
 
 def _extender(index: int, given: Mapping[str, Any], unknown_fields: bool) -> Extender:
-    """An extender, whose timeout is a number of nanoseconds here, and HTTPS spelled `enableHttps`."""
+    """Convert an extender of a Policy: its timeout may be in nanoseconds, and HTTPS is spelled `enableHttps`."""
     raw = dict(given)
     if "enableHttps" in raw:
         raw["enableHTTPS"] = raw.pop("enableHttps")
@@ -206,14 +209,14 @@ _NAME = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])")
 
 
 def check_name(where: str, name: str) -> None:
-    """Names of algorithms are letters, digits and dashes, at least two of them. Raises InputError."""
+    """Validate the name of an algorithm: at least two letters, digits or dashes. Raises InputError."""
     if not _NAME.fullmatch(name):
         problem = f"must be letters, digits and dashes, begin and end with a letter or digit, got {shown(name)}"
         raise InputError(where, "name", problem)
 
 
 def check_one_argument(where: str, argument: PredicateArgument | PriorityArgument | None) -> None:
-    """An argument says exactly one thing. Raises InputError."""
+    """Check that an argument has exactly one field. Raises InputError."""
     if argument is None:
         return
     given = [f.encode_name for f in msgspec.structs.fields(argument) if getattr(argument, f.name) is not None]
@@ -224,8 +227,10 @@ def check_one_argument(where: str, argument: PredicateArgument | PriorityArgumen
 
 
 def check_shape(where: str, shape: Sequence[ShapePoint]) -> None:
-    """Points of a scoring function: at least one, utilization rising within 0..100, scores in 0..10. Raises
-    InputError."""
+    """Validate the points of a scoring function. Raises InputError.
+
+    There must be at least one point, utilization must rise within 0..100, and scores must be in 0..10.
+    """
     field = "argument.requestedToCapacityRatioArguments.shape"
     if not shape:
         raise InputError(where, field, "must have at least one point")

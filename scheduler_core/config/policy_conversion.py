@@ -1,6 +1,6 @@
-"""A Policy as a KubeSchedulerConfiguration that does the same, for a release that reads no Policies.
+"""Converts a Policy to an equivalent KubeSchedulerConfiguration for a release without Policies.
 
-It is translated as kube-scheduler 1.22 would have done it, and written with the plugins that there are now.
+The Policy is translated as kube-scheduler 1.22 does, and written with the plugins of the release.
 
 Source: policy_plugins.py; docs of the scheduler's configuration (multiPoint, NodeAffinityArgs.addedAffinity,
 NodeResourcesFitArgs.scoringStrategy).
@@ -40,8 +40,10 @@ _NO_COUNTERPART = {
 
 
 class UnreadPolicy(InputError):
-    """A Policy for a release that reads none. `instead`: the configuration that does the same, "" where the Policy is
-    one that no release would take."""
+    """A Policy for a release that does not support Policies.
+
+    `instead`: the equivalent configuration, "" if no release would accept the Policy.
+    """
 
     def __init__(self, raw: Mapping[str, Any], release: Release, known: KnownPlugins) -> None:
         problem = (
@@ -57,7 +59,7 @@ class UnreadPolicy(InputError):
 
 @dataclass
 class _Written:
-    """`plugins`: point -> (plugin, weight); `unsaid`: what there is no way to write."""
+    """The converted configuration. `plugins`: point -> (plugin, weight); `unsaid`: parts that cannot be converted."""
 
     plugins: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     args: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -65,7 +67,7 @@ class _Written:
 
 
 def configuration_of(raw: Mapping[str, Any], release: Release, known: KnownPlugins) -> str:
-    """YAML that a release without Policies reads, what it cannot say in comments at its end.
+    """Return YAML for a release without Policies. Comments at its end list what cannot be converted.
 
     `raw`: the Policy's document; `known`: plugin -> extension points. Raises InputError for what 1.22 would refuse.
     """
@@ -85,8 +87,11 @@ def _there(name: str, release: Release) -> bool:
 
 
 def _filters(written: _Written, profile: Profile, release: Release, known: KnownPlugins) -> None:
-    """Volumes that had a plugin of their own are counted by NodeVolumeLimits, where that is so; what NodeLabel
-    demands, NodeAffinity can."""
+    """Convert the Filter plugins.
+
+    NodeVolumeLimits replaces the plugins of single volume types that the release lacks. NodeAffinity replaces the
+    required labels of NodeLabel.
+    """
     names: list[str] = []
     for name, _ in profile.plugins["filter"]:
         if name == "NodeLabel":
@@ -113,7 +118,7 @@ def _demand_labels(written: _Written, args: Any) -> None:
 
 
 def _scores(written: _Written, profile: Profile) -> None:
-    """NodeResourcesFit scores with one strategy."""
+    """Convert the Score plugins. NodeResourcesFit can have only one scoring strategy."""
     scores: dict[str, int] = {}
     for name, weight in profile.plugins["score"]:
         if name in _NO_COUNTERPART:

@@ -1,8 +1,9 @@
-"""A Policy as kube-scheduler 1.18 to 1.22 ran it: its predicates and priorities are translated into plugins.
+"""Translates the predicates and priorities of a Policy into plugins, as kube-scheduler 1.18 to 1.22 does.
 
-* predicates become Filter plugins in an order of their own; tolerations and cordons are looked at whatever it says
-* priorities become Score plugins, by name; of two that become the same plugin the weight of the first by name counts
-* an argument under a name of one's own counts; under the name of what it becomes it is not looked at
+* Predicates become Filter plugins in a fixed order. Tolerations and cordons are always checked.
+* Priorities become Score plugins, ordered by name. If two become the same plugin, the weight of the first by name
+counts.
+* An argument counts under a custom name. Under the name of a built-in predicate or priority it is ignored.
 
 Source: pkg/scheduler/factory.go (createFromPolicy), pkg/scheduler/framework/plugins/legacy_registry.go,
 pkg/scheduler/apis/config/validation (ValidatePolicy).
@@ -88,7 +89,7 @@ _PRIORITIES: Mapping[str, str] = {
     "ServiceAffinity": "ServiceAffinity",
     "TaintTolerationPriority": "TaintToleration",
 }
-"""Priority -> its Score plugin. Those of a plugin's name are what priorities with an argument become."""
+"""Priority -> its Score plugin. Keys that are plugin names stand for priorities with an argument."""
 
 _DEFAULT_WEIGHTS = {
     "SelectorSpreadPriority": 1,
@@ -105,7 +106,7 @@ _IGNORED = "EqualPriority"
 
 
 def successor(name: str) -> str:
-    """Return the plugin that replaced a predicate, for most of its rejections; a plugin's own name."""
+    """Return the plugin that replaced a predicate for most of its rejections; for a plugin, its own name."""
     return name if name in _BY_ARGUMENT else _PREDICATES.get(name, (name,))[0]
 
 
@@ -116,8 +117,11 @@ def reads_policies(release: Release) -> bool:
 
 @dataclass
 class _Translated:
-    """What predicates and priorities come to. `predicates`: their names, `weights`: priority -> weight and where that
-    is said; the lists are those of NodeLabel's and ServiceAffinity's arguments."""
+    """The translated predicates and priorities.
+
+    `predicates`: their names. `weights`: priority -> (weight, its path in the file). The lists are the arguments of
+    NodeLabel and ServiceAffinity.
+    """
 
     predicates: set[str] = field(default_factory=set)
     weights: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -133,7 +137,7 @@ class _Translated:
 
 
 def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile:
-    """The profile that a Policy describes. Raises InputError where upstream would not start."""
+    """Return the profile that a Policy describes. Raises InputError if upstream would not start."""
     found = _Translated()
     _check_alike(policy.priorities or ())
     even = dict(release.default_plugins).get("PodTopologySpread")  # in 1.17 its gate is off
@@ -164,7 +168,7 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
 
 
 def _check_alike(priorities: Iterable[Priority]) -> None:
-    """Priorities with arguments of one kind become one plugin: their weights must be equal, and there is one ratio."""
+    """Check priorities with arguments of one kind, which become one plugin: equal weights, and at most one ratio."""
     seen: dict[str, Priority] = {}
     for i, priority in enumerate(priorities):
         given = priority.argument
@@ -208,7 +212,7 @@ def _take_predicate(found: _Translated, where: str, predicate: Predicate) -> Non
 
 
 def _take_priority(found: _Translated, where: str, priority: Priority) -> str:
-    """The name under which it counts."""
+    """Record a priority. Return its name in `_PRIORITIES`."""
     check_one_argument(where, priority.argument)
     name = _RENAMED.get(priority.name, priority.name)
     if name in _PRIORITIES:
@@ -247,8 +251,8 @@ def _ratio(where: str, ratio: Ratio) -> RequestedToCapacityRatioArgs:
 
 
 def _check_arguments(found: _Translated, release: Release) -> None:
-    """Plugins that need arguments have some."""
-    strict = "v1beta2" in release.api_versions  # in which these plugins have no arguments by default
+    """Check that plugins that need arguments have some."""
+    strict = "v1beta2" in release.api_versions  # in this version these plugins have no default arguments
     label = "NodeLabel" in found.weights or "CheckNodeLabelPresence" in found.predicates
     service = "ServiceAffinity" in found.weights or "CheckServiceAffinity" in found.predicates
     needed = [
@@ -271,7 +275,7 @@ def _filters(predicates: set[str]) -> list[str]:
 
 
 def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[str, str]]:
-    """(plugin, weight) in running order; plugin -> where its weight is said."""
+    """Return ((plugin, weight) in running order; plugin -> the path of its weight)."""
     scores: dict[str, int] = {}
     said: dict[str, str] = {}
     times = {
@@ -293,12 +297,12 @@ def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[s
 
 
 def _int32(number: int) -> int:
-    """As Go converts it."""
+    """Convert to int32 with overflow, as Go does."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _args(found: _Translated, policy: Policy, enabled: set[str]) -> dict[str, Any]:
-    """Plugin -> its arguments, of those that have any."""
+    """Return plugin -> its arguments, for plugins that have any."""
     spread = "List" if {"EvenPodsSpreadPriority"} <= found.weights.keys() else "System"
     if "SelectorSpreadPriority" in found.weights:
         spread = "System"
@@ -321,12 +325,12 @@ def _args(found: _Translated, policy: Policy, enabled: set[str]) -> dict[str, An
     names = {*enabled, "DefaultPreemption"} & ARGS.keys()
     finished = {name: (own.get(name) or ARGS[name]()).finish(_complain(name)) for name in sorted(names)}
     if found.ratio is not None:
-        finished["RequestedToCapacityRatio"] = found.ratio  # no resources are none, there is no default here
+        finished["RequestedToCapacityRatio"] = found.ratio  # empty resources stay empty: there is no default here
     return finished
 
 
 def _points(filters: list[str], scores: PluginWeights, known: KnownPlugins) -> dict[str, PluginWeights]:
-    """Extension point -> plugins; what prepares a point or follows from it comes with it."""
+    """Return extension point -> plugins, with the other points that the Filter and Score plugins implement."""
     plugins: dict[str, PluginWeights] = dict.fromkeys(POINTS, ())
     plugins |= {"queueSort": (("PrioritySort", 0),), "bind": (("DefaultBinder", 0),), "score": scores}
     plugins["postFilter"] = (("DefaultPreemption", 0),)

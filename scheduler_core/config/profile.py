@@ -1,8 +1,8 @@
 """The plugins of a profile, in the order in which the framework runs them.
 
-Upstream: mergePlugins (pkg/scheduler/apis/config/v1/default_plugins.go) lays a profile's `plugins` over the defaults;
-NewFramework and expandMultiPointPlugins (pkg/scheduler/framework/runtime/framework.go) then spread the MultiPoint list
-over the extension points.
+Upstream: mergePlugins (pkg/scheduler/apis/config/v1/default_plugins.go) merges a profile's `plugins` into the defaults.
+NewFramework and expandMultiPointPlugins (pkg/scheduler/framework/runtime/framework.go) then expand the MultiPoint list
+to the extension points.
 """
 
 from collections.abc import Mapping
@@ -28,21 +28,21 @@ POINTS = (
     "bind",
     "postBind",
 )
-"""The extension points in the order of a pod's way."""
+"""The extension points in the order in which a pod passes them."""
 
 KnownPlugins = Mapping[str, frozenset[str]]
-"""Plugin name -> the extension points it implements."""
+"""Plugin name -> the extension points that it implements."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """One scheduler of the configuration.
+    """A profile: one scheduler of the configuration.
 
-    `plugins`: extension point -> (plugin name, weight) in running order; every point is there, the weight is 0 at all
-    points but score. `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for plugins
-    from outside the tree. `percentage_of_nodes_to_score`: None leaves it to the configuration's. `given`: plugin -> its
-    arguments as the file has them; `given_weights`: plugin -> where the file says its weight. Of a Policy `kinds`: name
-    -> the algorithm that runs under it, where that is another; `always_check_all`: every predicate is asked.
+    `plugins`: every extension point -> (plugin name, weight) in running order; the weight is 0 at all points but score.
+    `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for out-of-tree plugins.
+    `percentage_of_nodes_to_score`: None uses the configuration's value. `given`: plugin -> its arguments in the file.
+    `given_weights`: plugin -> the path of its weight in the file. For a Policy, `kinds`: name -> the algorithm that
+    runs under it, if different; `always_check_all`: every predicate runs.
     """
 
     scheduler_name: str
@@ -56,7 +56,7 @@ class Profile:
 
 
 class Plugin(Strict, frozen=True, kw_only=True):
-    """An entry of `enabled` or `disabled`; a weight of 0 counts as not given."""
+    """An entry of `enabled` or `disabled`; a weight of 0 counts as missing."""
 
     name: str = ""
     weight: Int32 = 0
@@ -68,14 +68,14 @@ class PluginSet(Strict, frozen=True, kw_only=True):
 
 
 Plugins = Mapping[str, PluginSet]
-"""Extension point or multiPoint -> what is enabled and disabled there."""
+"""Extension point or multiPoint -> its enabled and disabled plugins."""
 
 
 def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> Plugins:
-    """What a profile of that API version begins with. Defaults that are not `known` are left out."""
+    """Return the default plugins of that API version. Defaults that are not `known` are left out."""
     if api_version not in ("v1alpha2", "v1beta1", "v1beta2"):
         return {"multiPoint": _plugin_set(release.default_plugins, known)}
-    # these name their defaults point by point, and three of their weights are lower
+    # these list their defaults for each point, and three of their weights are lower
     points = release.default_points.get(api_version) or release.default_points.get("v1beta2")
     if points is None:
         lower = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}
@@ -84,7 +84,7 @@ def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> 
             point: tuple(
                 (name, weight)
                 for name, weight in weights
-                # VolumeBinding has no weight: in these versions it scores only when a feature gate asks for it
+                # VolumeBinding has no weight: in these versions it scores only if a feature gate is on
                 if point in known.get(name, ()) and (weight or point != "score")
             )
             for point in POINTS
@@ -93,9 +93,9 @@ def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> 
 
 
 def merge(defaults: Plugins, custom: Plugins, *, in_place: bool) -> dict[str, PluginSet]:
-    """Lays `custom` over `defaults`, as mergePlugins.
+    """Merge `custom` into `defaults`, as mergePlugins does.
 
-    `in_place`: a default that is enabled again keeps its place (v1beta1 appends it, which then is a duplicate).
+    `in_place`: a default that is enabled again keeps its position (v1beta1 appends it, so that it is a duplicate).
     """
     return {
         point: _merge_set(defaults.get(point, PluginSet()), custom.get(point, PluginSet()), in_place)
@@ -104,10 +104,10 @@ def merge(defaults: Plugins, custom: Plugins, *, in_place: bool) -> dict[str, Pl
 
 
 def expand(where: str, plugins: Plugins, known: KnownPlugins) -> dict[str, PluginWeights]:
-    """Extension point -> (plugin name, weight) in running order, as NewFramework makes it.
+    """Return extension point -> (plugin name, weight) in running order, as NewFramework does.
 
-    Raises InputError for a plugin enabled twice or at a point it does not implement, no or several queueSort plugins,
-    or no bind plugin. All plugins must be `known`.
+    All plugins must be `known`. Raises InputError for a plugin enabled twice or at a point that it does not implement,
+    for no or several queueSort plugins, and for no bind plugin.
     """
     expanded = {point: expand_point(where, point, plugins, known) for point in POINTS}
     if len(expanded["queueSort"]) != 1:
@@ -130,7 +130,7 @@ def _plugin_set(plugins: PluginWeights, known: KnownPlugins) -> PluginSet:
 
 def _merge_set(default: PluginSet, custom: PluginSet, in_place: bool) -> PluginSet:
     disabled = {plugin.name for plugin in custom.disabled}
-    # of a name given twice upstream takes the last one; the first then stays as a duplicate
+    # if a name occurs twice, upstream takes the last one; the first stays as a duplicate
     again = {plugin.name: index for index, plugin in enumerate(custom.enabled)} if in_place else {}
     enabled: list[Plugin] = []
     replaced: set[int] = set()
@@ -147,7 +147,7 @@ def _merge_set(default: PluginSet, custom: PluginSet, in_place: bool) -> PluginS
 
 
 def expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) -> list[str]:
-    """The plugins of one point in running order. Raises InputError as `expand` does."""
+    """Return the plugins of one point in running order. Raises InputError as `expand` does."""
     specific: list[str] = []
     for plugin in plugins[point].enabled:
         if point not in known[plugin.name]:

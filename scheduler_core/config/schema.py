@@ -1,6 +1,6 @@
-"""What a KubeSchedulerConfiguration may say, as it stands in the file. Unknown fields are errors.
+"""The schema of a KubeSchedulerConfiguration file. Unknown fields are errors.
 
-Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go and the older versions beside it.
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go and its older versions.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from scheduler_core.config.profile import PluginSet
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
-POLICY = "Policy"  # what it was before
+POLICY = "Policy"  # the predecessor of KubeSchedulerConfiguration
 DEFAULT_SCHEDULER = "default-scheduler"
 
 READ_BY = {"v1": "1.25 and newer", "v1beta3": "1.23 to 1.28", "v1beta2": "1.22 to 1.27", "v1beta1": "1.19 to 1.22"}
-"""API version -> the kube-scheduler releases that read it."""
+"""API version -> the kube-scheduler releases that support it."""
 
 ALPHA = ("v1alpha2", "v1alpha1")
-"""API versions that only the releases read whose own they are: newer ones refuse them."""
+"""API versions that only their own releases support: newer ones refuse them."""
 
 _NO_PROFILES = "it has no profiles, and what its algorithmSource names must be written as one"
 TOO_OLD = {
@@ -28,7 +28,7 @@ TOO_OLD = {
     f"{GROUP}/v1alpha1": ("1.12 to 1.18", _NO_PROFILES),
     "componentconfig/v1alpha1": ("1.11 and older", _NO_PROFILES),
 }
-"""API version that later releases refuse -> (the releases that read it, what to do about it)."""
+"""API version that later releases refuse -> (the releases that support it, advice)."""
 
 ONLY_IN = {
     "bindTimeoutSeconds": ("v1alpha2",),
@@ -63,7 +63,7 @@ class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
 
 
 class Extender(Strict, frozen=True, kw_only=True):
-    """An outside program that the scheduler would ask. It is described, never called; its keys are not kept."""
+    """An external program that the scheduler would call. Here it is described only; its keys are not stored."""
 
     url_prefix: str = ""
     filter_verb: str = ""

@@ -1,4 +1,4 @@
-"""Small syntaxes of the Kubernetes API that configurations use: names, label values, durations.
+"""Syntax of names, label values and durations in the Kubernetes API.
 
 Upstream: apimachinery/pkg/util/validation, Go's time.ParseDuration.
 """
@@ -13,7 +13,7 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 
 
 def qualified_name_problem(name: str) -> str:
-    """What is wrong with a label key or resource name such as `example.com/gpu`; empty when it is valid."""
+    """Return the problem of a label key or resource name such as `example.com/gpu`; "" if it is valid."""
     prefix, slash, base = name.rpartition("/")
     if not name:
         return "must not be empty"
@@ -25,14 +25,14 @@ def qualified_name_problem(name: str) -> str:
 
 
 def label_value_problem(value: str) -> str:
-    """What is wrong with a label value; empty when it is valid."""
+    """Return the problem of a label value; "" if it is valid."""
     if value and (len(value) > 63 or not _NAME.fullmatch(value)):
         return "must be at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
     return ""
 
 
 def extended_resource_problem(name: str) -> str:
-    """What keeps a name from being an extended resource's; empty when it is one."""
+    """Return why a name is not that of an extended resource; "" if it is one."""
     if problem := qualified_name_problem(name):
         return problem
     native = "/" not in name or "kubernetes.io/" in name
@@ -42,7 +42,7 @@ def extended_resource_problem(name: str) -> str:
 
 
 def go_duration(text: str) -> float | None:
-    """Seconds of a Go duration such as `1m30s`; None when it is not one."""
+    """Return the seconds of a Go duration such as `1m30s`; None if it is invalid."""
     if not _DURATION.fullmatch(text):
         return None
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
@@ -50,6 +50,6 @@ def go_duration(text: str) -> float | None:
 
 
 def shown(value: str) -> str:
-    """A quoted text for a message, cut when it is long."""
+    """Return a text quoted for a message, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

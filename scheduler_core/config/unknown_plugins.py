@@ -1,4 +1,4 @@
-"""Plugins that a configuration enables and that are not there: an error that names all of them, or left out."""
+"""Plugins that a configuration enables but that do not exist: an error that names all of them, or left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MAX_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class UnknownPlugin:
-    """One that is enabled somewhere. `what`: what it is, where it is well known. `where`, `field`: the first place."""
+    """An unknown plugin. `what`: its description if it is well known. `where`, `field`: the first place that enables
+    it."""
 
     name: str
     what: str
@@ -30,7 +31,10 @@ class UnknownPlugin:
 
 
 class UnknownPlugins(InputError):
-    """`plugins`: all of them, each once. `rest`: what is wrong with the configuration without them, None if nothing."""
+    """The unknown plugins of a configuration.
+
+    `plugins`: each plugin once. `rest`: a further error of the configuration without them, None if there is none.
+    """
 
     def __init__(self, release: str, plugins: Sequence[UnknownPlugin], rest: InputError | None) -> None:
         first = plugins[0]
@@ -50,7 +54,7 @@ class UnknownPlugins(InputError):
 
 
 def named_once(found: Iterable[tuple[str, str, str]], known: Iterable[str]) -> list[UnknownPlugin]:
-    """(name, where, field) of every place as one entry a name, in the order found."""
+    """Return one entry by name from the (name, where, field) of every place, in the order found."""
     plugins: dict[str, UnknownPlugin] = {}
     for name, where, field in found:
         if name not in plugins:

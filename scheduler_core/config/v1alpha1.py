@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration v1alpha1, which has no profiles, as 1.18 read it: one profile of v1alpha2 is made of it.
+"""Converts a KubeSchedulerConfiguration v1alpha1, which has no profiles, to v1alpha2 with one profile, as 1.18 does.
 
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1alpha1, pkg/scheduler/apis/config/v1alpha1 (conversion.go).
 """
@@ -17,10 +17,10 @@ _OF_PROFILE = ("schedulerName", "plugins", "pluginConfig", "algorithmSource", "h
 
 
 def with_profile(raw: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """The same as v1alpha2. Raises InputError that names the field.
+    """Return the configuration as v1alpha2. Raises InputError that names the field.
 
-    What `postFilter` was called is `preScore` since. The Policy that an algorithmSource names is another document: the
-    default provider runs without it, and `warnings` says so.
+    `postFilter` of v1alpha1 is `preScore` in v1alpha2. The Policy that an algorithmSource names is another document:
+    the default provider runs without it, and a warning is added to `warnings`.
     """
     for name in ("profiles", "extenders"):
         if name in raw:

@@ -1,4 +1,4 @@
-"""Checks of the file as a whole.
+"""Validation of the file as a whole.
 
 Upstream: ValidateKubeSchedulerConfiguration (pkg/scheduler/apis/config/validation), component-base's checks of leader
 election and client connection, and buildExtenders (pkg/scheduler/scheduler.go).
@@ -16,7 +16,8 @@ MAX_PROFILES = 100
 
 
 def check_file(complain: Complain, file: File, version: str, *, as_upstream: bool) -> None:
-    """`as_upstream`: the release reads this version, so what only concerns running it is checked as well."""
+    """Validate the top-level fields. `as_upstream`: the release supports this version, so runtime fields are also
+    checked."""
     if len(file.profiles) > MAX_PROFILES:
         complain("profiles", f"must be at most {MAX_PROFILES}, got {len(file.profiles)}")
     if file.parallelism <= 0:
@@ -38,11 +39,11 @@ def check_file(complain: Complain, file: File, version: str, *, as_upstream: boo
 
 
 OLD_LOCKS = ("configmaps", "endpoints", "configmapsleases", "endpointsleases")
-"""What the releases of v1beta1 could lock beside leases."""
+"""Resource locks other than leases in the releases of v1beta1."""
 
 
 def check_leader_election(complain: Complain, election: LeaderElectionSection, old_locks: tuple[str, ...] = ()) -> None:
-    """Durations of zero count as not given."""
+    """Validate leader election. Durations of zero count as missing."""
     seconds: dict[str, float] = {}
     for name, text, default in (
         ("leaseDuration", election.lease_duration, 15.0),
@@ -86,7 +87,7 @@ def check_extenders(extenders: Sequence[Extender]) -> None:
 
 
 def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
-    """Resources left to extenders; upstream puts them in place of NodeResourcesFit's own ignoredResources."""
+    """Return the resources left to extenders. Upstream replaces ignoredResources of NodeResourcesFit by them."""
     return tuple(r.name for extender in extenders for r in extender.managed_resources if r.ignored_by_scheduler)
 
 
@@ -95,8 +96,11 @@ def extender_label(index: int, extender: Extender) -> str:
 
 
 def check_together(queue_sorts: Sequence[PluginSet | None], profiles: Sequence[Profile]) -> None:
-    """Names are unique, and all profiles sort the queue alike, also as written (`queue_sorts`; None: part of it was
-    left out)."""
+    """Check that names are unique and that all profiles have the same queueSort.
+
+    `queue_sorts`: the queueSort of each profile as written in the file, which must also be the same; None if a part of
+    it was left out.
+    """
     first = profiles[0]
     (sorter, _), seen = first.plugins["queueSort"][0], {first.scheduler_name}
     for i, (queue_sort, profile) in enumerate(zip(queue_sorts[1:], profiles[1:], strict=True), start=1):

@@ -101,11 +101,11 @@ class Raw(msgspec.Struct, rename="camel"):
 
 @dataclass(slots=True)
 class Workload:
-    """`base`: the pod that the template describes. `claims`: of a StatefulSet, the claims each of its pods has.
+    """A workload and its state. `base`: the pod of the template. `claims`: the claims of each pod of a StatefulSet.
 
-    Kept by who makes its pods. `pods`: those that it made and that exist -> their number, counted from 0 in the order
-    they were made (of a StatefulSet, the ordinal). `nodes`: of a DaemonSet, the node each pod is for. `made_at`: when
-    it made one last. `due`: when it is to be looked at next.
+    The controller updates the state. `pods`: existing pods -> their number, counted from 0 in the order of creation
+    (the ordinal for a StatefulSet). `nodes`: the node of each pod of a DaemonSet. `made_at`: when it last created a
+    pod. `due`: when it is reconciled next.
     """
 
     kind: str

@@ -1,1 +1,2 @@
-"""What a snapshot becomes before a run: read, filled in as an API server would, completed. `prepare` is the way in."""
+"""Prepares snapshots for runs: reads them, applies API-server defaults and completes them. The entry point is
+`prepare`."""

@@ -1,8 +1,8 @@
-"""What an API server fills in of the objects that it stores, for objects that none has seen yet.
+"""Applies the defaults of an API server to objects that were never stored by one.
 
-Only what may decide where a pod goes, how long it stays or which pods there are. Works on raw dicts, in place, before
-they are checked: what has a wrong shape is left for the check to refuse. A topology spread constraint needs nothing:
-upstream leaves its policies and minDomains open too, and the plugin reads them as it does there.
+Only defaults that affect where a pod goes, how long it stays or which pods exist are applied. The functions change raw
+dicts in place before validation; values of the wrong type are left for the validation to refuse. Topology spread
+constraints need no defaults: upstream also leaves their policies and minDomains unset, and the plugin handles that.
 
 Source: pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go,
 pkg/apis/storage/v1/defaults.go, pkg/registry/core/pod/strategy.go, plugin/pkg/admission/defaulttolerationseconds.
@@ -18,7 +18,7 @@ from scheduler_core.explain.formatting import count
 from scheduler_core.releases import Release
 
 Raw = dict[str, Any]
-Note = tuple[str, int, str]  # what was filled in, how often, at what
+Note = tuple[str, int, str]  # (the default, how often it was applied, the part of the object)
 
 PER_POD = {
     "restartPolicy": "Always",
@@ -29,17 +29,17 @@ HOST_PORTS = "host ports of the host's network"
 FROM_LIMITS = "requests from limits"
 TOLERATIONS = "tolerations of nodes that are not ready or unreachable, for five minutes"
 
-FILLED = "Filled in as an API server does: "  # how the sentence begins
+FILLED = "Filled in as an API server does: "  # the beginning of the message
 
 
 class Filled:
-    """What was filled in, counted: (what, at what) -> how often, in how many of which objects."""
+    """Counters of applied defaults: (default, part, kind of object) -> (number of parts, number of objects)."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], tuple[int, int]] = {}
 
     def add(self, notes: Iterable[Note], owner: str) -> None:
-        """What `fill` did to one object. `owner`: what to call it, `pod`."""
+        """Add the notes that `fill` returned for an object. `owner`: the name of its kind, such as `pod`."""
         for what, times, thing in notes:
             key = (what, thing, owner)
             things, owners = self._counts.get(key, (0, 0))
@@ -50,7 +50,7 @@ class Filled:
 
     @property
     def message(self) -> str:
-        """One sentence; "" if nothing was."""
+        """One sentence; "" if no default was applied."""
         if not self._counts:
             return ""
         parts = []
@@ -61,7 +61,7 @@ class Filled:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What -> how often."""
+        """Default -> how often it was applied."""
         found: dict[str, int] = {}
         for (what, _, _), (things, _) in self._counts.items():
             found[what] = found.get(what, 0) + things
@@ -69,10 +69,10 @@ class Filled:
 
 
 def fill(obj: Any, release: Release | None = None, admission: bool = True) -> list[Note]:
-    """Fills in, in place, what an API server would have; returns what. Objects that came from one keep what they have.
+    """Apply the defaults of an API server in place and return notes. Objects from a cluster stay unchanged.
 
-    `release`: also what only some releases do; None where it is not known yet, what it adds can be had later.
-    `admission`: the tolerations too, which come with admission.
+    `release`: also apply the defaults of that release; None if it is not known yet, then they can be applied later.
+    `admission`: also apply the tolerations that admission adds.
     """
     filler = _FILLERS.get(_text(obj.get("kind"))) if isinstance(obj, dict) else None
     if filler is None or not isinstance(obj.get("metadata"), dict):
@@ -81,12 +81,12 @@ def fill(obj: Any, release: Release | None = None, admission: bool = True) -> li
 
 
 def is_typed(obj: Raw) -> bool:
-    """Whether somebody wrote it and no API server has seen it: no uid, no status."""
+    """Whether a user wrote the object and no API server stored it: it has no uid and no status."""
     return not _dict(obj.get("metadata")).get("uid") and not obj.get("status")
 
 
 def title(obj: Raw) -> str:
-    """What to call an object when its filled in fields are counted."""
+    """Return the name of the object's kind for the counters."""
     return _TITLES.get(str(obj.get("kind")), "workload")
 
 
@@ -118,7 +118,7 @@ def _pod_spec(spec: Raw, release: Release | None) -> Iterator[Note]:
 
 
 def _requests(container: Raw) -> bool:
-    """Requests for what has a limit alone; whether there was any."""
+    """Set missing requests to the limits. Return whether there were any."""
     resources = _dict(container.get("resources"))
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
     if not isinstance(own, dict):
@@ -130,9 +130,10 @@ def _requests(container: Raw) -> bool:
 
 
 def _requests_of_pod(spec: Raw, containers: list[Raw]) -> bool:
-    """Of resources for the pod as a whole, what is limited and neither the pod nor a container requests.
+    """Set missing pod-level requests to the limits, for resources that no container requests. Return whether any were
+    set.
 
-    What containers request upstream sums up and writes down as well, which comes to what the scheduler counts anyway.
+    Upstream also writes the sums of the containers' requests, which do not change what the scheduler counts.
     """
     resources = _dict(spec.get("resources"))
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
@@ -168,7 +169,7 @@ def _tolerate(spec: Raw) -> bool:
 
 
 def _label_keys(spec: Raw, labels: Raw) -> int:
-    """Label keys of affinity terms become part of their selectors; in how many terms."""
+    """Merge the label keys of affinity terms into their selectors. Return the number of changed terms."""
     affinity = _dict(spec.get("affinity"))
     done = 0
     for side in ("podAffinity", "podAntiAffinity"):
@@ -203,7 +204,7 @@ def _merge_keys(term: Raw, labels: Raw) -> bool:
 
 
 def _workload(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
-    """A template is filled in as its pods will be; upstream leaves requests and host ports to the pods themselves."""
+    """Apply the pod defaults to a template. Upstream applies requests and host ports only to the pods."""
     spec = obj.get("spec")
     if not is_typed(obj) or not isinstance(spec, dict):
         return
@@ -227,7 +228,7 @@ def _workload(obj: Raw, release: Release | None, admission: bool) -> Iterator[No
         yield from _pod_spec(inner, release)
 
 
-# ---------------------------------------------------------------- all else
+# ---------------------------------------------------------------- other kinds
 
 
 def _node(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
@@ -258,7 +259,8 @@ def _volume(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note
     yield "volumeMode Filesystem", _set(spec, "volumeMode", "Filesystem"), ""
     yield "reclaim policy Retain", _set(spec, "persistentVolumeReclaimPolicy", "Retain"), ""
     if not spec.get("claimRef") and obj.get("status") is None:
-        obj["status"] = {"phase": "Available"}  # the volume controller's part, without which nobody can bind it
+        # The volume controller sets the phase; without it the volume cannot be bound.
+        obj["status"] = {"phase": "Available"}
         yield "phase Available", 1, ""
 
 
@@ -295,7 +297,7 @@ def _typed(obj: Raw) -> bool:
 
 
 def _set(where: Raw, field: str, value: Any) -> bool:
-    """Sets what is absent; whether it was. An empty text counts as absent, as in Go."""
+    """Set a missing field and return whether it was missing. An empty text counts as missing, as in Go."""
     if where.get(field) not in (None, ""):
         return False
     where[field] = value

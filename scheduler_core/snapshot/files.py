@@ -1,4 +1,4 @@
-"""A file as `kubectl get -o json|yaml` writes it -> the objects in it."""
+"""Reads the objects in a file that `kubectl get -o json|yaml` writes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from scheduler_core.errors import InputError
 
 MAX_BYTES = 512_000_000
 MAX_YAML_BYTES = 64_000_000
-_MAX_LISTS = 8  # lists in lists; kubectl writes one
+_MAX_LISTS = 8  # nested lists; kubectl writes one
 
 
 def read_snapshot(path: str) -> list[dict[str, Any]]:
-    """The objects of a JSON or YAML file (`-`: standard input), gzipped or not: a List, an object, several documents.
+    """Return the objects of a JSON or YAML file (`-`: standard input), gzipped or not.
 
-    Items of a typed list (`PodList`) get its kind; a scenario document stands for its objects. Raises InputError naming
-    the file and the place in it.
+    The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
+    document is replaced by its objects. Raises InputError naming the file and the place in it.
     """
     return objects_in(read_bytes(path), path)
 
 
 def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
-    """The same of a file that was read."""
+    """Return the objects of a file's content, as `read_snapshot` does."""
     documents = _documents(data, path)
     several = len(documents) > 1
     return [
@@ -40,7 +40,7 @@ def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
 
 
 def read_bytes(path: str) -> bytes:
-    """A file (`-`: standard input), unzipped if it was gzipped. Raises InputError."""
+    """Read a file (`-`: standard input) and unzip it if it is gzipped. Raises InputError."""
     try:
         if path == "-":
             data = sys.stdin.buffer.read(MAX_BYTES + 1)

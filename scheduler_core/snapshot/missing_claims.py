@@ -1,6 +1,6 @@
-"""Claims that pods name and the snapshot does not hold, and what stands in for them if a run is to take them as bound.
+"""Claims that pods name but the snapshot lacks, and stand-ins for them if a run treats them as bound.
 
-`kubectl cluster-info dump` leaves volumes and claims out: of such a snapshot nobody knows where the volumes are.
+`kubectl cluster-info dump` omits volumes and claims, so such a snapshot does not say where volumes are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACCESS = ["ReadWriteMany"]
 
 
 def claims_of(pod: Pod) -> Iterator[tuple[str, bool]]:
-    """(namespace/name, whether it was made for the pod alone) of the claims that a pod's volumes name."""
+    """Yield (namespace/name, whether it was created for this pod) of the claims that a pod's volumes name."""
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name:
             yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}", False
@@ -34,9 +34,9 @@ def claims_of(pod: Pod) -> Iterator[tuple[str, bool]]:
 
 
 def stand_ins(number: int, key: str, owner: Pod | None) -> list[Object]:
-    """A claim and the volume that it is bound to, which any node reaches and any number of pods may use.
+    """Return a claim bound to a volume, which every node can reach and any number of pods can use.
 
-    `number`: makes the volume's name. `owner`: the pod that an ephemeral claim was made for.
+    `number`: used in the volume's name. `owner`: the pod of an ephemeral claim.
     """
     namespace, _, name = key.partition("/")
     volume = f"stand-in-{number}"

@@ -1,4 +1,5 @@
-"""What is to be known of a snapshot before a run: who waits for whom, what it lacks, which pods are to be made."""
+"""Collects the facts about a snapshot that matter before a run: other schedulers, missing objects, workloads without
+pods."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ ABSENT_CLAIMS = ("error", "bound")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a run does about what a snapshot leaves open.
+    """A run's choices for pods of other schedulers and for missing claims.
 
-    `other_schedulers`: pods that name a scheduler which the configuration does not have are left alone, or taken by its
-    default profile. `absent_claims`: a claim that the snapshot does not hold is an error, as to the scheduler, or taken
-    as bound to a volume without constraints.
+    `other_schedulers`: pods of a scheduler that the configuration lacks are left alone ("leave"), or scheduled by its
+    default profile ("take"). `absent_claims`: a missing claim is an error, as in the scheduler ("error"), or counts as
+    bound to a volume without constraints ("bound").
     """
 
     other_schedulers: Literal["leave", "take"] = "leave"
@@ -32,7 +33,7 @@ class Choices:
 
     @classmethod
     def of(cls, other_schedulers: str, absent_claims: str) -> Choices:
-        """The same from text. Raises InputError."""
+        """Return the choices from text. Raises InputError."""
         for name, value, allowed in (
             ("other_schedulers", other_schedulers, OTHER_SCHEDULERS),
             ("absent_claims", absent_claims, ABSENT_CLAIMS),
@@ -46,10 +47,10 @@ AS_UPSTREAM = Choices()
 
 
 class Outlook:
-    """Sees the objects of a snapshot one by one, in any order, and keeps little of each.
+    """Collects facts from the objects of a snapshot, one by one and in any order. It stores little of each.
 
-    `workloads`: its workloads as raw dicts; other objects among them do not matter. `only`: as of Bare. `schedulers`:
-    names of the profiles that will run. Raises InputError for a broken workload.
+    `workloads`: the workloads as raw dicts; other objects among them are ignored. `only`: see Bare. `schedulers`: the
+    names of the profiles. Raises InputError for an invalid workload.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Outlook:
         self.claims: set[str] = set()
         self._others: dict[str, str] = {}  # pod -> its scheduler
         self._claims_named: dict[str, list[str]] = {}  # claim -> pods
-        self._classes_named: dict[str, list[str]] = {}  # priority class -> pods without a priority of their own
+        self._classes_named: dict[str, list[str]] = {}  # priority class -> pods without their own priority
 
     def see(self, obj: Object) -> None:
         match obj:
@@ -87,7 +88,7 @@ class Outlook:
                 self.storage_classes[obj.name] = obj
 
     def see_pod(self, pod: Pod) -> None:
-        """A pod of the snapshot, or one that is made for the run."""
+        """Add a pod of the snapshot, or one that is created for the run."""
         if pod.terminated:
             return
         for key, _ in claims_of(pod):
@@ -100,14 +101,14 @@ class Outlook:
             self._others[pod.key] = pod.spec.scheduler_name
 
     def see_class(self, pod: Pod) -> None:
-        """The PriorityClass that a pod names; one that comes later is refused if there is none."""
+        """Record the PriorityClass that a pod names. A pod created later is refused if the class does not exist."""
         spec = pod.spec
         if spec.priority is None and spec.priority_class_name and not pod.terminated:
             self._classes_named.setdefault(spec.priority_class_name, []).append(pod.key)
 
     @property
     def others(self) -> dict[str, list[str]]:
-        """Schedulers that are not ours -> the pods that wait for them, most pods first."""
+        """Schedulers that are not configured -> their pending pods, most pods first."""
         found: dict[str, list[str]] = {}
         for pod, scheduler in self._others.items():
             found.setdefault(scheduler, []).append(pod)
@@ -115,7 +116,7 @@ class Outlook:
 
     @property
     def absent_claims(self) -> dict[str, list[str]]:
-        """Claims that the snapshot does not hold -> the pods that name them."""
+        """Claims that the snapshot lacks -> the pods that name them."""
         return {key: pods for key, pods in self._claims_named.items() if key not in self.claims}
 
     @property

@@ -1,4 +1,4 @@
-"""From the objects of a snapshot to those of a run. One way for pages, API and commands, in one pass and in time."""
+"""Prepares the objects of a snapshot for a run, for pages, API and commands, in single pass and in virtual time."""
 
 from __future__ import annotations
 
@@ -30,8 +30,12 @@ Raw = dict[str, Any]
 
 @dataclass(slots=True)
 class Prepared:
-    """`objects`: what the run begins with. `bare`: workloads whose pods are to be made; `made`: those that were.
-    `others`: schedulers whose pods are left to them -> how many. `deleting`: pods that are skipped."""
+    """The prepared objects of a run.
+
+    `objects`: the initial objects of the run. `bare`: workloads without pods. `made`: the pods created for them.
+    `others`: schedulers that are not configured -> number of their pods. `deleting`: pods that are skipped because they
+    are being deleted.
+    """
 
     objects: list[Object]
     bare: list[Workload]
@@ -54,10 +58,10 @@ def prepare(
     seed: int = 0,
     only: Collection[str] | None = None,
 ) -> Prepared:
-    """The objects of a run in one pass, of raw dicts, which are changed in place.
+    """Prepare a single-pass run from raw dicts, which are changed in place.
 
-    `schedulers`: names of the profiles. `seed`: for the names of pods that are made. `only`: titles of the workloads
-    whose pods may be made; None for all. Raises InputError.
+    `schedulers`: the names of the profiles. `seed`: for the names of created pods. `only`: titles of the workloads
+    whose pods may be created; None for all. Raises InputError.
     """
     raws, filled = list(raws), Filled()
     for raw in raws:
@@ -88,10 +92,11 @@ def prepare_in_time(
     admission: bool,
     only: Collection[str] | None = None,
 ) -> Prepared:
-    """The objects with which a run in time begins; the pods of bare workloads are left to their controllers.
+    """Prepare a virtual-time run. The controllers create the pods of workloads without pods.
 
-    `objects`: decoded, and `workloads`: raw, both filled in. `planned`: what comes later; its pods have what `choices`
-    say, too. `admission`: whether it is at work. `only`: as above. All of it is changed in place. Raises InputError.
+    `objects` (decoded) and `workloads` (raw) have defaults applied. `planned`: objects that are created later;
+    `choices` also apply to their pods. `admission`: whether admission is enabled. `only`: see `prepare`. All of them
+    are changed in place. Raises InputError.
     """
     objects = list(objects)
     outlook = Outlook(workloads, schedulers, release, only)
@@ -102,13 +107,13 @@ def prepare_in_time(
     for pod in pods:
         outlook.see_pod(pod)
     makers = [*prepared.bare, *(obj for obj in planned if isinstance(obj, Workload))]
-    expected, _ = make([copy.copy(maker) for maker in makers], outlook, 0)  # only to know what they name
+    expected, _ = make([copy.copy(maker) for maker in makers], outlook, 0)  # only to find out which objects they name
     complete(prepared, outlook, choices, [*pods, *expected, *(maker.base for maker in makers)], admission)
     return prepared
 
 
 def make(workloads: Iterable[Workload], outlook: Outlook, seed: int) -> tuple[list[Pod], list[Object]]:
-    """The pods of workloads, and what their controllers make beside them; the outlook sees both."""
+    """Return the pods of workloads and the other objects of their controllers. Both are added to the outlook."""
     chance = random.Random(f"{seed}/workloads")
     made, more = list[Pod](), list[Object]()
     for workload in workloads:
@@ -125,7 +130,7 @@ def make(workloads: Iterable[Workload], outlook: Outlook, seed: int) -> tuple[li
 def complete(
     prepared: Prepared, outlook: Outlook, choices: Choices, coming: Sequence[Pod] = (), admission: bool = True
 ) -> None:
-    """Does what admission and `choices` say to the objects, and says so. `coming`: pods that are none of them yet."""
+    """Apply admission and `choices` to the objects and add remarks. `coming`: pods that are created later."""
     prepared.remarks += remarks(outlook, choices)
     prepared.deleting = outlook.deleting
     if admission:
@@ -149,7 +154,7 @@ def _admit(prepared: Prepared, outlook: Outlook) -> list[Remark]:
     made, priorities, claims = {id(pod) for pod in prepared.made}, Counter[str](), 0
     for obj in prepared.objects:
         if isinstance(obj, Pod):
-            with suppress(InputError):  # of a class that does not exist, which is said already
+            with suppress(InputError):  # a missing class is already reported
                 priorities[admission.admit_loosely(obj, new=obj.typed or id(obj) in made)] += 1
         elif isinstance(obj, PersistentVolumeClaim) and obj.typed:
             claims += admission.admit_claim(obj)
@@ -166,7 +171,7 @@ def _admit(prepared: Prepared, outlook: Outlook) -> list[Remark]:
 
 
 def _claim_devices(prepared: Prepared) -> list[Remark]:
-    """Makes the claims of pods that name templates, where nobody had the chance to yet."""
+    """Create the claims of pods that name templates, if the pods come from a user and not from a cluster."""
     templates = {obj.key: obj for obj in prepared.objects if isinstance(obj, ResourceClaimTemplate)}
     if not templates:
         return []

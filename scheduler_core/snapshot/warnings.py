@@ -1,4 +1,4 @@
-"""What there is to say of a snapshot, in sentences: the same on an upload's page and in the warnings of its runs."""
+"""The warnings about a snapshot, for the page of an upload and for the warnings of its runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ OF_SNAPSHOTS = ("absent-claims", "other-schedulers", "priority-class", "deleting
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """`code`: one of OF_SNAPSHOTS; of a run also `priorities`, `storage-class`, `filled`. `counts`: the numbers in
-    `message`, by what they count."""
+    """A warning. `code`: one of OF_SNAPSHOTS; for a run also `priorities`, `storage-class` or `filled`.
+
+    `counts`: the numbers in `message`, by what they count.
+    """
 
     code: str
     message: str
@@ -26,7 +28,7 @@ class Remark:
 
 
 def remarks(outlook: Outlook, choices: Choices) -> list[Remark]:
-    """What matters most comes first."""
+    """Return the warnings, the most important first."""
     told = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
     return [remark for tell in told for remark in tell(outlook, choices)]
 

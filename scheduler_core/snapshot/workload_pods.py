@@ -1,6 +1,6 @@
-"""Workloads that were written down and have no pods yet, and the pods that their controllers would make at once.
+"""Workloads without pods that a user wrote, and the pods that their controllers would create at once.
 
-A workload that came from a cluster has a uid or a status: its pods are in the snapshot, or somewhere else.
+A workload from a cluster has a uid or a status. Its pods are in the snapshot, or were left out of it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 
 
 class Bare:
-    """`raws`: objects of a snapshot, workloads among them. `only`: titles (`Deployment default/web`) of those whose
-    pods may be made; None for all. Raises InputError for one that is broken.
+    """The workloads without pods.
 
-    `cron_jobs`: titles of CronJobs, which make their pods by the clock and never here.
+    `raws`: objects of a snapshot, including workloads. `only`: titles (`Deployment default/web`) of the workloads whose
+    pods may be created; None for all. `cron_jobs`: titles of CronJobs; their pods are never created here. Raises
+    InputError for an invalid workload.
     """
 
     def __init__(self, raws: Iterable[Any], only: Collection[str] | None = None) -> None:
@@ -41,7 +42,7 @@ class Bare:
         self.cron_jobs = [title(raw) for raw in written if raw.get("kind") == "CronJob"]
 
     def see(self, pod: Pod) -> None:
-        """A pod of the snapshot: the workload that it belongs to is not bare."""
+        """Add a pod of the snapshot: its workload has pods."""
         waiting = self._by_namespace.get(pod.namespace)
         if not waiting:
             return
@@ -54,7 +55,7 @@ class Bare:
 
     @property
     def workloads(self) -> list[Workload]:
-        """Those without pods."""
+        """The workloads without pods."""
         return [workload for found in self._by_namespace.values() for workload, _ in found]
 
 
@@ -67,24 +68,24 @@ def _selector(workload: Workload) -> Selector:
 
 
 def _made_by_another(workload: Workload, there: set[tuple[str, str, str]]) -> bool:
-    """Whether a workload of the snapshot made this one, as a Deployment makes its ReplicaSets."""
+    """Whether a workload of the snapshot created this one, as a Deployment creates its ReplicaSets."""
     metadata = workload.raw["metadata"]
-    references = [reference for reference in metadata.get("ownerReferences") or () if reference]  # one may be null
+    references = [reference for reference in metadata.get("ownerReferences") or () if reference]  # an entry may be null
     owners = [(o["kind"], o.get("name")) for o in references if o.get("kind") in KINDS]
     if workload.kind == "ReplicaSet" and workload_pods.HASH in workload.base.metadata.labels:
-        owners.append(("Deployment", workload.name.rpartition("-")[0]))  # the reference itself may have been left out
+        owners.append(("Deployment", workload.name.rpartition("-")[0]))  # the reference may be missing
     return any((kind, workload.namespace, name) in there for kind, name in owners)
 
 
 def title(raw: Raw) -> str:
-    """`Deployment default/web`."""
+    """Return the title of an object: `Deployment default/web`."""
     metadata = raw.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return f"{raw.get('kind')} {metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
 def number_of_pods(workload: Workload, nodes: Iterable[Node], release: Release) -> int:
-    """How many pods `pods_of` makes."""
+    """Return the number of pods that `pods_of` returns."""
     match workload.kind:
         case "DaemonSet":
             return sum(workload.takes(node, release) for node in nodes)
@@ -94,9 +95,9 @@ def number_of_pods(workload: Workload, nodes: Iterable[Node], release: Release) 
 
 
 def pods_of(workload: Workload, nodes: Iterable[Node], release: Release, chance: random.Random) -> Iterator[Pod]:
-    """The pods that its controller makes at once, the ordinals of a StatefulSet all together.
+    """Yield the pods that the controller creates at once, including all ordinals of a StatefulSet.
 
-    `nodes`: in the snapshot's order. `chance`: for the letters at the end of their names, as a run in time draws them.
+    `nodes`: in the snapshot's order. `chance`: the source of name suffixes, as in a virtual-time run.
     """
     match workload.kind:
         case "StatefulSet":
@@ -110,7 +111,7 @@ def pods_of(workload: Workload, nodes: Iterable[Node], release: Release, chance:
 
 
 def beside(workload: Workload, pods: Sequence[Pod], classes: Mapping[str, StorageClass]) -> Iterator[Object]:
-    """What a controller makes beside the pods: a Deployment's ReplicaSet, the claims of a StatefulSet's pods."""
+    """Yield the other objects of a controller: a Deployment's ReplicaSet, the claims of a StatefulSet's pods."""
     if workload.set is not None:
         yield workload.set
     for pod in pods:
