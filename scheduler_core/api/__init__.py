@@ -1,6 +1,6 @@
-"""What is read: Kubernetes objects, quantities, selectors, spans of time."""
+"""Decodes Kubernetes objects, quantities, selectors and durations."""
 
 from scheduler_core.api import (
-    device_checks,  # noqa: F401  (makes the kinds of resource.k8s.io known)
-    workloads,  # noqa: F401  (makes PodGroup of scheduling.k8s.io known)
+    device_checks,  # noqa: F401  (registers the kinds of resource.k8s.io)
+    workloads,  # noqa: F401  (registers PodGroup of scheduling.k8s.io)
 )

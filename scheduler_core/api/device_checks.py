@@ -1,4 +1,4 @@
-"""What the API server would refuse or fill in of the kinds of resource.k8s.io; and the shape of v1beta1 made v1's."""
+"""API-server validation and defaults of the kinds of resource.k8s.io, and the conversion of v1beta1 to v1."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_SUB_REQUESTS = 8
 MAX_CONSTRAINTS = 32
 MAX_CONFIG = 32
 MAX_DEVICES = 128
-MAX_ATTRIBUTES = 32  # of a device, capacities included
+MAX_ATTRIBUTES = 32  # per device, including capacities
 MAX_TAINTS = 16
 MAX_VALUE = 64  # characters of an attribute
 MAX_COUNTERS = 32
@@ -144,7 +144,7 @@ def _check_devices_claim(claim: DeviceClaim, where: str, at: str) -> None:
 
 
 def _make_exact(request: DeviceRequest) -> None:
-    """What v1beta1 has in a request itself is moved below `exactly`."""
+    """Move the fields that v1beta1 has in the request itself to `exactly`."""
     blank = ExactRequest()
     exactly = ExactRequest()
     for name in ExactRequest.__struct_fields__:

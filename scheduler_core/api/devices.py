@@ -1,8 +1,8 @@
-"""What pods ask of devices, and what devices there are: the kinds of resource.k8s.io.
+"""Devices and the requests of pods for them: the kinds of resource.k8s.io.
 
-The shapes are those of v1 (v1beta2 has the same). What v1beta1 writes flat into a request, or below `basic` of a
-device, is moved to where v1 has it when an object is checked (`device_checks.py`), and what the API server fills in is
-filled in.
+The structs are those of v1 (equal to v1beta2). Validation (`device_checks.py`) moves the fields of v1beta1 to their
+place in v1: the flat fields of a request, and those below `basic` of a device. It also applies the API server's
+defaults.
 
 Source: k8s.io/api (resource/v1, v1beta1, v1beta2).
 """
@@ -17,9 +17,9 @@ from scheduler_core.api.objects import Condition, NodeSelector, Object, Quantiti
 
 EXACT_COUNT, ALL = "ExactCount", "All"
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
-MAX_RESULTS = 32  # devices that one claim may be given
-MAX_CONSUMERS = 256  # pods that may share a claim
-EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"  # annotation of claims that the scheduler makes
+MAX_RESULTS = 32  # devices allocated to one claim
+MAX_CONSUMERS = 256  # pods that can share a claim
+EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"  # annotation of claims that the scheduler creates
 
 
 class CELSelector(Struct):
@@ -43,7 +43,7 @@ class CapacityRequirements(Struct):
 
 
 class ExactRequest(Struct):
-    """What a request asks for. `name`: only where it is one of several subrequests."""
+    """A request for devices. `name`: only set in a subrequest."""
 
     name: str = ""
     device_class_name: str = ""
@@ -56,7 +56,7 @@ class ExactRequest(Struct):
 
 
 class DeviceRequest(ExactRequest):
-    """A request: `exactly` one thing, or the first of several that can be had. The other fields are v1beta1's."""
+    """A request: `exactly` one, or the first available of several. The other fields are those of v1beta1."""
 
     exactly: ExactRequest | None = None
     first_available: list[ExactRequest] = []
@@ -69,7 +69,7 @@ class DeviceConstraint(Struct):
 
 
 class DeviceConfiguration(Struct):
-    """Parameters for a driver, passed on as they are. `source`: FromClass or FromClaim, in an allocation."""
+    """Parameters for a driver, passed unchanged. `source`: FromClass or FromClaim, in an allocation."""
 
     source: str = ""
     requests: list[str] = []
@@ -87,7 +87,7 @@ class ResourceClaimSpec(Struct):
 
 
 class AllocatedDevice(Struct):
-    """A device that a claim was given."""
+    """A device allocated to a claim."""
 
     request: str = ""
     driver: str = ""
@@ -118,7 +118,7 @@ class Allocation(Struct):
 
 
 class Consumer(Struct):
-    """Who a claim is reserved for."""
+    """A consumer for which a claim is reserved."""
 
     api_group: str = ""
     resource: str = ""
@@ -127,7 +127,7 @@ class Consumer(Struct):
 
 
 class DeviceStatus(Struct):
-    """What a driver says of a device that a claim was given."""
+    """The status of an allocated device, reported by its driver."""
 
     driver: str = ""
     pool: str = ""
@@ -180,7 +180,7 @@ class ResourcePool(Struct):
 
 
 class DeviceAttribute(Struct):
-    """One of the four is set. Names end in an underscore where Python has the word."""
+    """Exactly one of the four fields is set. Names that are Python keywords or types end in an underscore."""
 
     int_: int | None = msgspec.field(default=None, name="int")
     bool_: bool | None = msgspec.field(default=None, name="bool")
@@ -195,7 +195,7 @@ class CapacityRange(Struct):
 
 
 class CapacityPolicy(Struct):
-    """Which amounts of a capacity may be had; what is asked for is rounded up to one of them."""
+    """The allowed quantities of a capacity; a request is rounded up to one of them."""
 
     default: str | int | float | None = None
     valid_values: list[str | int | float] = []
@@ -229,7 +229,7 @@ class DeviceTaint(Struct):
 
 
 class BasicDevice(Struct):
-    """What a device is. v1beta1 has it below `basic`."""
+    """The properties of a device. v1beta1 has them below `basic`."""
 
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}

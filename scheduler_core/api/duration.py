@@ -1,4 +1,4 @@
-"""Moments and spans of time as people write them: `90`, `90s`, `1.5h`, `1h30m`, `250ms` are read."""
+"""Parses and formats durations and times: `90`, `90s`, `1.5h`, `1h30m` and `250ms` are accepted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 
 DURATION_ANNOTATION = "kubesched.dev/duration"
-"""How long a pod runs once it is bound; without it, for ever."""
+"""How long a pod runs after it is bound; without the annotation, forever."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
@@ -14,7 +14,7 @@ _MAX_SECONDS = 366 * 86400.0
 
 
 def seconds(value: str | int | float) -> float:
-    """Seconds of a duration. Raises ValueError that says what is wrong."""
+    """Return the seconds of a duration. Raises ValueError that describes the problem."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be a duration such as 90, 90s or 1h30m")
     if isinstance(value, str):
@@ -33,7 +33,7 @@ def seconds(value: str | int | float) -> float:
 
 
 def clock(t: float) -> str:
-    """A moment: `12.3 s`, `2:09.8`, `1:02:09`."""
+    """Format a time: `12.3 s`, `2:09.8`, `1:02:09`."""
     if t < 60:
         return f"{rounded(t)} s"
     tenths = round(t * 10)
@@ -44,7 +44,7 @@ def clock(t: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time: `0 s`, `1.25 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration: `0 s`, `1.25 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 60:
         return f"{rounded(seconds)} s"
     whole = round(seconds)

@@ -1,6 +1,6 @@
-"""Fields that the API does not know: `nodeSelectorr` is left out by an API server, silently, and by us.
+"""Finds unknown fields such as `nodeSelectorr`, which an API server and KubeSched ignore without a warning.
 
-Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling, and
+Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`) for the kinds that affect scheduling, and
 `schedulingGroup` of 1.36.
 """
 
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("fields.txt")
 DEPTH = 32
-LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # where a field may belong that is in the wrong place
+LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # types that may have a misplaced field
 
 
 class Unknown(NamedTuple):
-    """`path`: spec.nodeSelectorr; `problem`: `is not a field of PodSpec; did you mean nodeSelector?`"""
+    """An unknown field. `path`: spec.nodeSelectorr; `problem`: `is not a field of PodSpec; did you mean
+    nodeSelector?`"""
 
     path: str
     problem: str
@@ -29,7 +30,7 @@ class Unknown(NamedTuple):
 
 @cache
 def types() -> Mapping[str, Mapping[str, str]]:
-    """type -> field -> type of what it holds, "" for text, numbers, maps."""
+    """Return type -> field -> the type of its value, "" for text, numbers and maps."""
     lines = [line.split() for line in FILE.read_text().splitlines() if not line.startswith("#")]
     return {name: dict(_pair(field) for field in fields) for name, *fields in lines}
 
@@ -40,7 +41,7 @@ def _pair(field: str) -> tuple[str, str]:
 
 
 def unknown_fields(obj: Any, kind: str = "") -> Iterator[Unknown]:
-    """The fields of an object that its kind (or `kind`) does not have; none for kinds that are not in the table."""
+    """Yield the fields that the object's kind (or `kind`) does not have; none for kinds outside the table."""
     if isinstance(obj, Mapping):
         yield from _walk(obj, kind or str(obj.get("kind", "")), "", 0)
 
@@ -62,7 +63,7 @@ def _walk(obj: Any, kind: str, path: str, depth: int) -> Iterator[Unknown]:
 
 
 def _instead(name: str, known: Mapping[str, str]) -> str:
-    """What was probably meant: another spelling, or the same name elsewhere."""
+    """Return a suggestion: a similar field name, or a type that has the field."""
     by_letters = {field.lower(): field for field in known}
     close = get_close_matches(name.lower()[:100], by_letters, 1, 0.75)
     if close:

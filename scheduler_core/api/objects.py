@@ -1,7 +1,7 @@
-"""Kubernetes objects as typed structs: camelCase outside, snake_case here.
+"""Kubernetes objects as typed structs: camelCase in JSON, snake_case here.
 
-Only the fields that decide something are declared; all others are ignored. `decode` is the one door: whatever comes in
-is either a struct that the rest of the core can trust, or an InputError that names the object and the field.
+Only the fields that affect scheduling are declared; all others are ignored. Every object enters through `decode`: the
+result is a valid struct, or an InputError that names the object and the field.
 
 Source: k8s.io/api (core/v1, policy/v1, storage/v1, scheduling/v1, apps/v1).
 """
@@ -22,7 +22,7 @@ Quantities = dict[str, str | int | float]
 
 
 class Struct(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
-    """What all structs share: camelCase names outside, absent fields have defaults."""
+    """Base class of all structs: camelCase names in JSON, and defaults for missing fields."""
 
 
 class OwnerReference(Struct):
@@ -212,7 +212,7 @@ class CSISource(Struct):
 
 
 class VolumeSource(Struct):
-    """What a pod's volume and a PersistentVolume have in common, as far as the scheduler looks."""
+    """The common fields of a pod's volume and a PersistentVolume, as far as the scheduler uses them."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None
@@ -238,7 +238,7 @@ class Volume(VolumeSource):
     downward_api: dict[str, Any] | None = msgspec.field(default=None, name="downwardAPI")
     projected: dict[str, Any] | None = None
     image: ImageVolume | None = None
-    # these only tell pods apart
+    # used only to distinguish pods
     empty_dir: dict[str, Any] | None = None
     host_path: dict[str, Any] | None = None
     nfs: dict[str, Any] | None = None
@@ -250,14 +250,14 @@ class Named(Struct):
 
 
 class PodResourceClaim(Named):
-    """A ResourceClaim that a pod uses: one that is there, or one to be made for it."""
+    """A ResourceClaim of a pod: an existing one, or one created from a template."""
 
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
 
 class PodResourceClaimStatus(Named):
-    """The ResourceClaim that was made for a pod; None if none was needed."""
+    """The ResourceClaim that was created for a pod; None if none was needed."""
 
     resource_claim_name: str | None = None
 
@@ -314,7 +314,7 @@ class PodStatus(Struct):
 
 
 class Object(Struct):
-    """Any object: metadata, and a key that is unique within its kind."""
+    """Base class of objects: metadata, and a key that is unique within its kind."""
 
     metadata: Metadata = msgspec.field(default_factory=Metadata)
 
@@ -328,12 +328,12 @@ class Object(Struct):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, or `name` for what has no namespace."""
+        """`namespace/name`, or `name` of an object without a namespace."""
         return f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
 
     @property
     def typed(self) -> bool:
-        """Whether somebody wrote it and no API server has seen it: those give every object a uid."""
+        """Whether a user wrote the object and no API server stored it: a stored object has a uid."""
         return not self.metadata.uid
 
 
@@ -347,12 +347,12 @@ class Pod(Object):
 
     @property
     def typed(self) -> bool:
-        """As of every object; one with a status ran somewhere, even if its uid was left out."""
+        """Whether a user wrote the pod. A pod with a status comes from a cluster, even if its uid was removed."""
         return not self.metadata.uid and self.status == PodStatus()
 
     @property
     def terminated(self) -> bool:
-        """Succeeded and failed pods no longer count on their node."""
+        """Whether the pod succeeded or failed, so that it no longer counts on its node."""
         return self.status.phase in ("Succeeded", "Failed")
 
 
@@ -539,7 +539,7 @@ class PodGroupSpec(Struct):
 
 
 class PodGroup(Object):
-    """Of sigs.k8s.io/scheduler-plugins, for its plugin Coscheduling."""
+    """The PodGroup of sigs.k8s.io/scheduler-plugins, for its plugin Coscheduling."""
 
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
 
@@ -567,7 +567,7 @@ KINDS: dict[str, type[Object]] = {
     )
 }
 _STORAGE = ("storage.k8s.io",)
-GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds that are not in the core group
+GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds outside the core group
     "ReplicaSet": ("apps", "extensions"),
     "StatefulSet": ("apps",),
     "StorageClass": _STORAGE,
@@ -594,7 +594,8 @@ CLUSTER_SCOPED = {
 def register(
     cls: type[Any], groups: tuple[str, ...], check: Callable[[Any, str], None], *, namespaced: bool = True
 ) -> None:
-    """A kind of a file of its own. `check(object, where)` raises InputError for what the API server would refuse."""
+    """Register a kind of another module. `check(object, where)` raises InputError for what the API server would
+    refuse."""
     KINDS[cls.__name__] = cls
     GROUPS[cls.__name__] = groups
     _CHECKS[cls.__name__] = check
@@ -603,32 +604,32 @@ def register(
 
 
 def register_as(cls: type[Any], group: str, version: str, check: Callable[[Any, str], None]) -> None:
-    """As `register`, of a namespaced kind whose name a kind of another API group has, too: `Kind.group` here."""
+    """Register a namespaced kind with the name of a kind in another API group, as `Kind.group`."""
     NAMESAKES[cls.__name__, group] = cls
     name = f"{cls.__name__}.{group}"
     KINDS[name], GROUPS[name], VERSIONS[name], _CHECKS[name] = cls, (group,), version, check
 
 
 def kind_of(cls: type[Object]) -> str:
-    """The name of a kind in KINDS: its own, or `Kind.group` of one that has a namesake."""
+    """Return the name of a kind in KINDS: its own, or `Kind.group` if another kind has the same name."""
     name = cls.__name__
     return name if KINDS.get(name) is cls else next((known for known, one in KINDS.items() if one is cls), name)
 
 
-VERSIONS: dict[str, str] = {}  # of kinds that are not at v1
+VERSIONS: dict[str, str] = {}  # of kinds whose version is not v1
 
 
 NAMESAKES: dict[tuple[str, str], type[Object]] = {}
-"""(kind, API group) -> the struct, where the kind alone does not tell."""
+"""(kind, API group) -> the struct, for kinds whose name is not unique."""
 
 _T = TypeVar("_T")
 _PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
-_MAX_LABEL = 4096  # characters; the API server allows 63, real snapshots keep to that
+_MAX_LABEL = 4096  # characters; the API server allows 63, and real snapshots keep that limit
 _MAX_DEPTH = 100
 
 
 def describe(raw: object) -> str:
-    """`Kind namespace/name` of an undecoded object, as errors name it."""
+    """Return `Kind namespace/name` of an undecoded object, for errors."""
     if not isinstance(raw, Mapping):
         return f"object of type {type(raw).__name__}"
     kind, metadata = raw.get("kind"), raw.get("metadata")
@@ -641,7 +642,7 @@ def describe(raw: object) -> str:
 
 
 def _without_nulls(value: Any, depth: int = 0) -> Any:
-    """The same without null members: in Kubernetes null and absent are one."""
+    """Return a copy without null members: in Kubernetes null means absent."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(value, dict):
@@ -652,7 +653,7 @@ def _without_nulls(value: Any, depth: int = 0) -> Any:
 
 
 def convert(raw: Any, cls: type[_T], where: str) -> _T:
-    """`raw` as `cls`. Raises InputError naming `where` and the path of the field that is wrong."""
+    """Convert `raw` to `cls`. Raises InputError with `where` and the path of the invalid field."""
     try:
         return msgspec.convert(raw, cls)
     except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError):
@@ -672,7 +673,8 @@ def _unreadable(where: str, error: Exception) -> InputError:
 
 
 def _in_group(api_version: Any, kind: str) -> bool:
-    """Whether this is Kubernetes' kind, not another project's of the same name; no version counts as it."""
+    """Whether this is the Kubernetes kind and not one of another project with the same name. A missing version
+    counts as it."""
     if not isinstance(api_version, str) or not api_version:
         return True
     group = api_version.rpartition("/")[0]
@@ -680,7 +682,7 @@ def _in_group(api_version: Any, kind: str) -> bool:
 
 
 def decode(raw: Any) -> Object | None:
-    """One object of a List as a struct, checked; None for a kind that the scheduler does not look at.
+    """Decode and validate one object; None for a kind that the scheduler does not use.
 
     Raises InputError naming the object and the field.
     """
@@ -698,7 +700,7 @@ def decode(raw: Any) -> Object | None:
     try:
         encoded = msgspec.json.encode(
             obj
-        )  # what this refuses (half of a surrogate pair, a circle), nobody could be shown
+        )  # the encoder refuses data that cannot be displayed: half of a surrogate pair, a cycle
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
     _check(obj, f"{kind}.{str(raw.get('apiVersion')).rpartition('/')[0]}" if namesake else kind, where)
@@ -708,7 +710,7 @@ def decode(raw: Any) -> Object | None:
 
 
 def decode_all(raws: Iterable[Any]) -> list[Object]:
-    """All objects the scheduler looks at, in order. Raises InputError, also for two objects of one name."""
+    """Decode all objects that the scheduler uses, in order. Raises InputError, also for two objects of one name."""
     objects: list[Object] = []
     seen: set[tuple[type[Object], str]] = set()
     for raw in raws:
@@ -723,7 +725,7 @@ def decode_all(raws: Iterable[Any]) -> list[Object]:
 
 
 def timestamp(text: str, where: str = "object", field: str = "timestamp") -> float:
-    """Seconds since 1970 of an RFC 3339 time; 0 for "". Raises InputError."""
+    """Return the seconds since 1970 of an RFC 3339 time; 0 for "". Raises InputError."""
     if not text:
         return 0.0
     try:
@@ -735,7 +737,7 @@ def timestamp(text: str, where: str = "object", field: str = "timestamp") -> flo
         raise InputError(where, field, f"not a time: {text[:64]!r}") from None
 
 
-# ---------------------------------------------------------------- what the API server would have refused
+# ---------------------------------------------------------------- API-server validation
 
 
 def _check(obj: Object, kind: str, where: str) -> None:
@@ -745,7 +747,7 @@ def _check(obj: Object, kind: str, where: str) -> None:
     if len(meta.name) > 253:
         raise InputError(where, "metadata.name", "is longer than 253 characters")
     for field, text in (("name", meta.name), ("namespace", meta.namespace)):
-        # As the API server: what cannot be one segment of a path is no name.
+        # As in the API server: a name must be a valid path segment.
         if "/" in text or "%" in text or text in (".", "..") or not text.isprintable():
             raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
     if kind not in CLUSTER_SCOPED and not meta.namespace:
@@ -793,7 +795,7 @@ def _check_selector(selector: LabelSelector | None, where: str, field: str) -> N
 
 
 def check_node_terms(terms: Iterable[NodeSelectorTerm], where: str, field: str) -> None:
-    """Refuses node selector terms that the API server would refuse. Raises InputError."""
+    """Validate node selector terms as the API server does. Raises InputError."""
     for i, term in enumerate(terms):
         for j, req in enumerate(term.match_expressions):
             _check_requirement(req, _NODE_OPERATORS, where, f"{field}[{i}].matchExpressions[{j}]")

@@ -1,4 +1,4 @@
-"""Edits to objects as kubectl makes them: merge patches, cordons, taints. Each returns a new object."""
+"""Edits of objects as kubectl makes them: merge patches, cordons, taints. Each function returns a new object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler_core.api.objects import Node, Taint
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """A JSON merge patch (RFC 7386) laid over a document."""
+    """Apply a JSON merge patch (RFC 7386) to a document."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -23,17 +23,17 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def cordoned(node: Node, unschedulable: bool) -> Node:
-    """The node, cordoned or not."""
+    """Return the node, cordoned or uncordoned."""
     return replace(node, spec=replace(node.spec, unschedulable=unschedulable))
 
 
 def tainted(node: Node, taint: Taint) -> Node:
-    """The node with a taint, instead of one of the same key and effect."""
+    """Return the node with a taint, which replaces one with the same key and effect."""
     kept = [t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect)]
     return replace(node, spec=replace(node.spec, taints=[*kept, taint]))
 
 
 def untainted(node: Node, key: str, effect: str = "") -> Node:
-    """The node without the taints of a key; of one effect alone if that is said."""
+    """Return the node without the taints with this key and, if given, this effect."""
     kept = [t for t in node.spec.taints if t.key != key or effect not in ("", t.effect)]
     return replace(node, spec=replace(node.spec, taints=kept))

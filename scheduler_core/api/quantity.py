@@ -1,8 +1,8 @@
-"""resource.Quantity: amounts such as `100m`, `1.5Gi` or `12e6`, parsed and rounded exactly as Go does.
+"""resource.Quantity: quantities such as `100m`, `1.5Gi` or `12e6`, parsed and rounded exactly as in Go.
 
-Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go). Go keeps an amount as an int64 with a decimal
-scale where that fits and as an arbitrary-precision decimal where it does not; the two differ in what happens beyond
-int64, so both are kept here.
+Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go). Go stores a quantity as an int64 with a decimal
+scale if it fits, otherwise as an arbitrary-precision decimal. They behave differently beyond int64, so both are
+implemented.
 """
 
 import re
@@ -15,7 +15,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 _INT64_DIGITS = 18  # decimal digits that always fit an int64
-_MAX_LENGTH = 256  # no sensible amount is longer; Go has no bound, and its cost grows with the exponent
+_MAX_LENGTH = 256  # longer than any realistic quantity; Go has no limit, and its cost grows with the exponent
 
 
 class QuantityError(ValueError):
@@ -23,7 +23,7 @@ class QuantityError(ValueError):
 
 
 def _suffix(text: str, suffix: str) -> tuple[int, int]:
-    """(base, exponent) of a suffix; raises QuantityError for one that does not exist."""
+    """Return (base, exponent) of a suffix. Raises QuantityError if it does not exist."""
     if suffix in _DECIMAL:
         return 10, _DECIMAL[suffix]
     if suffix in _BINARY:
@@ -35,14 +35,14 @@ def _suffix(text: str, suffix: str) -> tuple[int, int]:
 
 
 def _round_up(numerator: int, denominator: int) -> int:
-    """numerator / denominator rounded away from zero."""
+    """Return numerator / denominator rounded away from zero."""
     size = -(-abs(numerator) // denominator)
     return size if numerator >= 0 else -size
 
 
 @lru_cache(maxsize=65536)
 def _parse(text: str) -> tuple[int, int, bool]:
-    """(value, scale, small): the amount is value x 10^scale; small says that Go holds it as an int64."""
+    """Return (value, scale, small): the quantity is value x 10^scale; small means that Go stores it as an int64."""
     match = _SYNTAX.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if match is None:
         raise QuantityError(f"quantities must match a number and a known suffix, got {text[:64]!r}")
@@ -74,24 +74,24 @@ def _scaled(text: str | int | float, scale: int) -> int:
     result: int = value * 10**shift if shift >= 0 else _round_up(value, 10 ** abs(shift))
     if -MAX_INT64 - 1 <= result <= MAX_INT64:
         return result
-    # Go: an int64 amount that overflows reads as 0, a big one keeps its low 64 bits.
+    # In Go an int64 quantity that overflows becomes 0, and a decimal keeps its low 64 bits.
     return 0 if small else (result + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _text(number: int | float) -> str:
-    """JSON numbers are read by their digits, as Go's UnmarshalJSON does."""
+    """Return the digits of a JSON number, which Go's UnmarshalJSON parses."""
     if isinstance(number, bool):
         raise QuantityError(f"quantities are strings or numbers, got {number}")
     return str(number)
 
 
 def value(quantity: str | int | float) -> int:
-    """The amount in whole units (bytes, pieces), rounded away from zero. Raises QuantityError."""
+    """Return the quantity in whole units (such as bytes), rounded away from zero. Raises QuantityError."""
     return _scaled(quantity, 0)
 
 
 def milli_value(quantity: str | int | float) -> int:
-    """The amount in thousandths (millicores), rounded away from zero. Raises QuantityError."""
+    """Return the quantity in thousandths (millicores), rounded away from zero. Raises QuantityError."""
     return _scaled(quantity, -3)
 
 
@@ -103,12 +103,12 @@ def _nano(text: str) -> int:
 
 
 def nano_value(quantity: str | int | float) -> int:
-    """The exact amount in billionths, for sums that are rounded only at the end. Raises QuantityError."""
+    """Return the exact quantity in billionths, for sums that are rounded at the end. Raises QuantityError."""
     return _nano(quantity if isinstance(quantity, str) else _text(quantity))
 
 
 def binary(number: int) -> str:
-    """A whole amount as Go writes one in powers of 1024: with the largest suffix that divides it."""
+    """Format a whole quantity as Go does in powers of 1024: with the largest suffix that divides it."""
     exponent = 0
     while number and number % 1024 == 0 and exponent < 60:
         number, exponent = number // 1024, exponent + 10
@@ -116,6 +116,6 @@ def binary(number: int) -> str:
 
 
 def canonical(quantity: str | int | float) -> str:
-    """As Go writes it, of amounts in powers of 1024; others stay as they are."""
+    """Format a quantity in powers of 1024 as Go does; others stay unchanged."""
     text = quantity if isinstance(quantity, str) else _text(quantity)
     return binary(value(text)) if text.endswith("i") and nano_value(text) % 10**9 == 0 else text

@@ -1,7 +1,7 @@
-"""Matching: label selectors over pods, node selector terms over nodes, tolerations over taints.
+"""Matches label selectors with pods, node selector terms with nodes, and tolerations with taints.
 
-Selectors are compiled once into a `Selector`, whose `key` is a canonical value: equal keys match equal label sets, so
-results are cached by key. Over nodes, whole columns are matched at once (`NodeTable.requirement_mask`).
+Selectors are compiled into a `Selector` with a canonical `key`. Selectors with equal keys match the same labels, so
+results are cached by key. For all nodes at once, use `NodeTable.requirement_mask`.
 
 Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/corev1 (and nodeaffinity).
 """
@@ -44,13 +44,14 @@ class Selector:
         return True
 
     def and_(self, other: "Selector") -> "Selector":
-        """The selector that requires what both do. Nothing stays nothing."""
+        """Return the selector that requires both. If one of them matches nothing, so does the result."""
         if self.key is None or other.key is None:
             return NOTHING
         return Selector(tuple(sorted(set(self.key + other.key))))
 
     def and_labels(self, labels: Mapping[str, str]) -> "Selector":
-        """The selector that also requires each of these labels. Nothing stays nothing."""
+        """Return the selector that also requires these labels. A selector that matches nothing is returned
+        unchanged."""
         if self.key is None:
             return self
         extra = tuple((name, "In", (value,)) for name, value in labels.items())
@@ -62,12 +63,12 @@ EVERYTHING = Selector(())
 
 
 def from_labels(labels: Mapping[str, str]) -> Selector:
-    """The selector that requires each of these labels (upstream SelectorFromSet)."""
+    """Return the selector that requires each of these labels (upstream SelectorFromSet)."""
     return Selector(tuple(sorted((name, "In", (value,)) for name, value in labels.items())))
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """Upstream LabelSelectorAsSelector: a missing selector matches nothing, an empty one everything."""
+    """Compile a selector (upstream LabelSelectorAsSelector): None matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
     requirements: list[tuple[str, str, tuple[str, ...]]] = [
@@ -79,9 +80,9 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def requirement_matches(req: Requirement, value: str | None) -> bool:
-    """Whether a node whose label (or field) has this value, None if absent, meets a node selector requirement.
+    """Whether a node with this label (or field) value, None if absent, meets a node selector requirement.
 
-    `Gt` and `Lt` compare integers; a label that is none does not match.
+    `Gt` and `Lt` compare integers; a label that is not an integer does not match.
     """
     operator = req.operator
     if operator == "In":
@@ -102,7 +103,7 @@ def requirement_matches(req: Requirement, value: str | None) -> bool:
 
 
 def whole_number(text: str) -> int:
-    """strconv.ParseInt(text, 10, 64): no spaces, no underscores. Raises ValueError."""
+    """Parse as strconv.ParseInt(text, 10, 64): no spaces, no underscores. Raises ValueError."""
     if "_" in text or text != text.strip() or not text.isascii():
         raise ValueError(text)
     number = int(text)
@@ -112,7 +113,7 @@ def whole_number(text: str) -> int:
 
 
 def node_term_matches(term: NodeSelectorTerm, node: Node) -> bool:
-    """Whether one node meets a node selector term; an empty term matches no node."""
+    """Whether a node meets a node selector term; an empty term matches no node."""
     if not term.match_expressions and not term.match_fields:
         return False
     labels = node.metadata.labels
@@ -122,12 +123,12 @@ def node_term_matches(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def any_term_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
-    """Whether one node meets at least one of the terms."""
+    """Whether a node meets at least one of the terms."""
     return any(node_term_matches(term, node) for term in terms)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Upstream Toleration.ToleratesTaint."""
+    """Whether the toleration tolerates the taint (upstream Toleration.ToleratesTaint)."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -140,7 +141,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 def first_untolerated(
     taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: frozenset[str]
 ) -> Taint | None:
-    """The first taint with one of the effects that no toleration covers (upstream FindMatchingUntoleratedTaint)."""
+    """Return the first taint with one of the effects that is not tolerated (upstream FindMatchingUntoleratedTaint)."""
     for taint in taints:
         if taint.effect in effects and not any(tolerates(t, taint) for t in tolerations):
             return taint

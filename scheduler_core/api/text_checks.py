@@ -1,4 +1,4 @@
-"""Texts that nobody could keep: PostgreSQL stores no NUL character, and no name or label of Kubernetes has one."""
+"""Refuses NUL characters: PostgreSQL cannot store them, and no name or label of Kubernetes contains one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from scheduler_core.errors import InputError
 
 NUL = "holds a NUL character"
-ESCAPED_NUL = b"\\u0000"  # in JSON without it there is none
+ESCAPED_NUL = b"\\u0000"  # JSON without this sequence has no NUL
 
 
 def refuse_nul(value: Any, where: str) -> None:
-    """Raises InputError naming `where` and the path of a text in `value` (plain data, no circles) that has a NUL."""
-    rest: list[tuple[str, Any]] = [("", value)]  # no recursion: this looks at what nobody has bounded yet
+    """Raise InputError with `where` and the path if a text in `value` (plain data without cycles) contains a NUL."""
+    rest: list[tuple[str, Any]] = [("", value)]  # not recursive, because the depth of the data is not limited yet
     while rest:
         path, found = rest.pop()
         if isinstance(found, str) and "\0" in found:

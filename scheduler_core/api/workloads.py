@@ -1,6 +1,6 @@
-"""PodGroup of scheduling.k8s.io (GenericWorkload, 1.36): pods that are to be scheduled together.
+"""PodGroup of scheduling.k8s.io (GenericWorkload, 1.36): pods to schedule together.
 
-Source: k8s.io/api/scheduling/v1alpha2. Workloads are not read: the scheduler looks at PodGroups alone.
+Source: k8s.io/api/scheduling/v1alpha2. Workload objects are ignored, because the scheduler uses only PodGroups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PodGroupSpec(Struct):
 
     @property
     def topology_key(self) -> str:
-        """What all pods must have in common; "" for nothing."""
+        """The topology key whose value all pods must share; "" for none."""
         found = self.scheduling_constraints
         return found.topology[0].key if found is not None and found.topology else ""
 
