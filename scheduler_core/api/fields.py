@@ -18,8 +18,10 @@ LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # types that may ha
 
 
 class Unknown(NamedTuple):
-    """An unknown field. `path`: spec.nodeSelectorr; `problem`: `is not a field of PodSpec; did you mean
-    nodeSelector?`"""
+    """An unknown field, such as `spec.nodeSelectorr`.
+
+    `problem`: a text such as `is not a field of PodSpec; did you mean nodeSelector?`
+    """
 
     path: str
     problem: str

@@ -594,8 +594,10 @@ CLUSTER_SCOPED = {
 def register(
     cls: type[Any], groups: tuple[str, ...], check: Callable[[Any, str], None], *, namespaced: bool = True
 ) -> None:
-    """Register a kind of another module. `check(object, where)` raises InputError for what the API server would
-    refuse."""
+    """Register a kind of another module.
+
+    `check(object, where)` raises InputError for what the API server would refuse.
+    """
     KINDS[cls.__name__] = cls
     GROUPS[cls.__name__] = groups
     _CHECKS[cls.__name__] = check
@@ -673,8 +675,10 @@ def _unreadable(where: str, error: Exception) -> InputError:
 
 
 def _in_group(api_version: Any, kind: str) -> bool:
-    """Whether this is the Kubernetes kind and not one of another project with the same name. A missing version
-    counts as it."""
+    """Whether this is the Kubernetes kind, and not one of another project with the same name.
+
+    An object without apiVersion counts as the Kubernetes kind.
+    """
     if not isinstance(api_version, str) or not api_version:
         return True
     group = api_version.rpartition("/")[0]

@@ -50,8 +50,7 @@ class Selector:
         return Selector(tuple(sorted(set(self.key + other.key))))
 
     def and_labels(self, labels: Mapping[str, str]) -> "Selector":
-        """Return the selector that also requires these labels. A selector that matches nothing is returned
-        unchanged."""
+        """Return the selector that also requires these labels; a selector that matches nothing stays unchanged."""
         if self.key is None:
             return self
         extra = tuple((name, "In", (value,)) for name, value in labels.items())

@@ -1,1 +1,1 @@
-"""The state of the cluster: nodes as columns, pods counted by class, the objects that plugins look up."""
+"""The cluster state: nodes as columns, pod counts by label class, and the objects that plugins look up."""

@@ -35,8 +35,10 @@ _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-do
 
 
 def zone_key(node: Node, stable: bool = True) -> str:
-    """Return the zone key (upstream GetZoneKey). Beta labels have precedence. `stable`: whether the stable labels
-    count."""
+    """Return the zone key of a node (upstream GetZoneKey).
+
+    Beta labels have precedence. `stable`: whether the stable labels count.
+    """
     labels = node.metadata.labels
     zone = labels.get(_BETA_ZONE, labels.get(ZONE, "") if stable else "")
     region = labels.get(_BETA_REGION, labels.get(REGION, "") if stable else "")

@@ -110,8 +110,10 @@ class PodColumns:
     # ---- queries of plugins
 
     def matching(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool) -> SelectorColumn:
-        """Return the column of pods that `selector` matches in these namespaces (None: any), with or without
-        terminating pods."""
+        """Return the column of the pods in these namespaces that `selector` matches.
+
+        `namespaces`: None for all. `terminating`: whether terminating pods count.
+        """
         key = (namespaces, selector.key, terminating)
         column = self._selectors.get(key)
         if column is None:

@@ -109,8 +109,10 @@ class PodInfo:
         self._terms, self.term_columns = terms, None
 
     def terms(self) -> tuple[tuple[Term, ...], ...]:
-        """Return the four kinds of (anti-)affinity terms, in the order of the properties above; NO_TERMS if there
-        are none."""
+        """Return the four kinds of (anti-)affinity terms, in the order of the properties above.
+
+        The result is NO_TERMS if there are none.
+        """
         if self._terms is None:
             affinity = self.pod.spec.affinity
             if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):

@@ -39,8 +39,10 @@ def counted(name: str) -> bool:
 
 
 def amount(name: str, nano: int) -> int:
-    """Convert nano units to scheduler units: millicores of cpu, else whole units, rounded up. Overflow wraps at
-    int64."""
+    """Convert nano units to scheduler units: millicores of cpu, whole units of other resources.
+
+    The result is rounded up. Overflow wraps at int64.
+    """
     result = -(-nano // (10**6 if name == CPU else 10**9))
     if -(1 << 63) <= result < 1 << 63:
         return result
@@ -48,8 +50,10 @@ def amount(name: str, nano: int) -> int:
 
 
 def amounts(quantities: Quantities) -> dict[str, int]:
-    """Convert a resource list (a node's allocatable) to scheduler units. Includes `pods`, omits unaccounted
-    resources."""
+    """Convert a resource list (a node's allocatable) to scheduler units.
+
+    The result includes `pods` and omits resources that the scheduler does not count.
+    """
     return dict(_amounts(tuple(quantities.items())))
 
 

@@ -42,8 +42,10 @@ class Topology:
         self.unique = self.missing is None and len(self.values) == len(self.ids)
 
     def sums(self, counts: Int64, eligible: Bool | None = None) -> Int64:
-        """Return the sum of `counts` (int64 over nodes) by value, over eligible nodes (None: all); int64 over
-        values."""
+        """Return the sum of `counts` by value over the eligible nodes (None: all).
+
+        `counts` is int64 over nodes, the result int64 over values.
+        """
         ids = self.ids
         if self.missing is not None:
             eligible = ~self.missing if eligible is None else eligible & ~self.missing

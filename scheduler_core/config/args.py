@@ -354,8 +354,10 @@ def added_affinity() -> type[Strict]:
 
 
 def check_node_affinity(complain: Complain, affinity: dict[str, Any]) -> None:
-    """Validate as upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms, which skip terms of
-    weight 0."""
+    """Validate as upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms.
+
+    Terms of weight 0 are skipped, as upstream does.
+    """
     try:
         parsed = msgspec.convert(affinity, _NodeAffinity)
     except msgspec.ValidationError as error:

@@ -230,8 +230,10 @@ def _check_version_fields(raw: dict[str, Any], version: str) -> None:
 
 
 def _locate(raw: dict[str, Any], path: str) -> tuple[str, str]:
-    """Return (where, field) of a path such as `profiles[0].pluginConfig[2].args`, with the names of profile and
-    plugin."""
+    """Return (where, field) of a path such as `profiles[0].pluginConfig[2].args`.
+
+    `where` contains the names of profile and plugin.
+    """
     match = re.fullmatch(r"profiles\[(\d+)\]\.?(.*)", path)
     if not match:
         return KIND, path

@@ -19,8 +19,10 @@ _SAYS_QUOTED = re.compile(rf"kind[\\\"']*\s*:\s*[\\\"']*({KIND}|{POLICY})\b".enc
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A configuration or Policy. `place`: the ConfigMap and its key ("" for a separate document); `text`: its
-    source."""
+    """A configuration or Policy that was found in an input.
+
+    `place`: the ConfigMap and its key ("" for a separate document). `text`: its text in the ConfigMap.
+    """
 
     raw: dict[str, Any]
     place: str = ""

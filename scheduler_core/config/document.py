@@ -73,8 +73,10 @@ def without_nulls(value: Any, where: str, depth: int = 0) -> Any:
 
 
 def _inside(item: Any, where: str, depth: int, step: str) -> Any:
-    """Return an entry of a map or list without nulls. The path of a null in a list is built while the error
-    propagates."""
+    """Return an entry of a map or list without nulls.
+
+    The path of a null in a list is built while the error propagates.
+    """
     if item is None:
         raise NullEntry(where, step.lstrip("."), "is null; leave it out")
     try:

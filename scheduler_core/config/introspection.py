@@ -39,16 +39,18 @@ _OBJECTS: Mapping[tuple[type, str], type] = {
 _PLAIN = {inspect.StrType: "text", inspect.IntType: "integer", inspect.FloatType: "number", inspect.BoolType: "boolean"}
 
 Fields = dict[str, tuple[str, str]]
-"""Field -> (type, default as text). A type is text, integer, number, boolean, any, the name of a type, [of a list]
-or {of a map}."""
+"""Field -> (type, default as text).
+
+A type is text, integer, number, boolean, any, the name of a type, [of a list] or {of a map}.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The schema of an API version. `types`: name -> fields; `root` names the top type; `args`: plugin -> argument
-    type.
+    """The schema of an API version.
 
-    A type that differs from v1 has the version in its name: `Plugins of v1beta2`.
+    `types`: name -> fields. `root`: the name of the top type. `args`: plugin -> the type of its arguments. A type that
+    differs from v1 has the version in its name: `Plugins of v1beta2`.
     """
 
     root: str

@@ -167,7 +167,7 @@ def _check_version(version: Any, grouped: bool) -> None:
 
 
 def _check_fields(raw: Any, kind: Any, path: str) -> None:
-    """Raises InputError for the first field that a Policy does not have."""
+    """Raise InputError for the first field that a Policy does not have."""
     if isinstance(raw, Sequence) and not isinstance(raw, str):
         for i, entry in enumerate(raw):
             _check_fields(entry, kind, f"{path}[{i}]")

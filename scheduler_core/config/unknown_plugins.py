@@ -18,8 +18,10 @@ MAX_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class UnknownPlugin:
-    """An unknown plugin. `what`: its description if it is well known. `where`, `field`: the first place that enables
-    it."""
+    """An unknown plugin.
+
+    `what`: its description if it is well known. `where`, `field`: the first place that enables it.
+    """
 
     name: str
     what: str

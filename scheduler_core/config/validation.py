@@ -16,8 +16,10 @@ MAX_PROFILES = 100
 
 
 def check_file(complain: Complain, file: File, version: str, *, as_upstream: bool) -> None:
-    """Validate the top-level fields. `as_upstream`: the release supports this version, so runtime fields are also
-    checked."""
+    """Validate the top-level fields.
+
+    `as_upstream`: the release supports this version, so fields that only matter at run time are also validated.
+    """
     if len(file.profiles) > MAX_PROFILES:
         complain("profiles", f"must be at most {MAX_PROFILES}, got {len(file.profiles)}")
     if file.parallelism <= 0:

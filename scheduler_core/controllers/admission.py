@@ -156,7 +156,9 @@ class Admission:
 
 
 def missing_tolerations(own: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the not-ready and unreachable taints that a pod does not tolerate. `own`: (key, effect) of its
-    tolerations."""
+    """Return the not-ready and unreachable taints that a pod does not tolerate.
+
+    `own`: (key, effect) of its tolerations.
+    """
     tolerated = {key for key, effect in own if effect in ("NoExecute", "")}
     return [] if "" in tolerated else [key for key in (NOT_READY, UNREACHABLE) if key not in tolerated]

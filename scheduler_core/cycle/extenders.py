@@ -56,8 +56,10 @@ class Extender:
         self._managed = {resource.name for resource in config.managed_resources}
 
     def interested(self, pod: PodInfo) -> bool:
-        """Whether the extender handles the pod. One with managed resources handles only pods that request one of
-        them."""
+        """Whether the extender handles the pod.
+
+        An extender with managed resources handles only pods that request one of them.
+        """
         if not self._managed:
             return True
         containers = [*pod.pod.spec.containers, *pod.pod.spec.init_containers]
@@ -217,7 +219,8 @@ class Extenders:
                 self._note(extender, problem, " (its scores are left out)")
                 continue
             column = np.array(raw, np.int64)
-            scale = 1 if self.cluster.release.predicates else 100 // MAX_PRIORITY  # priorities are 0..10 themselves
+            # priorities of 1.16 are 0..10 themselves
+            scale = 1 if self.cluster.release.predicates else 100 // MAX_PRIORITY
             trace.scores[f"{EXTENDER} {extender.url}"] = Score(extender.config.weight, column, column * scale)
 
     @staticmethod

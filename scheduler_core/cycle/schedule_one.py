@@ -31,7 +31,7 @@ from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, Change, CycleState, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
 
-MIN_FEASIBLE_NODES = 100  # the lower bound of the number of feasible nodes to look for
+MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
 
 NO_NODES = "no nodes available to schedule pods"
@@ -191,8 +191,10 @@ class Scheduler:
         return status.rejected
 
     def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
-        """Restrict the cycle to the nodes that PreFilter left. In older releases a name without a node is an error, or
-        crashes the scheduler."""
+        """Restrict the cycle to the nodes that PreFilter left.
+
+        In older releases the name of a missing node is an error, or crashes the scheduler.
+        """
         rows = self.cluster.nodes.rows
         missing = sorted(name for name in names if name not in rows)
         if self.cluster.release.prefilter_excluded_node_message:
@@ -207,7 +209,7 @@ class Scheduler:
 
     @staticmethod
     def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
-        """Filter the nodes to which other pods are nominated again, as if those pods ran there."""
+        """Run the filters again on nodes with nominated pods, as if those pods ran there."""
         nodes = framework.cluster.nodes
         for name in framework.cluster.nominator.nodes():
             row = nodes.rows.get(name)
@@ -358,7 +360,7 @@ class Scheduler:
         self._refused(status, trace)
 
     def forget(self, framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Undo the assumption and Reserve."""
+        """Undo `assume_and_reserve`: run Unreserve and remove the pod from its node."""
         framework.run_unreserve(state, pod, node)
         self.cluster.remove_pod(pod)
 

@@ -165,7 +165,7 @@ class CycleTrace:
         return self._merged
 
     def refuse(self, plugin: str, verdict: Verdict) -> None:
-        """Record a refusal that follows the Filter plugins."""
+        """Add a verdict that was made after the Filter plugins ran."""
         self.verdicts[plugin] = verdict
         self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
@@ -468,7 +468,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder()
 
 _MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
-_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; above these, bits of the integer type
+_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; larger values are the bits of the integer type
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 

@@ -1,1 +1,1 @@
-"""The scheduling framework: the contracts of plugins (`interface`) and what calls them (`runtime`)."""
+"""The scheduling framework: the plugin interfaces (`interface`) and the code that calls them (`runtime`)."""

@@ -70,6 +70,6 @@ class Batching:
 
 
 def left_over(rows: Rows, total: Int64, chosen: int, nodes: NodeTable) -> list[str]:
-    """Return the feasible nodes except the chosen one, the best last; ties are ordered by name, the first is better."""
+    """Return the feasible nodes except the chosen one, the best last. In a tie the first by name is better."""
     order = rows[np.lexsort((-nodes.name_rank()[rows], total))]
     return [nodes.names[row] for row in order[order != chosen].tolist()]

@@ -1,7 +1,7 @@
 """Cluster events that may make a pending pod schedulable.
 
 A plugin registers the events that may resolve its rejection (`Plugin.events_to_register`). Each can have a hint, which
-compares the object before and after. The queue requeues a pod if a plugin that rejected it returns true.
+compares the object before and after. The queue requeues a pod if the hint of a plugin that rejected it returns true.
 
 Source: k8s.io/kube-scheduler/framework (types.go), pkg/scheduler/framework/events.go.
 """
@@ -146,8 +146,10 @@ def _scaled_down(old: PodInfo, new: PodInfo) -> bool:
 
 
 def node_changes(old: Node, new: Node, annotations: bool = True) -> list[ClusterEvent]:
-    """Return the events of a node update; none if the scheduler ignores the change. `annotations`: whether changes of
-    annotations are an event."""
+    """Return the events of a node update; none if the scheduler ignores the change.
+
+    `annotations`: whether a change of annotations is an event.
+    """
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(UPDATE_NODE_TAINT)

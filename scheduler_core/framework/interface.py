@@ -350,7 +350,7 @@ class PostFilterPlugin(Plugin):
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[PostFilterResult | None, Status]:
-        """Run because no node is feasible."""
+        """Try to make the pod schedulable, usually by preemption. Called if no node is feasible."""
         raise NotImplementedError
 
     def explain_post_filter(
@@ -412,7 +412,7 @@ class PermitPlugin(Plugin):
         raise NotImplementedError
 
     def explain_permit(self, state: CycleState, view: View) -> Tree | None:
-        """As `explain_reserve`. If the plugin makes the pod wait: the tree of the longest wait in seconds."""
+        """See `explain_reserve`. If the plugin makes the pod wait: the tree of the longest wait in seconds."""
         return None
 
 
@@ -421,7 +421,7 @@ class PreBindPlugin(Plugin):
         raise NotImplementedError
 
     def explain_pre_bind(self, state: CycleState, view: View) -> Tree | None:
-        """As `explain_reserve`."""
+        """See `explain_reserve`."""
         return None
 
 
@@ -431,7 +431,7 @@ class BindPlugin(Plugin):
         raise NotImplementedError
 
     def explain_bind(self, state: CycleState, view: View) -> Tree | None:
-        """As `explain_reserve`."""
+        """See `explain_reserve`."""
         return None
 
 

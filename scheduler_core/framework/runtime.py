@@ -123,8 +123,11 @@ class Framework:
         return None
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
-        """Return (the remaining nodes, None for all; a rejecting or error status; the plugins that restricted the
-        nodes)."""
+        """Run PreFilter.
+
+        Returns: the remaining nodes (None for all), a rejecting or error status, and the plugins that restricted the
+        nodes.
+        """
         names: frozenset[str] | None = None
         rejected: Status | None = None
         narrowing: list[str] = []

@@ -100,7 +100,7 @@ class Hints:
         return set(self._hints(profile, event)) if profile in self._registered else set()
 
     def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """Return whether the event may make the pod schedulable. Only plugins that rejected the pod count."""
+        """Return where the event moves the pod. Only the hints of plugins that rejected the pod count."""
         rejectors = pod.rejectors
         if not rejectors or self._release.every_event_requeues:
             return Strategy.AFTER_BACKOFF

@@ -254,7 +254,7 @@ class SchedulingQueue:
         self.done(pod.key)
 
     def _hint_in_flight(self, pod: QueuedPod) -> Strategy:
-        """Return whether an event during the cycle makes another attempt worthwhile."""
+        """Return where the events during the cycle move the pod."""
         if not pod.rejectors:
             return Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP

@@ -1,4 +1,4 @@
-"""Find the behaviours that differ between two releases, and apply one of them alone."""
+"""Finds the behaviours that differ between two releases, and applies some of them to one release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler_core.releases import RELEASES
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release
 
-# Which configuration versions a release reads and what they mean: these change together.
+# The configuration versions that a release supports, and their meaning. They change together.
 VERSIONS = ("api_versions", "default_points", "removed_plugins", "absent_points")
 DEFAULTS = ("default_plugins", *VERSIONS)
 PLUGIN = "default_plugins:"  # the prefix of a plugin that only one of them has, or that has another weight
@@ -25,7 +25,10 @@ class Difference(NamedTuple):
 
 
 def differences(a: Release, b: Release) -> list[Difference]:
-    """Return the behaviours that differ, in the order of the fields. Between predicates and plugins there is one."""
+    """Return the behaviours that differ, in the order of the fields.
+
+    Between a release with predicates and one with plugins there is only one difference.
+    """
     if a.predicates != b.predicates:
         return [Difference("predicates", BEHAVIORS["predicates"].describe(), _since("predicates", a, b))]
     found: list[tuple[str, str]] = []
@@ -84,7 +87,7 @@ def _rest_differs(a: Release, b: Release) -> bool:
 
 
 def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """Return both lists in one: a's order, and each name that only b has after its predecessor in b."""
+    """Return both lists merged: in the order of a, and each name that only b has after its predecessor in b."""
     found = list(a)
     for i, name in enumerate(b):
         if name not in found:

@@ -36,7 +36,7 @@ class Behavior(NamedTuple):
         return f"https://github.com/kubernetes/enhancements/issues/{self.kep}" if self.kep else ""
 
     def describe(self) -> str:
-        """Return the text with its feature gate and its releases. An open-ended start release is omitted."""
+        """Return the text with its feature gate, and with its releases unless it continues in all later ones."""
         when = f"until {self.until}" if self.until else ""
         if self.since and self.until:
             when = f"{self.since} only" if self.since == self.until else f"{self.since} to {self.until}"
@@ -192,7 +192,7 @@ class Release:
         False, "an empty selector of a spread constraint matches all pods", until="1.26"
     )
 
-    # Plugins of volumes.
+    # Volume plugins.
     volume_affinity_reason_reworded: bool = behavior(
         True, "the reason of VolumeBinding names the PersistentVolume's node affinity", since="1.33"
     )

@@ -1,2 +1,1 @@
-"""Prepares snapshots for runs: reads them, applies API-server defaults and completes them. The entry point is
-`prepare`."""
+"""Prepares snapshots for runs: applies API-server defaults and completes objects. The entry point is `prepare`."""

@@ -130,10 +130,10 @@ def _requests(container: Raw) -> bool:
 
 
 def _requests_of_pod(spec: Raw, containers: list[Raw]) -> bool:
-    """Set missing pod-level requests to the limits, for resources that no container requests. Return whether any were
-    set.
+    """Set missing pod-level requests to the limits, for resources that no container requests.
 
-    Upstream also writes the sums of the containers' requests, which do not change what the scheduler counts.
+    Returns whether any were set. Upstream also writes the sums of the containers' requests, which do not change what
+    the scheduler counts.
     """
     resources = _dict(spec.get("resources"))
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))

@@ -1,5 +1,4 @@
-"""Collects the facts about a snapshot that matter before a run: other schedulers, missing objects, workloads without
-pods."""
+"""Facts about a snapshot that matter before a run: other schedulers, missing objects, workloads without pods."""
 
 from __future__ import annotations
 

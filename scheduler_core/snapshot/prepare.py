@@ -113,7 +113,7 @@ def prepare_in_time(
 
 
 def make(workloads: Iterable[Workload], outlook: Outlook, seed: int) -> tuple[list[Pod], list[Object]]:
-    """Return the pods of workloads and the other objects of their controllers. Both are added to the outlook."""
+    """Return the pods of workloads and the other objects of their controllers. Both are added to `outlook`."""
     chance = random.Random(f"{seed}/workloads")
     made, more = list[Pod](), list[Object]()
     for workload in workloads:
