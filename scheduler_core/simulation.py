@@ -296,7 +296,7 @@ class Simulation:
                     yield trace
 
     def _time_out(self) -> Iterator[CycleTrace]:
-        """Time out the waiting pods after all pods were tried, those of the shortest timeout first."""
+        """Time out the waiting pods after all pods were tried; the pod that has waited longest comes first."""
         while self._held:
             key, held = next(iter(self._held.items()))
             waiting = held.framework.waiting_pods.get(key)

@@ -143,7 +143,7 @@ class Workload:
         )
 
     def pod(self, name: str, node: str = "") -> Pod:
-        """Return a pod of the template with this name; for a DaemonSet, on a node."""
+        """Return a pod of the template with this name; for a DaemonSet, restricted to a node."""
         base = self.base
         labels = base.metadata.labels
         if self.kind == "StatefulSet":

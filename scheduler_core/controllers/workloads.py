@@ -1,6 +1,6 @@
 """The workload controllers: Deployments, ReplicaSets, StatefulSets, Jobs, DaemonSets and ReplicationControllers.
 
-They create and replace their pods. Pods are ready as soon as they are bound. Rollouts are not simulated: a changed
+They create and replace their pods. Pods are ready when they are bound. Rollouts are not simulated: a changed
 template applies to pods created later.
 
 Source: pkg/controller/replicaset, pkg/controller/statefulset, pkg/controller/job, pkg/controller/daemon.
@@ -96,7 +96,7 @@ class Workloads(Controller):
         """Schedule a reconciliation after all events of the current time.
 
         If the workload has just created pods, it is reconciled a second later. Otherwise a workload whose pods are
-        evicted as soon as they are placed would create pods forever.
+        evicted when they are placed would create pods forever.
         """
         now = self.api.loop.clock.now
         due = now + PAUSE_SECONDS if workload.made_at == now else now

@@ -42,7 +42,7 @@ def requests(pod: PodInfo) -> Fragments:
 
 
 def volumes(pod: PodInfo) -> Fragments:
-    """Config maps and secrets are left out: they do not influence which node is better."""
+    """Return the volumes except config maps and secrets, which do not make any node better."""
     own = [v for v in pod.pod.spec.volumes if v.config_map is None and v.secret is None]
     return {"volumes": _sorted(msgspec.structs.replace(volume, name="") for volume in own)}
 

@@ -34,7 +34,7 @@ class Picker:
         return int.from_bytes(digest) % size
 
     def pick(self, names: Sequence[str]) -> str:
-        """Return one of the names, which are not empty."""
+        """Return one of the names. There must be at least one."""
         if len(names) == 1:
             return names[0]
         return min(names) if self._seed is None else names[self._below(len(names))]

@@ -69,7 +69,7 @@ class Filled:
 
 
 def fill(obj: Any, release: Release | None = None, admission: bool = True) -> list[Note]:
-    """Apply the defaults of an API server in place and return notes. Objects from a cluster stay unchanged.
+    """Apply the defaults of an API server in place and return notes. Objects from a cluster keep their values.
 
     `release`: also apply the defaults of that release; None if it is not known yet, then they can be applied later.
     `admission`: also apply the tolerations that admission adds.
