@@ -70,7 +70,7 @@ class Lifecycle:
         self._deadlines[pod.key] = now + self._ttl if self._ttl else math.inf
 
     def forget(self, pod: PodInfo) -> None:
-        """Undo the assumption of a pod."""
+        """Undo `assume`: remove the pod from its node."""
         self._expect(pod, "forget", State.ASSUMED, State.FINISHED)
         self._drop(pod.key)
 

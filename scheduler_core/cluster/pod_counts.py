@@ -74,7 +74,10 @@ class LabelClass:
 
 
 class SelectorColumn:
-    """`counts`: int64 over nodes, the pods in one of `namespaces` (None: any) that `selector` matches."""
+    """The number of pods that a selector matches, on each node.
+
+    `counts`: int64 over nodes, the pods in one of `namespaces` (None: any) that `selector` matches.
+    """
 
     __slots__ = ("counts", "namespaces", "selector", "terminating")
 
@@ -94,7 +97,7 @@ class SelectorColumn:
 
 
 class TermColumn:
-    """`counts`: int64 over nodes, the pods that carry `term` in `role` (one of the ROLES)."""
+    """A column: `counts` (int64 over nodes) is the number of pods that carry `term` in `role` (one of the ROLES)."""
 
     __slots__ = ("counts", "role", "term", "total")
 

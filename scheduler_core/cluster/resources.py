@@ -59,7 +59,7 @@ def amounts(quantities: Quantities) -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def _amounts(quantities: Written) -> dict[str, int]:
-    """Cached, because many nodes have equal allocatable."""
+    """Convert a resource list as `amounts` does. Cached, because many nodes have equal allocatable."""
     return {
         name: quantity.milli_value(text) if name == CPU else quantity.value(text)
         for name, text in quantities

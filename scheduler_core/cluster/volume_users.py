@@ -37,7 +37,7 @@ def _references(pod: PodInfo) -> list[Hashable]:
 
 
 class VolumeUsers:
-    """`by_node`: node name -> pod key -> pod, for pods with such volumes."""
+    """The users of volumes. `by_node`: node name -> pod key -> pod, for pods with such volumes."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, PodInfo]] = {}

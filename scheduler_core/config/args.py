@@ -92,7 +92,10 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
-    """`added_affinity` is a v1 NodeAffinity (validated, not decoded) that every pod must also satisfy."""
+    """Arguments of NodeAffinity.
+
+    `added_affinity` is a v1 NodeAffinity (validated, not decoded) that every pod must also satisfy.
+    """
 
     added_affinity: dict[str, Any] | None = None
 
@@ -242,7 +245,7 @@ class ServiceAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
-    """`filter_timeout`: a Go duration; zero means no limit."""
+    """Arguments of DynamicResources. `filter_timeout`: a Go duration; zero means no limit."""
 
     filter_timeout: str = "10s"
 
@@ -275,7 +278,7 @@ def checked_resources(complain: Complain, resources: tuple[ResourceSpec, ...]) -
 
 
 def check_apart(complain: Complain, field: str, present: tuple[str, ...], other: str, absent: tuple[str, ...]) -> None:
-    """Check that no label must be both present and absent."""
+    """Complain about a label that must be both present and absent."""
     for i, label in enumerate(present):
         if label in absent:
             complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")

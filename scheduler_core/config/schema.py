@@ -63,7 +63,7 @@ class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
 
 
 class Extender(Strict, frozen=True, kw_only=True):
-    """An external program that the scheduler would call. Here it is described only; its keys are not stored."""
+    """An external program that the scheduler calls. Loading a configuration never calls it, and drops its TLS keys."""
 
     url_prefix: str = ""
     filter_verb: str = ""
