@@ -1,8 +1,7 @@
 """Translates the predicates and priorities of a Policy into plugins, as kube-scheduler 1.18 to 1.22 does.
 
 * Predicates become Filter plugins in a fixed order. Tolerations and cordons are always checked.
-* Priorities become Score plugins, ordered by name. If two become the same plugin, the weight of the first by name
-counts.
+* Priorities become Score plugins, ordered by name. If two become one plugin, the first by name gives the weight.
 * An argument counts under a custom name. Under the name of a built-in predicate or priority it is ignored.
 
 Source: pkg/scheduler/factory.go (createFromPolicy), pkg/scheduler/framework/plugins/legacy_registry.go,
