@@ -37,7 +37,7 @@ def prepare(static_files: dict[str, str]) -> None:
     from django.core.signals import got_request_exception
 
     settings.BESIDE = False
-    skipped = (".seeing.", ".offload.", ".static_files.")
+    skipped = (".observability.", ".offload.", ".static_files.")
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if not any(part in name for part in skipped)]
     _handler = BaseHandler()
     _handler.load_middleware()

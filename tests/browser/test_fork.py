@@ -25,7 +25,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     page.reload()
     expect(page.locator("table.aligned")).to_be_visible()
     page.locator(".compared a[href^='/runs/']").last.click()
-    expect(page.get_by_role("heading", name="A fork")).to_be_visible()
+    expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
 
 
 def test_a_remedy_is_tried(page: Page, recorded: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ def test_a_remedy_is_tried(page: Page, recorded: dict[str, Any]) -> None:
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
     expect(page.locator("#pod")).to_contain_text("gained")
     page.locator(".compared a[href^='/runs/']").last.click()
-    expect(page.get_by_role("heading", name="A fork")).to_be_visible()
+    expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
 
 
 def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ def test_why_not_on_another_node(page: Page, recorded: dict[str, Any], pod: str,
     """One that lost, one that was filtered, one of a pod that found none: what would lead there does."""
     page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
     page.get_by_role("textbox", name="Why not").fill(node)
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Explain").click()
     page.wait_for_url(re.compile(rf"/why/.*node={node}"))
     page.reload()  # the question is in the address
     expect(page.get_by_role("textbox", name="Why not")).to_have_value(node)
@@ -74,7 +74,7 @@ def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict
 def test_two_releases_are_two_clicks_away(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
     page.get_by_label("Release", exact=True).select_option("1.27")
-    page.get_by_label("against", exact=True).select_option("1.34")
+    page.get_by_label("with", exact=True).select_option("1.34")
     page.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))
     expect(page.locator(".answer")).to_contain_text("come to the same")

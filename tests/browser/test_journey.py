@@ -282,7 +282,7 @@ def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, An
     page.evaluate(DROP, [download.value.suggested_filename, download.value.path().read_text()])
     page.wait_for_url("**/runs/*/")
     assert not page.url.endswith(f"/runs/{recorded['run']}/")
-    expect(page.locator(".notice.good")).to_contain_text("As recorded: 3 cycles, the same decisions")
+    expect(page.locator(".notice.good")).to_contain_text("As recorded: 3 cycles, same decisions")
 
 
 def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page, cluster: Path) -> None:

@@ -132,7 +132,7 @@ def test_keys(page: Page, mapped: int) -> None:
     page.keyboard.press("PageDown")
     page.wait_for_function("before => scrollY > before", arg=before)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys of this page")).to_contain_text("previous and next plugin")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("previous and next plugin")
 
 
 def test_the_table_says_what_the_map_shows(page: Page, mapped: int) -> None:
@@ -195,7 +195,7 @@ def test_a_wrong_expression_says_where(browser: Any, site: Instance, mapped: int
 
 def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
-    slider, place = page.get_by_label("Timepoint"), page.locator("#map [data-place]")
+    slider, place = page.get_by_label("Timepoint", exact=True), page.locator("#map [data-place]")
     expect(place).to_contain_text("1:10")
     expect(slider).to_have_value("70")
     page.get_by_role("button", name="A step forward", exact=True).click()

@@ -100,7 +100,7 @@ def test_keys_are_off_while_one_types_and_listed_when_asked(page: Page, unlucky:
     expect_in_view(page, 17)
     page.locator("h1").click()
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys of this page")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(keys).to_be_visible()
     page.keyboard.press("n")
     page.keyboard.press("Escape")

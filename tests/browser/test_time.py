@@ -30,7 +30,7 @@ def expect_pods(page: Page, name: str, pods: list[str]) -> None:
 
 
 def go(page: Page, t: float) -> None:
-    slider = page.get_by_label("Timepoint")
+    slider = page.get_by_label("Timepoint", exact=True)
     expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
 
@@ -57,7 +57,7 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
 
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=0")
-    slider = page.get_by_label("Timepoint")
+    slider = page.get_by_label("Timepoint", exact=True)
     expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.focus()
     slider.press("ArrowRight")
@@ -148,7 +148,8 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str,
     for t in (0, 70, 240, 300):
         page.goto(f"/runs/{story['run']}/?t={t}")
         expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
-        expect(page.get_by_label("Timepoint")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
+        slider = page.get_by_label("Timepoint", exact=True)
+        expect(slider).to_have_attribute("aria-valuetext", re.compile("bound|active"))
         expect(page.locator("#map [data-place]")).to_contain_text("cycle")  # it stands above and comes later
         page.locator("#lanes-t").scroll_into_view_if_needed()
         found = page.evaluate(EDGES)
@@ -234,7 +235,7 @@ def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> 
 
 def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=60")
-    slider = page.get_by_label("Timepoint")
+    slider = page.get_by_label("Timepoint", exact=True)
     expect(slider).to_have_attribute("max", "300")
     page.get_by_role("button", name="Zoom in").click()
     expect(slider).to_have_attribute("max", "120")

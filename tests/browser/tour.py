@@ -171,7 +171,7 @@ def _wrong_config(page: Page) -> None:
 
 
 def _wrong_template(page: Page) -> None:
-    page.get_by_label("Number of copies I type").check()
+    page.get_by_label("Copies of a pod, or the pods of a workload").check()
     template = page.locator("#template")
     template.fill(template.input_value().replace("500m", "half"))
     _start(page)
