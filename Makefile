@@ -28,6 +28,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/djangofmt --check --quiet templates
 	$(VENV)/bin/djangofmt check --quiet templates
 	$(VENV)/bin/biome ci --error-on-warnings .
+	$(PY) scripts/check_english.py
 
 types: $(VENV)/.dev
 	$(PY) -m mypy

@@ -22,7 +22,7 @@ class Rule:
     """`read` applies to GET and HEAD, `write` to all other methods.
 
     OPEN: everyone. VISITORS: signed-in users, and holders of a link. PEOPLE: signed-in users. ADMINS: administrators.
-    CLOSED: nobody, the URL does not exist.
+    CLOSED: no one; the URL does not exist.
     """
 
     read: str

@@ -116,7 +116,7 @@ def by_token(token: str) -> str:
         raise Refused("There is nothing at this address.", 404) from None
     room = _room_of(job)
     if room is None:
-        raise Refused("The room shows something else now.", 404)
+        raise Refused("The class shows another page now.", 404)
     return make(room, job)
 
 
@@ -170,7 +170,7 @@ class Makers:
             try:
                 fetch(job)
             except Exception:
-                logger.exception("A part of a room could not be made")
+                logger.exception("A part of a class page could not be rendered")
             finally:
                 with self.some:
                     self.under_way.discard(job)

@@ -36,7 +36,7 @@ from kubesched_ui.websockets.websocket_base import (
 logger = logging.getLogger(__name__)
 
 CROWDED = "Too many people are on this server now."
-NO_ROOM = "There is no such room, or you have not joined it."
+NO_ROOM = "There is no such class, or you have not joined it."
 
 
 async def room_socket(scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +78,7 @@ async def serve(scope: Scope, send: Send) -> None:
             raise
         ending = viewer.ending
     except Exception:
-        logger.exception("The websocket of a room failed")
+        logger.exception("The websocket of a live class failed")
         ending = Ending(FAILED)
     finally:
         socket_metrics.sockets.discard(waiting)

@@ -35,7 +35,7 @@ def class_of(room: Room) -> current_viewer.Viewer:
         return Onlooker(None)
     teacher = access.viewer_of(room.owner or AnonymousUser())
     if room.share_id is None or not access.sees(teacher, Run, room.run_id or 0):
-        raise Refused("Who opened this room does not see the run any more.", 410)
+        raise Refused("The teacher of this class can no longer view the run.", 410)
     return Viewer(links=(room.share_id,))
 
 

@@ -55,7 +55,7 @@ def join(room: Room, name: str) -> tuple[Student, str]:
         raise Refused(OVER, 410)
     names = {one.casefold() for one in now.students.there().values_list("name", flat=True)}
     if len(names) >= settings.ROOM_STUDENTS_MAX:
-        raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} in this room, which is as many as it takes.", 409)
+        raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} students in this class, which is the limit.", 409)
     secret = token_hash.new()
     student = Student.objects.create(room=now, name=distinct(name, names), digest=token_hash.digest(secret))
     Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)

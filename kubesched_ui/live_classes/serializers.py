@@ -17,7 +17,7 @@ from kubesched_ui.live_classes.parts import Given, lesson_of, mine, parts
 from kubesched_ui.live_classes.removal import check
 from kubesched_ui.live_classes.teacher_actions import OVER
 
-CHANGED = "The lesson has changed since the room was opened; open another one."
+CHANGED = "The lesson has changed since the class started; open another one."
 
 
 def state(room: Room, at: int = 0) -> dict[str, Any]:

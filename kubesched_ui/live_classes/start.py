@@ -44,10 +44,10 @@ def _open(room: Room) -> tuple[Room, str]:
 def _check_number() -> None:
     there = Room.objects.live()
     if there.count() >= settings.ROOMS_MAX:
-        raise Refused(f"{settings.ROOMS_MAX} rooms are open on this server; wait until one of them is closed.", 503)
+        raise Refused(f"{settings.ROOMS_MAX} classes are open on this server; wait until one of them is closed.", 503)
     owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_PERSON:
-        raise Refused(f"{PER_PERSON} of your rooms are open; close one of them first.")
+        raise Refused(f"{PER_PERSON} of your classes are open; close one of them first.")
 
 
 def _share(room: Room) -> Share | None:

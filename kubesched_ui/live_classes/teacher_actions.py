@@ -11,7 +11,7 @@ from kubesched_ui.live_classes import publisher
 from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import Room
 
-OVER = "This room is closed."
+OVER = "This class is closed."
 
 
 def go(room: Room, step: int) -> None:

@@ -18,8 +18,8 @@ from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
 from kubesched_ui.views.live_classes import refusal
 
-WRONG = "There is no room of this code now. Look at it again, or ask whoever teaches."
-COME_IN = "Join the room first."
+WRONG = "No class with this code is open. Check the code, or ask your teacher."
+COME_IN = "Join the class first."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -27,7 +27,7 @@ from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
 
-GONE = "There is no such room, or it was deleted: rooms stay some days only."
+GONE = "There is no such class, or it was deleted. Classes are deleted some days after they end."
 
 
 def room_of(key: str) -> Room:

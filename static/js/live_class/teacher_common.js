@@ -50,6 +50,6 @@ export function count(room, { students, answered, asks, bars, names }) {
   show(room, { bars, names });
   const told = `${students} ${students === 1 ? "student" : "students"}`;
   const place = room.querySelector("[data-summary]");
-  const text = asks ? `${answered} of ${told} answered` : `${told} in the room`;
+  const text = asks ? `${answered} of ${told} answered` : `${told} in the class`;
   if (place.textContent.trim() !== text) place.textContent = text;
 }

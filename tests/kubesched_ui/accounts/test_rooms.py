@@ -58,8 +58,8 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     assert student.get(f"/runs/{world.run.pk}/").status_code == 302, "it is not Bob's to hand out"
     world.group.members.remove(world.bob)
     assert "undercover run" not in room.page(student)
-    assert "does not see the run any more" in room.page(student)
+    assert "can no longer view the run" in room.page(student)
     job = Job(room.room.pk, room.room.address, "map", "")
-    with pytest.raises(Refused, match="does not see the run any more"):
+    with pytest.raises(Refused, match="can no longer view the run"):
         async_parts.by_token(async_parts.token_of(job))
     assert set(room.part(student)["parts"]) == {"run"}, "nor its cluster"

@@ -1,4 +1,4 @@
-"""Parts that take longer: made beside the web process, for who is in the room, told when they are there."""
+"""Parts that take longer: made beside the web process, for who is in the class, told when they are there."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_other_addresses_do_not_tell_whether_a_room_is_there(lesson_class: Class
     for code in (lesson_class.room.code, "BBBBBBBB", "x"):
         for answer in (client.get(f"/join/{code}/part/"), client.post(f"/join/{code}/answer/", {"step": 1})):
             assert answer.status_code == 403
-            assert b"Join the room first" in answer.content
+            assert b"Join the class first" in answer.content
 
 
 @pytest.mark.parametrize("code", ["", "x", "BCDFGHJ", "<script>", "%00", "BCDF GHJK LMNP", "\u00df" * 8, "Z" * 3000])
@@ -216,7 +216,7 @@ def test_hostile_codes(client: Client, code: str, db: None) -> None:
     page = client.post("/join/", {"code": code})
     assert page.status_code == 404
     assert b"<script>alert" not in page.content
-    assert b"There is no room of this code" in page.content
+    assert b"No class with this code is open" in page.content
 
 
 def test_a_cookie_of_another_room_opens_nothing(lesson_class: Class) -> None:
@@ -231,7 +231,7 @@ def test_bounds(lesson_class: Class, settings: Any) -> None:
     lesson_class.join("a"), lesson_class.join("b")
     full = browser().post(reverse("join-room", args=[lesson_class.room.code]), {"name": "c"})
     assert full.status_code == 409
-    assert "as many as it takes" in full.content.decode()
+    assert "which is the limit" in full.content.decode()
     settings.ROOMS_MAX = 1
     refused = browser().post(reverse("lesson-room", args=[FIRST, 1]))
     assert refused.status_code == 503
@@ -248,8 +248,8 @@ def test_closed_and_expired(lesson_class: Class) -> None:
     lesson_class.move(close=1)
     assert lesson_class.answer(ada, step, right(lesson_class, step)).status_code == 410
     assert lesson_class.move(step=1).status_code == 409
-    assert ada.get(f"/join/{code}/part/").json() == {"error": "This room is closed."}
-    assert "This room is closed" in lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    assert ada.get(f"/join/{code}/part/").json() == {"error": "This class is closed."}
+    assert "This class is closed" in lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
 
 
 def test_rooms_that_are_over_are_deleted(lesson_class: Class, settings: Any) -> None:

@@ -84,7 +84,7 @@ def test_nothing_is_answered_or_stepped_there(run: Run) -> None:
         assert room.teacher.get(reverse(address, args=[room.key])).status_code == 404
     room.move(close=1)
     assert ada.get(reverse("join-room", args=[room.room.code])).status_code == 410
-    assert "This room is closed" in room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    assert "This class is closed" in room.teacher.get(reverse("room", args=[room.key])).content.decode()
 
 
 def test_the_room_goes_with_its_run(run: Run) -> None:

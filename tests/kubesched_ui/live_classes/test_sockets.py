@@ -158,7 +158,7 @@ async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
     for address in addresses:
         for client in (None, stranger):
             socket = await connect(address, client)
-            assert "no such room" in (await socket.receive_output(timeout=5))["text"]
+            assert "no such class" in (await socket.receive_output(timeout=5))["text"]
             assert (await socket.receive_output(timeout=5))["code"] == 4404
     settings.SOCKETS_MAX = 0
     socket = await connect(f"/ws/rooms/teach/{room.key}")
@@ -262,7 +262,7 @@ async def test_a_room_that_is_deleted_ends_its_sockets() -> None:
     await until(socket, "mine")
     await sync_to_async(Room.objects.all().delete)()
     assert await sync_to_async(Student.objects.count)() == 0
-    assert "no such room" in (await socket.receive_output(timeout=5))["text"]
+    assert "no such class" in (await socket.receive_output(timeout=5))["text"]
     assert (await socket.receive_output(timeout=5))["code"] == 4404
     await asyncio.sleep(0)
 

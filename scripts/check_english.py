@@ -1,0 +1,78 @@
+"""Find markers of unidiomatic English in docstrings, comments, documentation and templates.
+
+    python scripts/check_english.py [PATH ...]
+
+Prints `file:line: [marker] text` for each hit and exits with 1 if there is any. The markers are words and phrases that
+plain technical English does not need. Text in backticks and URLs is not checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+PATHS = ("kubesched_ui", "scheduler_core", "docs", "templates", "static/js", "README.md", "CONTRIBUTING.md")
+LESSONS = "kubesched_ui/lessons/content/"  # not yet rewritten
+SUFFIXES = (".py", ".js", ".md", ".html")
+MARKERS = re.compile(
+    r"""\b(
+    told | untold | whoever | whomever | nobody('s)? | somebody('s)? | beside | how-manieth
+    | what\ became | what\ becomes\ of | has\ it\ do | take[sn]?\ (it|them)\ away | in\ one\ pass
+    | (is|are|was|were|be)\ (said|told) | hears | heard
+    | (runs?|played|clock|scenarios?)\ in\ time
+    | vessels? | reel | lookout | by\ hand\ of | of\ ours
+    | Those\ who | Who\ (reads|asks|is|has|looks)
+    )\b | ,\ too[,.;]""",
+    re.X,
+)
+IGNORED = re.compile(
+    r"""`[^`]*` | https?://\S+ | \{[%{].*?[%}]\}
+    | \b(class|id|for|name|data-[\w-]+|aria-labelledby)="[^"]*" | <[^>]*>""",
+    re.X,
+)
+
+
+def python_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) of the docstrings and comments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield from enumerate(node.value.value.split("\n"), node.lineno)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) of what people read in a file."""
+    source = path.read_text()
+    if path.suffix == ".py":
+        yield from python_texts(source)
+        return
+    for number, line in enumerate(source.split("\n"), 1):
+        if path.suffix != ".js":
+            yield number, line
+        elif comment := re.search(r"(?:^|\s)//(.*)", line):
+            yield number, comment[1]
+
+
+def hits(paths: list[str]) -> Iterator[str]:
+    """Yield `file:line: [marker] text` for each marker in the files that git tracks below `paths`."""
+    files = subprocess.run(["git", "ls-files", *paths], capture_output=True, text=True, check=True).stdout.split()
+    for name in files:
+        if not name.endswith(SUFFIXES) or "/migrations/" in name or name.startswith(LESSONS):
+            continue
+        for number, line in sorted(set(texts(Path(name)))):
+            for found in MARKERS.finditer(IGNORED.sub("", line)):
+                yield f"{name}:{number}: [{found[0].strip()}] {line.strip()}"
+
+
+if __name__ == "__main__":
+    found = list(hits(sys.argv[1:] or list(PATHS)))
+    print("\n".join([*found, f"{len(found)} markers"]))
+    sys.exit(bool(found))
