@@ -1,7 +1,7 @@
 """EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: limit a cloud's in-tree volumes on a node.
 
-The limits do not apply to nodes where a CSI driver has replaced the in-tree plugin. Upstream (until 1.30):
-pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
+The limits do not apply to nodes where a CSI driver has replaced the in-tree plugin.
+Upstream (until 1.30): pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ HOSTILE: list[tuple[str, Any, str]] = [
     ("status", [], "status: expected an object"),
     ("status/decisions", "###", "status.decisions: is not base64"),
     ("status/decisions", "AAAA", "status.decisions: must have 8 bytes per cycle, 7 cycles"),
-    ("status/digest", "0" * 64, "status.digest: is not that of status.decisions; the file was damaged"),
-    ("status/cycles", 10**15, "status.decisions: must have 8 bytes a cycle"),
+    ("status/digest", "0" * 64, "status.digest: does not match status.decisions; the file is damaged"),
+    ("status/cycles", 10**15, "status.decisions: must have 8 bytes per cycle"),
     ("status/cycles", -1, "status.cycles: expected `int` >= 0"),
     ("kind", "Runner", "kind: is unknown; there are Scenario and Run"),
 ]
