@@ -16,11 +16,11 @@ run: $(VENV)/.run
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
-# What is installed comes from two places, so both at once. Browser tests have one process and one product of their own;
-# they wait a good part of their time, so the rest runs beside them.
+# What is installed comes from two places, so both at once. Browser tests have one process and one product of their own
+# and run last: side by side, tests miss their time limits on two processors.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
-	@$(MAKE) --no-print-directory -j 3 --output-sync=target lint types unit browser
+	@$(MAKE) --no-print-directory lint types unit browser
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
