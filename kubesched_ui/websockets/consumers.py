@@ -38,8 +38,9 @@ from kubesched_ui.websockets.websocket_base import (
 logger = logging.getLogger(__name__)
 
 MESSAGE_BYTES = 64 * 1024  # Size of JSON. A client that reads 2 kB per second still answers pings in time.
-BLOCKS = 500
+BLOCKS = 16  # Rows of one query.
 PROGRESS_S = 0.5  # Minimum time between two messages of progress.
+READS_MAX = 8  # Reads that sockets share. Twenty clients of one log then need a tenth of the processor time.
 
 Stream = Callable[[Lookout, Viewer, Send], Awaitable[None]]
 
@@ -112,11 +113,10 @@ async def stream_log(here: Lookout, viewer: Viewer, send: Send) -> None:
             continue
         if viewer.pod and watch.skip(viewer):
             continue
-        socket_metrics.readings += 1
-        last, events = await in_thread(read, viewer.run_id, viewer.pod, viewer.since, watch.last_seq)
-        if events:
+        last, message = await shared_read(here, viewer)
+        if message:
             await here.turns.mine()
-            await send_text(send, f'{{"events":{events}}}')
+            await send_text(send, message)
         viewer.since = last
 
 
@@ -134,6 +134,21 @@ async def stream_progress(here: Lookout, viewer: Viewer, send: Send) -> None:
             await asyncio.sleep(PROGRESS_S)
 
 
+async def shared_read(here: Lookout, viewer: Viewer) -> tuple[int, str]:
+    """Return what `read` returns. Sockets that have sent the same events share one read."""
+    key = (viewer.run_id, viewer.pod, viewer.since)
+    if key not in here.reads:
+        socket_metrics.readings += 1
+        here.reads[key] = asyncio.ensure_future(in_thread(read, *key, viewer.watch.last_seq))
+        if len(here.reads) > READS_MAX:
+            del here.reads[next(iter(here.reads))]
+    try:
+        return await asyncio.shield(here.reads[key])
+    except Exception:
+        here.reads.pop(key, None)
+        raise
+
+
 def read(run_id: int, pod: str, since: int, until: int) -> tuple[int, str]:
     """Read the next events after `since`.
 
@@ -141,15 +156,16 @@ def read(run_id: int, pod: str, since: int, until: int) -> tuple[int, str]:
         until: the seq that the log is known to have reached.
 
     Returns:
-        The seq up to which everything is read, and a JSON list of events, "" if there are none for `pod`.
+        The seq up to which everything is read, and a message with the events, "" if there are none for `pod`.
     """
     texts: list[bytes] = []
     size, reached = 0, since
-    for last, text in read_blocks(run_id, since, pod, BLOCKS):
-        texts.append(text)
-        size, reached = size + len(text), last
-        if size > MESSAGE_BYTES:
+    while size < MESSAGE_BYTES:
+        blocks = list(read_blocks(run_id, reached, pod, BLOCKS))
+        for last, text in blocks:
+            texts.append(text)
+            size, reached = size + len(text), last
+        if len(blocks) < BLOCKS:
+            reached = max(reached, until)
             break
-    else:
-        reached = reached if len(texts) == BLOCKS else max(reached, until)
-    return reached, join(texts).decode() if texts else ""
+    return reached, f'{{"events":{join(texts).decode()}}}' if texts else ""

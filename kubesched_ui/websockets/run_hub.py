@@ -105,10 +105,14 @@ def stretch_of(run_id: int, since: int, until: int) -> Stretch | None:
 
 
 class Lookout(hub.Lookout[Watch]):
-    """All watches of an event loop."""
+    """All watches of an event loop. `reads`: the latest reads of logs, by (run, pod, since)."""
 
     of = "run"
     spacing_s = 0.1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: dict[tuple[int, str, int], asyncio.Future[tuple[int, str]]] = {}
 
     def begun(self, number: int) -> Watch:
         return Watch(number)
