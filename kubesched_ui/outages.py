@@ -8,25 +8,25 @@ from typing import NamedTuple
 from django.db import InterfaceError, InternalError, OperationalError
 
 
-class Trouble(NamedTuple):
-    """`said`: the message for users, one or two sentences. `retry_after`: seconds until a new attempt makes sense."""
+class Outage(NamedTuple):
+    """`message`: one or two sentences for users. `retry_after`: seconds until a new attempt makes sense."""
 
-    said: str
+    message: str
     retry_after: int
 
 
-class Troubled(Exception):
+class ServiceUnavailable(Exception):
     """Raised by code that detects a failure itself."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        super().__init__(trouble.said)
-        self.trouble = trouble
+    def __init__(self, outage: Outage) -> None:
+        super().__init__(outage.message)
+        self.outage = outage
 
 
-FULL = Trouble("The disk is full: nothing can be stored until there is room again. What was recorded is safe.", 60)
-LOCKED = Trouble("The database is busy with other writes, and nothing was changed. Try again in a moment.", 5)
-READ_ONLY = Trouble("The database can only be read at present, so nothing was changed.", 60)
-AWAY = Trouble("The database cannot be reached at present. Try again in a moment; what was recorded is safe.", 10)
+FULL = Outage("The disk is full: nothing can be stored until space is freed. Existing recordings are safe.", 60)
+LOCKED = Outage("The database is busy with other writes. Nothing was changed. Try again in a few seconds.", 5)
+READ_ONLY = Outage("The database is read-only at the moment. Nothing was changed. Try again later.", 60)
+AWAY = Outage("The database is not reachable. Try again in a few seconds. Existing recordings are safe.", 10)
 
 # Part of a message of SQLite or PostgreSQL -> its meaning.
 WORDS = {
@@ -52,19 +52,22 @@ DATABASE = (OperationalError, InterfaceError, InternalError)
 CODES = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
-def trouble_of(error: BaseException | None) -> Trouble | None:
+def outage_of(error: BaseException | None) -> Outage | None:
     """Return the failure behind an exception or one of its causes; None for any other error."""
     for _ in range(10):  # the process that reads an upload wraps its exceptions several times
         if error is None:
             return None
-        if isinstance(error, Troubled):
-            return error.trouble
+        if isinstance(error, ServiceUnavailable):
+            return error.outage
         if isinstance(error, OSError) and error.errno in CODES:
             return CODES[error.errno]
         # The schemas of the API read rows during serialization and keep only the message of an error.
         if isinstance(error, DATABASE) or "attribute: OperationalError" in str(error):
             text = str(error).lower()
-            if found := next((trouble for words, trouble in WORDS.items() if words in text), None):
+            if found := next((outage for words, outage in WORDS.items() if words in text), None):
                 return found
         error = error.__cause__ or error.__context__
     return None
+
+
+trouble_of = outage_of

@@ -177,10 +177,10 @@ RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # maximum virtual t
 UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # to search for causes between two consecutive releases
 
 # Expensive requests, which separate worker processes answer (kubesched_ui/offload)
-BESIDE = True
-BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and as many for exports
-BESIDE_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
-BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
+OFFLOAD = True
+OFFLOAD_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and as many for exports
+OFFLOAD_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
+OFFLOAD_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
 # Larger texts of the editor (kubesched_ui/editor/service.py), as many at once as there are query processes
 COMPOSE_MAX_MEMORY = env.number("COMPOSE_MAX_MEMORY", 512 * 1024**2)  # bytes of one process
 COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text

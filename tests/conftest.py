@@ -57,7 +57,7 @@ def in_process(settings) -> None:  # type: ignore[no-untyped-def]
     What processes share for a while is the test's own, too, whatever else runs on this machine.
     """
     settings.INGEST_ISOLATED = False
-    settings.BESIDE = False
+    settings.OFFLOAD = False
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 

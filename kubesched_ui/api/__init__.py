@@ -14,10 +14,7 @@ from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
 
 from kubesched_ui.api import (
-    breakpoints,
-    claims,
     compare,
-    cycles,
     debugger,
     events,
     groups,
@@ -27,12 +24,11 @@ from kubesched_ui.api import (
     runs,
     scenarios,
     time,
-    trials,
     upgrades,
 )
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.offload.pool import PoolBusy
-from kubesched_ui.outages import Troubled
+from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.queries.recording_cache import NotRecorded
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.provenance import NotThere
@@ -42,19 +38,14 @@ from scheduler_core.errors import InputError
 api = NinjaAPI(
     title="KubeSched",
     version="1",
-    description="Upload a cluster, run a scheduler on it and read every decision. Events are also streamed over "
-    "the websocket "
-    "at `/ws/runs/{id}` (see docs/websocket.md).",
+    description="Upload a cluster, run a scheduler on it and read every decision. Events are also streamed over the "
+    "websocket at `/ws/runs/{id}` (see docs/websocket.md).",
     urls_namespace="api",
     # deep links would be nested in buttons, which the keyboard cannot reach
     docs=Swagger(settings={"deepLinking": False}),
 )
 
-RESOURCES = (
-    *(scenarios, runs, events, pods, time, debugger, provenance, trials, claims, groups, compare, upgrades, remedies),
-    *(cycles, breakpoints),
-)
-for resource in RESOURCES:
+for resource in (scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies):
     api.add_router("", resource.router)
 
 
@@ -63,12 +54,35 @@ def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> Htt
     return api.create_response(request, {"error": problem, **more}, status=status)
 
 
+# Exception -> status, and the message of an exception without one.
+ERRORS: dict[type, tuple[int, str]] = {
+    InputError: (400, ""),
+    IngestError: (400, ""),
+    NotThere: (404, ""),
+    NotRecorded: (409, ""),
+    PoolBusy: (503, ""),
+    Http404: (404, "Nothing exists at this address."),
+    BadRequest: (400, "The request is not valid."),
+    MultiPartParserError: (400, "The request is not valid."),
+    SuspiciousOperation: (400, "The request is not valid."),
+}
+
+
+def answer_error(request: HttpRequest, error: Any) -> HttpResponse:
+    status, message = next(ERRORS[kind] for kind in type(error).__mro__ if kind in ERRORS)
+    return refusal(request, str(error) or message, status)
+
+
+for kind in ERRORS:
+    api.add_exception_handler(kind, answer_error)
+
+
 @api.exception_handler(UnknownPlugins)
 def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse:
-    """Name the unknown plugins, and say how to start the run without them."""
+    """Name the unknown plugins, and explain how to start the run without them."""
     named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
-    way_out = "" if error.rest else '; "unknown_plugins": "leave_out" starts the run without them'
-    return refusal(request, f"{error}{way_out}", 400, unknown_plugins=named)
+    hint = "" if error.rest else '; "unknown_plugins": "leave_out" starts the run without them'
+    return refusal(request, f"{error}{hint}", 400, unknown_plugins=named)
 
 
 @api.exception_handler(UnreadPolicy)
@@ -77,37 +91,16 @@ def unread_policy(request: HttpRequest, error: UnreadPolicy) -> HttpResponse:
     return refusal(request, str(error), 400, instead=error.instead)
 
 
-@api.exception_handler(InputError)
-@api.exception_handler(IngestError)
-def bad_input(request: HttpRequest, error: Exception) -> HttpResponse:
-    return refusal(request, str(error), 400)
-
-
-@api.exception_handler(NotThere)
-def not_there(request: HttpRequest, error: NotThere) -> HttpResponse:
-    return refusal(request, str(error), 404)
-
-
 @api.exception_handler(WrongExpression)
 def wrong_expression(request: HttpRequest, error: WrongExpression) -> HttpResponse:
     """Add the position of the error in the expression."""
     return refusal(request, str(error), 400, line=error.line, column=error.column)
 
 
-@api.exception_handler(NotRecorded)
-def not_recorded(request: HttpRequest, error: NotRecorded) -> HttpResponse:
-    return refusal(request, str(error), 409)
-
-
-@api.exception_handler(PoolBusy)
-def busy(request: HttpRequest, error: PoolBusy) -> HttpResponse:
-    return refusal(request, str(error), 503)
-
-
-@api.exception_handler(Troubled)
-def troubled(request: HttpRequest, error: Troubled) -> HttpResponse:
+@api.exception_handler(ServiceUnavailable)
+def service_unavailable(request: HttpRequest, error: ServiceUnavailable) -> HttpResponse:
     answer = refusal(request, str(error), 503)
-    answer["Retry-After"] = str(error.trouble.retry_after)
+    answer["Retry-After"] = str(error.outage.retry_after)
     return answer
 
 
@@ -123,18 +116,6 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return refusal(request, str(error), error.status_code)
 
 
-@api.exception_handler(Http404)
-def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refusal(request, str(error) or "Nothing exists at this address.", 404)
-
-
 @api.exception_handler(RequestDataTooBig)
 def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return refusal(request, "The request body is too large.", 413)
-
-
-@api.exception_handler(BadRequest)
-@api.exception_handler(MultiPartParserError)
-@api.exception_handler(SuspiciousOperation)
-def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
-    return refusal(request, str(error) or "The request is not valid.", 400)

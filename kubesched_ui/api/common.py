@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.http import Http404
+import msgspec
+from django.http import Http404, HttpResponse
 from ninja import Field, Query, Schema
 from pydantic import BeforeValidator, StrictBool, StringConstraints
 from pydantic_core import PydanticCustomError
@@ -26,15 +27,16 @@ Flag = StrictBool
 MAX_ID = 2**63 - 1
 
 
-LIMIT = Query(100, ge=1, le=1000, description="So many of a list at most.")
-OFFSET = Query(0, ge=0, le=MAX_ID // 2, description="So many of the newest are passed over.")
+LIMIT = Query(100, ge=1, le=1000, description="Maximum number of entries.")
+OFFSET = Query(0, ge=0, le=MAX_ID // 2, description="Number of newest entries to skip.")
 
 
 class Refusal(Schema):
-    error: str = Field(description="What is wrong, a sentence naming file, object and field.")
+    error: str = Field(description="A sentence about the problem, with file, object and field.")
 
 
 REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal, 503: Refusal}
+ASKED = {**REFUSALS, 409: Refusal}  # of queries on a recording
 
 
 def sent_as(*kinds: str) -> dict[str, Any]:
@@ -50,3 +52,8 @@ def find(model: type[Any], pk: int) -> Any:
     if found is None:
         raise Http404(f"There is no {model.__name__.lower()} {pk}.")
     return found
+
+
+def encoded(answer: Any) -> HttpResponse:
+    """Return the answer as JSON without validating it against its schema."""
+    return HttpResponse(msgspec.json.encode(answer), content_type="application/json")

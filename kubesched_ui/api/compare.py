@@ -7,8 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, Refusal, Text, find
-from kubesched_ui.api.debugger import ASKED, encoded
+from kubesched_ui.api.common import ASKED, MAX_ID, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
@@ -30,24 +29,24 @@ class ObjectDifference(Difference):
 
 class Figures(Schema):
     nodes: list[int]
-    nodes_used: list[int] = Field(description="With a pod on them")
+    nodes_used: list[int] = Field(description="Nodes with at least one pod")
     requested_share: dict[str, dict[str, list[float | None]]] = Field(
-        description="Resource -> mean, stddev, min, max over the nodes that have it, of requested by allocatable"
+        description="Resource -> mean, stddev, min, max of requested/allocatable over the nodes that have the resource"
     )
     pending: list[int]
     victims: list[int]
     stranded: dict[str, list[int | None]] = Field(
-        description="Resource -> what is free of it on nodes where no pod of the runs that asks for it has room"
+        description="Resource -> free quantity on nodes where no requesting pod of the runs fits"
     )
 
 
 class FirstDifference(Schema):
     point: str
     plugin: str
-    node: str = Field(description="The first node, in the order of the snapshot, on which they differ")
+    node: str = Field(description="The first differing node, in snapshot order")
     a: Any = None
     b: Any = None
-    part: str = Field("", description="Of a point: raw, normalized, weight ...")
+    part: str = Field("", description="Part of a point: raw, normalized, weight ...")
 
 
 class Divergence(FirstDifference):
@@ -59,7 +58,7 @@ class OutcomeOut(Schema):
     result: str
     node: str
     score: int | None
-    cycle: int = Field(description="Of the last attempt")
+    cycle: int = Field(description="Cycle of the last attempt")
 
 
 class PodCompared(Schema):
@@ -67,8 +66,8 @@ class PodCompared(Schema):
     change: str = Field(description="same, moved, gained, lost, other, only_a or only_b")
     a: OutcomeOut | None
     b: OutcomeOut | None
-    first: FirstDifference | None = Field(description="The first thing that differs in the last attempts")
-    first_known: bool = Field(True, description="false: not looked at; ask for this pod alone")
+    first: FirstDifference | None = Field(description="The first difference between the last attempts")
+    first_known: bool = Field(True, description="false: not computed; request this pod alone")
 
 
 class CycleStep(Schema):
@@ -78,7 +77,7 @@ class CycleStep(Schema):
     same: bool
     a: str
     b: str
-    nodes: int = Field(description="On how many nodes the two differ")
+    nodes: int = Field(description="Number of nodes on which the two differ")
     example: dict[str, Any] | None
 
 
@@ -86,20 +85,20 @@ class Compared(Schema):
     """Schema for the API documentation only; the response is encoded directly."""
 
     settings: list[Difference]
-    objects: list[ObjectDifference] = Field(description="Between the clusters that the runs began with")
-    more_objects: int = Field(description="Differences of objects beyond those told")
+    objects: list[ObjectDifference] = Field(description="Differences between the initial clusters")
+    more_objects: int = Field(description="Number of further differences of objects")
     summary: dict[str, int]
     sentence: str
-    metrics: Figures = Field(description="[a's, b's]")
-    divergence: Divergence | None = Field(description="The first cycle that came to something else")
+    metrics: Figures = Field(description="Each value is [a, b]")
+    divergence: Divergence | None = Field(description="The first cycle with another result")
     pods: list[PodCompared]
-    steps: list[CycleStep] | None = Field(None, description="With `pod`: both cycles, plugin by plugin")
+    steps: list[CycleStep] | None = Field(None, description="With `pod`: a comparison of both cycles, plugin by plugin")
 
 
-A = Query(..., ge=1, le=MAX_ID, description="Number of a run")
-B = Query(..., ge=1, le=MAX_ID, description="Number of another")
+A = Query(..., ge=1, le=MAX_ID, description="ID of a run")
+B = Query(..., ge=1, le=MAX_ID, description="ID of another run")
 CAUSE_POD = Query(..., min_length=1, max_length=600, description="namespace/name")
-POD = Query("", max_length=600, description="namespace/name: this pod alone, plugin by plugin")
+POD = Query("", max_length=600, description="namespace/name: compare only this pod, plugin by plugin")
 
 
 @router.get("/compare", response={200: Compared, **ASKED})
@@ -113,9 +112,9 @@ def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> Ht
 
 class Partners(Schema):
     of: list[int] = Field(
-        description="Of each cycle of a the cycle of b that tried the same pod the same time; -K: before b's cycle K"
+        description="For each cycle of a, the cycle of b with the same attempt of the same pod; -K: before b's cycle K"
     )
-    parting: int | None = Field(description="The first cycle of a whose partner came to something else")
+    parting: int | None = Field(description="The first cycle of a whose partner has another result")
 
 
 @router.get("/compare/partners", response={200: Partners, **ASKED})
@@ -127,23 +126,23 @@ def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
 
 class CauseUnit(Schema):
     kind: str = Field(description="release, setting, config, object, scenario or change")
-    path: str = Field(description="Of a release the name of the behaviour")
-    since: str = Field(description="Of a release: the Kubernetes release that changed it")
+    path: str = Field(description="For a release: the name of the behaviour")
+    since: str = Field(description="For a release: the Kubernetes release that changed the behaviour")
     text: str
     a: Any = None
     b: Any = None
 
 
 class CauseOut(Schema):
-    a: dict[str, Any] = Field(description="result and node in a; of runs in time t, the second of the last attempt")
+    a: dict[str, Any] = Field(description="result and node in a; in virtual time also t, the time of the last attempt")
     b: dict[str, Any]
-    causes: list[CauseUnit] | None = Field(description="Applied to a alone they give b's outcome; null: none found")
-    minimal: bool = Field(description="No smaller set does: each was run")
+    causes: list[CauseUnit] | None = Field(description="Applied to a, they give b's outcome; null: none found")
+    minimal: bool = Field(description="Whether every smaller set was tried without giving b's outcome")
     runs: int
     note: str
 
 
-@router.get("/compare/cause", response={200: CauseOut, **ASKED, 503: Refusal})
+@router.get("/compare/cause", response={200: CauseOut, **ASKED})
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
     """Find the smallest set of differences between two runs that explains a pod's outcome in b.
 

@@ -1,4 +1,4 @@
-"""Debugger queries on a run: the cluster or an object at any timepoint, and a search over cycles.
+"""Debugger queries on a run: the cluster or an object at any timepoint, one cycle, a search over cycles, breakpoints.
 
 See docs/debugger.md.
 """
@@ -7,42 +7,37 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import msgspec
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Query, Router, Schema
+from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
-from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.models import Run
+from kubesched_ui.api.common import ASKED, MAX_ID, REFUSALS, Refusal, Text, encoded, find
+from kubesched_ui.models import MAX_NAME, Breakpoint, Run
+from kubesched_ui.presenters.cycle_rows import trace_of
 from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
-from scheduler_core.debugger import change_stream, timepoints
+from scheduler_core.debugger import change_stream, cycle_steps, timepoints
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
 router = Router(tags=["debugger"])
 
-ASKED = {**REFUSALS, 409: Refusal}
-
-Cycle = Annotated[
-    int | None, Field(ge=1, le=MAX_ID, description="Before this cycle; one more than there are is the end.")
-]
-Seconds = Annotated[
-    float | None, Field(ge=0, allow_inf_nan=False, description="After everything that happened until that second.")
-]
-Seq = Annotated[int | None, Field(ge=0, le=MAX_ID, description="Of a run in time: after the event of that number.")]
+Cycle = Annotated[int | None, Field(ge=1, le=MAX_ID, description="Before this cycle; last cycle + 1 is the end.")]
+Seconds = Annotated[float | None, Field(ge=0, allow_inf_nan=False, description="After all events up to this second.")]
+Seq = Annotated[int | None, Field(ge=0, le=MAX_ID, description="In virtual time: after the event with this number.")]
 Since = Annotated[
     float | None,
-    Field(ge=0, le=MAX_ID, allow_inf_nan=False, description="Only what changed since then, in the unit of the moment."),
+    Field(ge=0, le=MAX_ID, allow_inf_nan=False, description="Return only changes since then, in the same unit."),
 ]
-
-Moment = Annotated[int | None, Field(ge=0, le=MAX_ID, description="As `moment` of the map counts.")]
+Moment = Annotated[int | None, Field(ge=0, le=MAX_ID, description="A position as in `moment` of the map.")]
 
 
 class NodeState(Schema):
     name: str
     allocatable: dict[str, int] = Field(description="cpu in millicores, memory and storage in bytes, else units")
-    requested: dict[str, int] = Field(description="By the pods that count there, `pods` their number")
+    requested: dict[str, int] = Field(description="Total of the pods that count on the node; `pods`: their number")
     nonzero_requested: dict[str, int] = Field(description="cpu and memory as scoring counts them, with defaults")
     taints: list[str] = Field(description="key=value:Effect, or key:Effect")
     unschedulable: bool
@@ -52,18 +47,18 @@ class NodeState(Schema):
 class ClusterState(Schema):
     """Schema for the API documentation only; the response is encoded directly."""
 
-    cycle: int = Field(description="The first cycle after this moment")
-    t: float = Field(description="The virtual second of the moment")
-    nodes: list[NodeState] = Field(description="In the order of every column's rows; with `since` those that changed")
-    nominated: dict[str, str | None] = Field(description="Pod -> node; with `since` null: not any more")
-    waiting: dict[str, str | None] = Field(description="Pod -> the node it counts on, but is not bound to yet")
-    pending: list[str] = Field(description="Pods on no node; with `since` those that were not pending then")
-    orphans: dict[str, str | None] = Field(description="Pod -> its node, of nodes that are not there")
-    added: list[str] = Field(description="With `since`: nodes that were not there then")
-    removed: list[str] = Field(description="With `since`: nodes that are gone")
-    since: float | None = Field(None, description="With `since`: the moment it was")
+    cycle: int = Field(description="The first cycle after this timepoint")
+    t: float = Field(description="Virtual second of the timepoint")
+    nodes: list[NodeState] = Field(description="In row order; with `since`, only changed nodes")
+    nominated: dict[str, str | None] = Field(description="Pod -> node; with `since`, null: no longer nominated")
+    waiting: dict[str, str | None] = Field(description="Pod -> the node on which it is assumed, but not bound yet")
+    pending: list[str] = Field(description="Pods without a node; with `since`, those that were not pending then")
+    orphans: dict[str, str | None] = Field(description="Pod -> its node, for nodes that do not exist")
+    added: list[str] = Field(description="With `since`: nodes created since then")
+    removed: list[str] = Field(description="With `since`: nodes deleted since then")
+    since: float | None = Field(None, description="With `since`: its timepoint")
     no_longer_pending: list[str] | None = Field(None, description="With `since`: pods that were pending then")
-    order: list[str] | None = Field(None, description="With `since`: all nodes, where their order changed")
+    order: list[str] | None = Field(None, description="With `since`: all nodes, if their order changed")
 
 
 class Match(Schema):
@@ -76,12 +71,14 @@ class Match(Schema):
 class Matches(Schema):
     matches: list[Match]
     total: int = Field(description="Matching cycles of the whole run")
-    next_from: int | None = Field(description="The `from` that continues; null where nothing is left")
-    note: str = Field(description="Where nothing matches: in how many cycles the expression has no answer, and why")
+    next_from: int | None = Field(description="`from` for the next matches; null at the end")
+    note: str = Field(
+        description="If nothing matches: the number of cycles in which the expression has no value, and why"
+    )
 
 
 class Wrong(Refusal):
-    line: int = Field(0, description="Where the expression is wrong, from 1; 0 for as a whole")
+    line: int = Field(0, description="Line of the error, from 1; 0 if it concerns the whole expression")
     column: int = 0
 
 
@@ -160,12 +157,12 @@ def asked(run_id: int, seq: int | None) -> Run:
 
 
 NAMES = ", ".join([*VARIABLES, *(f"{name}(text)" for name in FUNCTIONS)])
-WHERE = Query(..., description=f"A CEL expression over a cycle, at most {MAX_LENGTH:,} characters, with {NAMES}")
-FROM = Query(None, alias="from", ge=1, le=MAX_ID, description="The cycle to begin at, itself included.")
-LIMIT = Query(None, ge=1, le=MAX_LIMIT, description="100 for `all`, else 1, if nothing is said.")
+WHERE = Query(..., description=f"A CEL expression over a cycle, at most {MAX_LENGTH:,} characters. Names: {NAMES}")
+FROM = Query(None, alias="from", ge=1, le=MAX_ID, description="The first cycle to search.")
+LIMIT = Query(None, ge=1, le=MAX_LIMIT, description="Default: 100 for `all`, otherwise 1.")
 
 
-@router.get("/runs/{int:run_id}/find", response={200: Matches, **ASKED, 400: Wrong, 503: Refusal})
+@router.get("/runs/{int:run_id}/find", response={200: Matches, **ASKED, 400: Wrong})
 def find_cycles(
     request: HttpRequest,
     run_id: int,
@@ -179,5 +176,80 @@ def find_cycles(
     return encoded(search_client.find_cycles(find(Run, run_id), where, start, direction, limit))
 
 
-def encoded(answer: dict[str, Any]) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(answer), content_type="application/json")
+SCORES = Query("", description="A Score plugin whose scores to include.")
+KNOWN = Query(-1, ge=-1, le=MAX_ID, description="A known `nodes_version`, whose `names` are then null.")
+
+
+@router.get("/runs/{int:run_id}/cycles/{int:number}", response={200: dict[str, Any], **REFUSALS})
+def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES, known: int = KNOWN) -> HttpResponse:
+    """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
+    (scheduler_core/debugger/cycle_steps.py).
+
+    `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
+    """
+    run: Run = find(Run, run_id)
+    row = run.cycles.filter(number=number).first() if number <= MAX_ID else None
+    if row is None:
+        raise Http404(f"Run {run_id} has no cycle {number}.")
+    trace = trace_of(row)
+    numbers = run.cycles.filter(namespace=row.namespace, name=row.name).values_list("number", flat=True)
+    about = {
+        "number": number,
+        "pod": f"{row.namespace}/{row.name}",
+        "attempt": row.attempt,
+        "t": trace.time,
+        "result": row.result,
+        "node": trace.node,
+        "nominated": trace.nominated_node,
+        "message": trace.message or trace.error,
+        "before": numbers.filter(number__lt=number).order_by("-number").first(),
+        "after": numbers.filter(number__gt=number).order_by("number").first(),
+        "nodes_version": row.nodes_version,
+        "names": None if known == row.nodes_version else row.nodes,
+    }
+    return encoded(cycle_steps.told(trace, scores) | about)
+
+
+class BreakpointIn(Schema):
+    model_config = {"extra": "forbid", "str_strip_whitespace": True}
+
+    name: Annotated[Text, Field("", max_length=MAX_NAME, description="Default: the expression.")]
+    where: Annotated[Text, Field(min_length=1, max_length=MAX_LENGTH, description="An expression as in `find`.")]
+
+
+class BreakpointOut(ModelSchema):
+    class Meta:
+        model = Breakpoint
+        fields = ["id", "name", "where"]
+
+
+@router.get("/runs/{int:run_id}/breakpoints", response={200: list[BreakpointOut], **REFUSALS})
+def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
+    """List the breakpoints of a run, oldest first. Playback stops at cycles for which their expressions are true."""
+    found: QuerySet[Breakpoint] = find(Run, run_id).breakpoints.all()
+    return found
+
+
+@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **ASKED, 400: Wrong})
+def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
+    """Add a breakpoint to a run. An invalid expression is rejected with its position, as by `find`."""
+    run: Run = find(Run, run_id)
+    search_client.find_cycles(run, wanted.where, None, "all", 1)
+    name = wanted.name or wanted.where[:MAX_NAME]
+    if run.breakpoints.count() >= Breakpoint.MOST:
+        raise InputError("breakpoints", "", f"limit reached: a run can have {Breakpoint.MOST} breakpoints")
+    try:
+        with transaction.atomic():
+            return Status(201, run.breakpoints.create(name=name, where=wanted.where))
+    except IntegrityError:
+        problem = f"{name!r} is already the name of another breakpoint of this run"
+        raise InputError("breakpoint", "name", problem) from None
+
+
+@router.delete("/runs/{int:run_id}/breakpoints/{int:number}", response={204: None, **REFUSALS})
+def drop_breakpoint(request: HttpRequest, run_id: int, number: int) -> Status[None]:
+    """Delete a breakpoint."""
+    deleted, _ = find(Run, run_id).breakpoints.filter(pk=min(number, MAX_ID)).delete()
+    if not deleted:
+        raise Http404(f"Run {run_id} has no breakpoint {number}.")
+    return Status(204, None)

@@ -21,8 +21,8 @@ class Events(Schema):
     """Schema for the API documentation only; the response is built from stored text."""
 
     events: list[dict[str, Any]]
-    last_seq: int = Field(description="The `since` that continues.")
-    active: bool = Field(description="Whether there may be more to come.")
+    last_seq: int = Field(description="`since` for the next events.")
+    active: bool = Field(description="Whether more events may follow.")
 
 
 TYPES = Query([], description="Only events of this type; may be repeated.")

@@ -18,7 +18,7 @@ Result = Literal["scheduled", "waiting", "unschedulable"]
 PAGE = 20
 
 
-class Said(Schema):
+class StatusOut(Schema):
     plugin: str
     code: str
     reasons: list[str]
@@ -28,22 +28,22 @@ class Member(Schema):
     """A member. Members are listed in the order tried; each is tried with the earlier ones assumed on their nodes."""
 
     pod: str
-    cycle: int = Field(description="The number of its cycle, for all that is asked of a pod's cycle")
+    cycle: int = Field(description="Number of its cycle")
     result: str
-    node: str = Field(description="Where it was assumed, or room is made for it; empty if it fits nowhere")
-    fits: bool = Field(description="It found a node without evictions")
-    preempts: bool = Field(description="It fits on `node` once `victims` are gone")
+    node: str = Field(description="The node where it is assumed or nominated; empty if it fits nowhere")
+    fits: bool = Field(description="Whether it found a node without evictions")
+    preempts: bool = Field(description="Whether it fits on `node` after the eviction of `victims`")
     said: str = Field(description="Why no node fits")
-    permit: Said | None = Field(description="What Permit said on the node; null without one")
-    message: str = Field(description="Of one that stays pending, with regard to its group")
-    rejected_by: list[str] = Field(description="Plugins whose events can wake it")
-    nominated_node: str = Field(description="In its status afterwards")
+    permit: StatusOut | None = Field(description="Status of Permit on the node; null if Permit did not run")
+    message: str = Field(description="For a pending member: why, with regard to its group")
+    rejected_by: list[str] = Field(description="Plugins whose events can requeue it")
+    nominated_node: str = Field(description="nominatedNodeName in its status afterwards")
     victims: list[str]
 
 
 class Victim(Schema):
     pod: str
-    node: str = Field(description="That it left")
+    node: str = Field(description="The node that it was on")
 
 
 class Placement(Schema):
@@ -51,10 +51,10 @@ class Placement(Schema):
 
     name: str
     nodes: int
-    placed: int = Field(description="Members that found a node there")
-    preempts: int = Field(description="Of these, only once victims are gone")
-    status: Said
-    score: int | None = Field(description="Against the others that take the group; null for the only one")
+    placed: int = Field(description="Members that found a node in the domain")
+    preempts: int = Field(description="Those of them that need evictions")
+    status: StatusOut
+    score: int | None = Field(description="Score among the feasible domains; null if there is only one")
 
 
 class Span(Schema):
@@ -65,16 +65,16 @@ class Span(Schema):
 class GroupShort(Schema):
     name: str = Field(description="namespace/name of the PodGroup")
     policy: Literal["gang", "basic"]
-    min_count: int = Field(description="Of a gang, how many it takes; else 0")
+    min_count: int = Field(description="minCount of a gang; else 0")
     topology_key: str
     result: Result
-    members: int = Field(description="That were tried")
+    members: int = Field(description="Members that were tried")
     fit: int
     bound: int
-    held: int = Field(description="Members that PreEnqueue holds back")
+    held: int = Field(description="Members rejected by PreEnqueue")
     victims: int
     sentence: str
-    first: int = Field(description="The number of the first member's cycle")
+    first: int = Field(description="Number of the first member's cycle")
     last: int
 
 
@@ -88,21 +88,23 @@ class GroupDetail(Schema):
     name: str
     sentence: str
     result: Result
-    popped: str = Field(description="The pod whose turn it was")
+    popped: str = Field(description="The pod that was popped from the queue")
     policy: Literal["gang", "basic"]
     min_count: int
     priority: int
     topology_key: str
     disruption_mode: str
     bound: int
-    running: int = Field(description="Members that were on nodes before")
+    running: int = Field(description="Members that were on nodes before the cycle")
     members: list[Member]
-    held: dict[str, Said] = Field(description="Member -> what holds it back")
-    status: Said
-    condition: dict[str, str] = Field(description="PodGroupScheduled on the PodGroup afterwards")
-    preempted_as_whole: bool = Field(description="Workload-aware preemption ran")
-    victims: list[Victim] = Field(description="Evicted in this cycle, whatever became of the group")
-    placement: str = Field(description="The domain chosen, or told of; empty for the whole cluster")
+    held: dict[str, StatusOut] = Field(description="Member -> status of PreEnqueue")
+    status: StatusOut
+    condition: dict[str, str] = Field(description="Condition PodGroupScheduled of the PodGroup afterwards")
+    preempted_as_whole: bool = Field(description="Whether workload-aware preemption ran")
+    victims: list[Victim] = Field(description="Pods evicted in this cycle, even if the group was not scheduled")
+    placement: str = Field(
+        description="The selected domain, or the one that the message is about; empty for the whole cluster"
+    )
     placements: list[Placement]
     first: int
     last: int
@@ -110,8 +112,10 @@ class GroupDetail(Schema):
     attempts: list[Span]
 
 
-class GroupAsked(Schema):
-    cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Of one of its members; the last attempt if not given")
+class GroupQuery(Schema):
+    cycle: int | None = Field(
+        None, ge=1, le=MAX_ID, description="A cycle of one of its members. Default: the last attempt."
+    )
 
 
 @router.get("/runs/{int:run_id}/groups", response={200: GroupPage, **REFUSALS})
@@ -124,7 +128,7 @@ def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1
 
 
 @router.get("/runs/{int:run_id}/groups/{namespace}/{name}", response={200: GroupDetail, **REFUSALS}, url_name="group")
-def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[GroupAsked]) -> dict[str, Any]:
+def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[GroupQuery]) -> dict[str, Any]:
     """Return one cycle of a group: its members in the order tried, the placements, the evicted pods and the outcome."""
     run = find(Run, run_id)
     found = groups.group_at(run, namespace, name, asked.cycle)

@@ -23,7 +23,7 @@ class Reason(Schema):
 
 class PodOut(ModelSchema):
     url: str = ""
-    reasons: list[Reason] = Field(description="Decisive refusals, most nodes first.")
+    reasons: list[Reason] = Field(description="Decisive rejections, most nodes first.")
 
     class Meta:
         model = PodResult
@@ -44,7 +44,7 @@ class PodQuery(Schema):
     result: Literal["scheduled", "unschedulable", "gated", "error"] | None = None
     node: Text | None = None
     namespace: Text | None = None
-    q: Text = Field("", description="Part of namespace/name, node or message.")
+    q: Text = Field("", description="A part of namespace/name, node or message.")
     sort: Literal[
         "position", "namespace", "name", "result", "node", "score", "margin", "attempts", "duration", "feasible",
         "-position", "-namespace", "-name", "-result", "-node", "-score", "-margin", "-attempts", "-duration",

@@ -1,14 +1,16 @@
-"""Provenance of the numbers of a run. See docs/debugger.md."""
+"""Details of one pod's cycle: provenance of its numbers, preemption dry runs and resource claims.
+
+They are computed again from the recorded cluster before the cycle. See docs/debugger.md.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
+from kubesched_ui.api.common import ASKED, MAX_ID, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
@@ -17,38 +19,46 @@ from scheduler_core.provenance.tree import Tree
 
 router = Router(tags=["debugger"])
 
+POD = "/runs/{int:run_id}/pods/{namespace}/{name}"
+
+
+class CycleQuery(Schema):
+    attempt: int | None = Field(None, ge=1, le=MAX_ID, description="Attempt of the pod. Default: the last one.")
+    cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Number of the cycle, instead of `attempt`.")
+
+
+# ---- provenance
+
 
 class Value(Schema):
     """Schema for the API documentation only; the response is encoded directly."""
 
-    value: Any = Field(description="A number, a boolean or a text; of the root what the cycle recorded")
-    op: str = Field(description="How it was computed from `args`, or what kind of leaf it is; see docs/debugger.md")
-    text: str = Field("", description="Of the root: it all in a sentence")
-    label: str = Field("", description="What it is; of a constant its name in upstream")
+    value: Any = Field(description="A number, a boolean or a text. In the root: the recorded value")
+    op: str = Field(description="The operation on `args`, or the kind of leaf; see docs/debugger.md")
+    text: str = Field("", description="In the root: the whole tree as a sentence")
+    label: str = Field("", description="The meaning of the value; for a constant, its name in upstream")
     unit: str = Field("", description="m for millicores, B for bytes")
-    args: list[dict[str, Any]] | None = Field(None, description="Of an operation: such values again")
-    source: dict[str, str] | None = Field(None, description="Of a field: `kind`, `namespace`, `name`, `path`")
-    cycle: int = Field(0, description="The earlier cycle that brought it about")
-    seq: int = Field(0, description="The event of a run in time that brought it about")
-    pages: int = Field(0, description="Of the root: how many pages its longest sum has")
+    args: list[dict[str, Any]] | None = Field(None, description="Arguments of the operation, in the same format")
+    source: dict[str, str] | None = Field(None, description="For a field: `kind`, `namespace`, `name`, `path`")
+    cycle: int = Field(0, description="The earlier cycle that caused it")
+    seq: int = Field(0, description="In virtual time: the event that caused it")
+    pages: int = Field(0, description="In the root: number of pages of its longest sum")
 
 
-class ProvenanceAsked(Schema):
+class ProvenanceQuery(CycleQuery):
     point: Text = Field(description=f"One of {', '.join((*POINTS, *OWN_POINTS, QUEUE))}.")
-    plugin: Text = Field("", description="For all points but total.")
-    node: Text = Field("", description="The node that was chosen, if nothing is said.")
-    attempt: int | None = Field(None, ge=1, le=MAX_ID, description="The last one, if nothing is said.")
-    cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Instead of the attempt: the number of its cycle.")
-    page: int = Field(1, ge=1, le=1_000_000, description="Of sums over many pods.")
+    plugin: Text = Field("", description="Required for all points except total.")
+    node: Text = Field("", description="Default: the selected node.")
+    page: int = Field(1, ge=1, le=1_000_000, description="Page of sums over many pods.")
     move: int | None = Field(
-        None, ge=1, le=MAX_ID, description="For queue: the event by which the pod moved; else the begin of the attempt."
+        None, ge=1, le=MAX_ID, description="For queue: the event that moved the pod. Default: the start of the attempt."
     )
-    until: bool = Field(False, description="For queue: when the stay that the move began ends at the latest.")
+    until: bool = Field(False, description="For queue: the latest time at which the pod leaves the state it moved to.")
 
 
-@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/provenance", response={200: Value, **REFUSALS, 409: Refusal})
+@router.get(f"{POD}/provenance", response={200: Value, **ASKED})
 def provenance_of(
-    request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceAsked]
+    request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceQuery]
 ) -> HttpResponse:
     """Return the provenance of a verdict, score, total or choice as a tree.
 
@@ -56,14 +66,139 @@ def provenance_of(
     """
     run = find(Run, run_id)
     if asked.point == QUEUE:
-        tree = _of_queue(run, namespace, name, asked)
-    else:
-        question = Question(asked.point, asked.node, asked.plugin, asked.page)
-        cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
-        tree = provenance.tell(run, cycle, question)
-    return HttpResponse(msgspec.json.encode(tree), content_type="application/json")
+        return encoded(_of_queue(run, namespace, name, asked))
+    question = Question(asked.point, asked.node, asked.plugin, asked.page)
+    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
+    return encoded(provenance.tell(run, cycle, question))
 
 
-def _of_queue(run: Run, namespace: str, name: str, asked: ProvenanceAsked) -> Tree:
+def _of_queue(run: Run, namespace: str, name: str, asked: ProvenanceQuery) -> Tree:
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle) if asked.move is None else None
     return queue_times.tell(run, cycle, namespace, name, asked.move, asked.until)
+
+
+# ---- preemption
+
+
+class Trial(Schema):
+    """One step: all pods of lower priority are removed from the node, or one of them is reprieved."""
+
+    do: str = Field(description="remove or reprieve")
+    pods: list[str] = Field(description="The removed pods, most important first, or the reprieved one")
+    priority: int | None = Field(description="Priority of the reprieved pod")
+    violates: bool = Field(description="Its eviction violates a PodDisruptionBudget; such pods are reprieved first")
+    fits: bool = Field(description="Whether the preempting pod still fits; if not, the reprieved pod is a victim")
+    plugin: str = Field(description="The plugin that rejects the preempting pod, if it does not fit")
+    reasons: list[str]
+    nominated: bool = Field(description="It would fit without the pods nominated to the node")
+
+
+class TrialOnNode(Schema):
+    node: str
+    tried: bool = Field(description="Whether the cycle tried this node")
+    steps: list[Trial]
+    victims: list[str] = Field(description="Most important first; empty if eviction does not help")
+    violations: int = Field(description="Number of violated PodDisruptionBudgets")
+    plugin: str = Field(description="The plugin that rejects the pod despite evictions")
+    reasons: list[str] = Field(description="Why eviction does not help")
+    agrees: bool | None = Field(description="Whether this equals the recorded result; null if none was recorded")
+    note: str
+
+
+class Tried(Schema):
+    node: str
+    candidate: bool
+    victims: int
+    violations: int
+    plugin: str
+    reasons: list[str]
+
+
+class Trials(Schema):
+    """Schema for the API documentation only; the response is encoded directly."""
+
+    pod: str
+    cycle: int
+    attempt: int
+    nominated: str = Field(description="The nominated node; empty for none")
+    said: str = Field(description="The message of preemption if it nominated no node")
+    nodes: list[Tried] = Field(description="One page of the nodes that the cycle tried, in order")
+    total: int = Field(description="Number of nodes tried")
+    page: int
+    pages: int
+    trial: TrialOnNode | None = Field(description="The dry run on `node`; null if no node was tried")
+    before: str = Field(description="The node tried before it")
+    after: str = Field(description="The node tried after it")
+
+
+class TrialsQuery(CycleQuery):
+    node: Text = Field("", description="Default: the nominated node, or else the first one tried.")
+    page: int = Field(1, ge=1, le=1_000_000, description="Page of the nodes, 100 per page.")
+
+
+@router.get(f"{POD}/trials", response={200: Trials, **ASKED})
+def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[TrialsQuery]) -> HttpResponse:
+    """Return each removal and reprieve of the preemption dry run on one node."""
+    run = find(Run, run_id)
+    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
+    return encoded(provenance.trials_of(run, cycle, asked.node, asked.page))
+
+
+# ---- resource claims
+
+
+class Short(Schema):
+    claim: str
+    name: str = Field(description="Name of the request; `request/subrequest` for a prioritized list")
+    wanted: int
+    fitting: int = Field(description="Devices that would satisfy the request on its own")
+    seen: int = Field(description="Devices visible to the node")
+    out: dict[str, int] = Field(description="Reason -> number of devices excluded for it")
+
+
+class Group(Schema):
+    """Nodes with the same verdict and the same device counts."""
+
+    fits: bool
+    said: str = Field(description="The recorded reason of the rejection")
+    count: int
+    nodes: list[str] = Field(description="The first 100 nodes")
+    requests: list[Short]
+
+
+class ClaimsOnNode(Schema):
+    node: str
+    fits: bool
+    said: str
+    wanted: int = Field(description="Devices that all claims request in total")
+    fitting: int = Field(description="Devices that satisfy at least one request")
+    claims: list[dict[str, Any]]
+    pools: list[dict[str, Any]]
+
+
+class Claims(Schema):
+    """Schema for the API documentation only; the response is encoded directly."""
+
+    pod: str
+    cycle: int
+    attempt: int
+    said: str = Field(description="Why Filter did not run, if the claims prevented it")
+    groups: list[Group] = Field(description="One page of the groups: those that fit, then those that lack least first")
+    nodes: int
+    total: int = Field(description="Number of groups")
+    page: int
+    pages: int
+    node: ClaimsOnNode | None = Field(description="The devices of `node`")
+
+
+class ClaimsQuery(CycleQuery):
+    node: Text = Field("", description="Default: the selected node, or else the first node of the first group.")
+    page: int = Field(1, ge=1, le=1_000_000, description="Page of the groups, 20 per page.")
+
+
+@router.get(f"{POD}/claims", response={200: Claims, **ASKED})
+def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ClaimsQuery]) -> HttpResponse:
+    """Return the devices that each request of the pod's resource claims finds."""
+    run = find(Run, run_id)
+    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
+    return encoded(provenance.claims_of(run, cycle, asked.node, asked.page))

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import msgspec
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
+from kubesched_ui.api.common import ASKED, MAX_ID, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries.remedies import cycle_of, remedies_of, together_of, winning_of
 
 router = Router(tags=["debugger"])
 
-ASKED = {**REFUSALS, 409: Refusal}
-Attempt = Annotated[int | None, Field(ge=1, le=MAX_ID, description="The pod's attempt; the last if none is said.")]
+Attempt = Annotated[int | None, Field(ge=1, le=MAX_ID, description="Attempt of the pod. Default: the last one.")]
 
 
 class Disturbed(Schema):
@@ -28,14 +26,16 @@ class Disturbed(Schema):
 
 class RemedyOut(Schema):
     text: str
-    changes: list[dict[str, Any]] = Field(description="As a fork takes them")
+    changes: list[dict[str, Any]] = Field(description="In the format of a fork")
     kind: Literal["pod", "node", "evict", "config", "add"]
     disturbs: Disturbed
-    node: str = Field(description="Where the pod goes with it")
-    proved: bool = Field(description="The pod's cycle was run with it; others are not told")
-    gap: list[dict[str, Any]] = Field(description="With `node`: its points and the winner's, by plugin")
-    tied: list[str] = Field(description="With `node`: the others as good as it, where it ties at the top as it is")
-    cost: float = Field(description="What they are ordered by: what is taken from the pod, and who is disturbed")
+    node: str = Field(description="The node selected with the fix")
+    proved: bool = Field(description="Always true: the cycle was simulated with the fix")
+    gap: list[dict[str, Any]] = Field(description="With `node`: scores of this node and of the selected one, by plugin")
+    tied: list[str] = Field(
+        description="With `node`: the other nodes with the same highest score, if it ties without the fix"
+    )
+    cost: float = Field(description="The sort key: constraints removed from the pod, and disturbed pods and nodes")
 
 
 class BottleneckOut(Schema):
@@ -59,7 +59,7 @@ class MoreNodesOut(Schema):
 class TogetherOut(Schema):
     pending: int
     looked: int
-    lack: dict[str, int] = Field(description="What the pods that lack resources ask for, units as in the state")
+    lack: dict[str, int] = Field(description="Total requests of the pods that lack resources, in the units of `state`")
     bottlenecks: list[BottleneckOut]
     remedies: list[MoreNodesOut]
 
@@ -82,7 +82,3 @@ def pod_remedies(
 def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
     """Return the bottlenecks of all pending pods, and how many more nodes of which kind would place them."""
     return encoded(together_of(find(Run, run_id)))
-
-
-def encoded(answer: Any) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(answer), content_type="application/json")

@@ -35,46 +35,47 @@ class RunIn(Schema):
 
     model_config = {"extra": "forbid"}
 
-    name: Text = Field("", max_length=MAX_NAME, description="What to call the run.")
+    name: Text = Field("", max_length=MAX_NAME, description="Name of the run.")
     release: Text | None = Field(
         None,
         max_length=MAX_RELEASE,
         examples=["1.34", "1.27"],
-        description="null: the cluster's own, where it is known and among those there are, else the newest.",
+        description="null: the cluster's own release if it is known and supported, else the newest.",
     )
     feature_gates: dict[Text, Flag] = Field(
         {},
-        description="Gates that are not as in the release by default.",
+        description="Feature gates that differ from the release's defaults.",
         examples=[{"SchedulerPopFromBackoffQ": False}],
     )
     config: Text | None = Field(
         None,
-        description="A KubeSchedulerConfiguration, YAML or JSON text; empty: the release's default one; "
-        "null: the one that came with the upload, where there is one that can be used.",
+        description="A KubeSchedulerConfiguration as YAML or JSON; empty: the release's default; null: the one in the "
+        "upload if it is usable.",
     )
-    unknown_plugins: Unknown = Field(
-        "error", description="What to do with plugins of the configuration that do not exist here."
-    )
+    unknown_plugins: Unknown = Field("error", description="Treatment of unknown plugins in the configuration.")
     seed: Seed = 0
-    tie_break: Literal["seed", "name"] = Field("seed", description="The pick among nodes of equal score.")
+    tie_break: Literal["seed", "name"] = Field("seed", description="How to choose among nodes with equal scores.")
     preemption: Flag = True
-    percentage: Percentage | None = Field(None, description="percentageOfNodesToScore; 0 is upstream's rule.")
-    pods: list[Text] | None = Field(None, description='"namespace/name" in the order of scheduling; null: all pending.')
-    unbind: list[Text] = Field([], description="Bound pods to be placed again.")
+    percentage: Percentage | None = Field(
+        None, description="percentageOfNodesToScore; 0 for upstream's adaptive percentage."
+    )
+    pods: list[Text] | None = Field(None, description='"namespace/name" in scheduling order; null: all pending pods.')
+    unbind: list[Text] = Field([], description="Bound pods to schedule again.")
     template: Text = Field(
-        "", description="A Pod, YAML or JSON text, of which `copies` are added; or a Deployment, Job ... and its pods."
+        "", description="A Pod as YAML or JSON, of which `copies` are added; or a workload, whose pods are added."
     )
     copies: Copies = 0
     in_time: Flag | None = Field(
-        None, description="Pods wait, back off and retry on a virtual clock; null: if the scenario has time."
+        None,
+        description="Whether pods wait, back off and retry on a virtual clock; null: if the scenario has a timeline.",
     )
-    until: Until | None = Field(None, description="Virtual seconds after which a run in time ends.")
+    until: Until | None = Field(None, description="End of a run in virtual time, in virtual seconds.")
     other_schedulers: Literal["leave", "take"] = Field(
-        "leave", description="Pods that wait for a scheduler which is not configured: the default profile takes them."
+        "leave", description="Pods of schedulers that are not configured. take: the default profile schedules them."
     )
-    low: Flag = Field(False, description="Of lower priority: runs of others that wait go first.")
+    low: Flag = Field(False, description="Low priority: other waiting runs go first.")
     absent_claims: Literal["error", "bound"] = Field(
-        "error", description="Claims that pods name and the snapshot does not hold are bound, to volumes that fit."
+        "error", description="Claims that are not in the snapshot. bound: they count as bound to suitable volumes."
     )
 
 
@@ -82,27 +83,27 @@ class RunChange(Schema):
     model_config = {"extra": "forbid"}
 
     name: Annotated[Text, Field(max_length=MAX_NAME)] | None = Field(
-        None, description="Empty: it is called by its number."
+        None, description="Empty: the run is called by its ID."
     )
-    pinned: Flag | None = Field(None, description="Whether it stays, however old it is.")
-    low: Flag | None = Field(None, description="Of lower priority, while it waits.")
+    pinned: Flag | None = Field(None, description="Whether it is exempt from automatic deletion.")
+    low: Flag | None = Field(None, description="Low priority while the run waits.")
 
 
 class RunStarted(Schema):
     id: int
     url: str
     ws_url: str
-    notes: list[str] = Field(description="What is to be said of the settings: a configuration that was left out.")
+    notes: list[str] = Field(description="Warnings about the settings, such as a configuration that is not used.")
 
 
 class RunOut(ModelSchema):
     url: str
     ws_url: str
-    eta_s: float | None = Field(description="Seconds until done at the present pace.")
-    stalled: bool = Field(description="Waits for a worker; it is taken up again as soon as there is one.")
-    differs: list[str] = Field(description="What sets it apart from a run with default settings.")
-    notes: list[str] = Field(description="What was said of the settings when it was made.")
-    feature_gates: dict[str, bool] = Field(description="Those that are not as in the release by default.")
+    eta_s: float | None = Field(description="Estimated remaining seconds.")
+    stalled: bool = Field(description="Whether the run has lost its worker and waits for another one.")
+    differs: list[str] = Field(description="Differences from the default settings.")
+    notes: list[str] = Field(description="Warnings about the settings.")
+    feature_gates: dict[str, bool] = Field(description="Feature gates that differ from the release's defaults.")
 
     @staticmethod
     def resolve_parent_id(run: Run) -> int | None:
@@ -121,31 +122,33 @@ class RunOut(ModelSchema):
 
 
 class ImportedOut(Schema):
-    version: str = Field(description="Of the KubeSched that recorded it.")
-    state: str = Field(description="How the recorded run had ended.")
-    cycles: int = Field(description="So many cycles it had.")
+    version: str = Field(description="Version of KubeSched that recorded it.")
+    state: str = Field(description="Final state of the recorded run.")
+    cycles: int = Field(description="Number of its cycles.")
     differs: int | None = Field(
-        None, description="The first cycle that was decided otherwise; 0: none; null: not compared yet."
+        None, description="The first cycle with another decision; 0: none; null: not compared yet."
     )
 
 
 class WaitsOut(Schema):
-    behind: int = Field(description="So many runs are under way or wait before it.")
-    seconds: float = Field(description="Until it begins, if these go as they were estimated.")
+    behind: int = Field(description="Number of active or waiting runs before it.")
+    seconds: float = Field(description="Estimated seconds until it starts.")
 
 
 class RunDetail(RunOut):
-    waits: WaitsOut | None = Field(description="Of a queued run: where it stands.")
+    waits: WaitsOut | None = Field(description="Position of a queued run.")
     pods: list[str] | None
     unbind: list[str]
     template: str
-    changes: list[dict[str, Any]] = Field(description="What it, as a fork, changes before cycle `fork_at`.")
-    settings: RunIn = Field(description="To be posted again, for another run with these settings.")
-    imported: ImportedOut | None = Field(description="Of a run that was made again from a run file.")
-    node_names: list[str] | None = Field(description="Nodes in the order of the snapshot.")
-    warnings: list[str] = Field(description="Remarks on its settings, its cluster, its configuration.")
-    deleted_at: datetime | None = Field(description="When it is deleted unless it is pinned; null: not by itself.")
-    left: dict[str, int] = Field(description="Schedulers that are not configured -> pods left to them.")
+    changes: list[dict[str, Any]] = Field(description="For a fork: its changes before cycle `fork_at`.")
+    settings: RunIn = Field(description="Post these to start another run with the same settings.")
+    imported: ImportedOut | None = Field(description="For a run that was recreated from a run file.")
+    node_names: list[str] | None = Field(description="Nodes in snapshot order.")
+    warnings: list[str] = Field(description="Warnings about its settings, cluster and configuration.")
+    deleted_at: datetime | None = Field(
+        description="Time of its deletion unless it is pinned; null: it is not deleted automatically."
+    )
+    left: dict[str, int] = Field(description="Scheduler that is not configured -> number of its pods.")
 
     @staticmethod
     def resolve_deleted_at(run: Run) -> datetime | None:
@@ -189,20 +192,20 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
 
 
 class EstimateOut(Schema):
-    seconds: float = Field(description="That the run is likely to take, as runs went here lately.")
-    lane: Literal["short", "long"] = Field(description="Where it would wait: short runs have workers of their own.")
-    pods: int = Field(description="To be placed.")
+    seconds: float = Field(description="Estimated duration, based on recent runs.")
+    lane: Literal["short", "long"] = Field(description="Its queue: short runs have separate workers.")
+    pods: int = Field(description="Number of pods to schedule.")
     nodes: int
-    told: str = Field(description="The same as a sentence, and what it would wait behind.")
+    told: str = Field(description="The estimate and the queue position as a sentence.")
 
     @staticmethod
     def resolve_told(expected: estimate.Estimate) -> str:
         return queue.told(expected)
 
 
-PODS = Query(None, ge=0, le=MAX_ID, description="To be placed; by default all that wait.")
-RELEASE = Query("", max_length=MAX_RELEASE, description="By default as a run would have.")
-IN_TIME = Query(None, description="By default as a run would be.")
+PODS = Query(None, ge=0, le=MAX_ID, description="Number of pods to schedule. Default: all pending pods.")
+RELEASE = Query("", max_length=MAX_RELEASE, description="Default: the release that a run would have.")
+IN_TIME = Query(None, description="Default: the mode that a run would have.")
 
 
 @router.get("/scenarios/{int:scenario_id}/estimate", response={200: EstimateOut, **REFUSALS}, url_name="estimate")
@@ -226,23 +229,25 @@ class ForkSettings(Schema):
     model_config = {"extra": "forbid"}
 
     release: Text | None = Field(None, max_length=MAX_RELEASE)
-    feature_gates: dict[Text, Flag] | None = Field(None, description="With `release` or without: these and no others.")
-    config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default one.")
+    feature_gates: dict[Text, Flag] | None = Field(None, description="Replaces all feature gates.")
+    config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default.")
     seed: Seed | None = None
     tie_break: Literal["seed", "name"] | None = None
     preemption: Flag | None = None
-    percentage: Percentage | None = Field(None, description="null, if given: the configuration's.")
+    percentage: Percentage | None = Field(None, description="null: the value of the configuration.")
     until: Until | None = None
 
 
 class ForkIn(Schema):
     model_config = {"extra": "forbid"}
 
-    at: Cycle | None = Field(None, description="Before this cycle; one more than there are is the end.")
-    t: Seconds | None = Field(None, description="Of a run in time, instead: after all until that second.")
-    changes: list[dict[str, Any]] = Field([], description="Each with one key; see docs/debugger.md.")
+    at: Cycle | None = Field(None, description="Fork before this cycle; last cycle + 1 is the end.")
+    t: Seconds | None = Field(
+        None, description="In virtual time, instead of `at`: fork after all events up to this second."
+    )
+    changes: list[dict[str, Any]] = Field([], description="Each has one key; see docs/debugger.md.")
     settings: ForkSettings = Field(
-        default_factory=lambda: ForkSettings.model_validate({}), description="From there on."
+        default_factory=lambda: ForkSettings.model_validate({}), description="Settings from the fork on."
     )
     name: Text = Field("", max_length=MAX_NAME)
 
@@ -318,15 +323,7 @@ def export_run(
     scores, moves) with the run file.
     """
     run = find(Run, run_id)
-    parts, kind, suffix = EXPORTS[format]
-    response = StreamingHttpResponse(parts(run), content_type=kind)
+    parts, kind, suffix = run_export.FORMATS[format]
+    response = StreamingHttpResponse(run_export.in_thread(run, parts(run)), content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.{suffix}"'
     return response
-
-
-EXPORTS = {
-    "run": (run_export.run_file, "application/json", "run.json"),
-    "jsonl": (run_export.jsonl, "application/x-ndjson", "jsonl"),
-    "simulator": (run_export.simulator, "application/json", "json"),
-    "parquet": (run_export.parquet, "application/zip", "parquet.zip"),
-}

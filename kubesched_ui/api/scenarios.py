@@ -38,10 +38,12 @@ class ScenarioOut(ModelSchema):
 
 class ScenarioDetail(ScenarioOut):
     warnings: list[Any] = Field(
-        description="Remarks on the upload: {code, message, ...}. First what a run would be told of the cluster."
+        description="Warnings: {code, message, ...}. The first ones are those that a run of this cluster has."
     )
     runs: list[int] = Field(description="The scenario's runs, newest first.")
-    deleted_at: datetime | None = Field(description="When it is deleted unless it is pinned; null: not by itself.")
+    deleted_at: datetime | None = Field(
+        description="Time of its deletion unless it is pinned; null: it is not deleted automatically."
+    )
 
     @staticmethod
     def resolve_deleted_at(scenario: Scenario) -> datetime | None:
@@ -57,7 +59,7 @@ class ScenarioChange(Schema):
 
     name: Annotated[Text, Field(min_length=1, max_length=MAX_NAME)] | None = None
     description: Annotated[Text, Field(max_length=20_000)] | None = None
-    pinned: Annotated[Flag | None, Field(description="Whether it stays, however old it is.")] = None
+    pinned: Annotated[Flag | None, Field(description="Whether it is exempt from automatic deletion.")] = None
 
 
 @router.get("/scenarios", response={200: list[ScenarioOut], **REFUSALS})

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 from pydantic import WithJsonSchema
 
-from kubesched_ui.api.common import MAX_ID, REFUSALS, find
+from kubesched_ui.api.common import MAX_ID, REFUSALS, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import events_at, pod_timeline, queue_timeline
 from kubesched_ui.queries import queue_times
 
 MAX_BINS = 2000
-MAX_TOLD = 1000
+MAX_EVENTS = 1000
 
 router = Router(tags=["runs"])
 
@@ -32,24 +31,24 @@ Move = Annotated[
 class Lanes(Schema):
     """Schema for the API documentation only, as the others below; the response is encoded directly."""
 
-    until: float | None = Field(description="When the run ends, in virtual seconds.")
-    clock: float = Field(description="The virtual second that it has reached.")
+    until: float | None = Field(description="End of the run, in virtual seconds.")
+    clock: float = Field(description="Current virtual second of the run.")
     pods: list[str]
     moves: list[Move] = Field(
-        description="(t, index of the pod, code of the lane, seq); those of seq 1 are the pods that were bound before"
+        description="(t, index of the pod, code of the lane, seq); seq 1: pods that were bound before the run"
     )
     lanes: list[str] = Field(description="A lane's code is its index.")
-    note: str = Field(description="What was left out, empty for nothing.")
+    note: str = Field(description="What was omitted; empty for nothing.")
 
 
 class Mark(Schema):
     kind: str = Field(
         description="step, created, deleted, cordon, taint, allocatable, ...: event_log/timeline_markers.py"
     )
-    t: float = Field(description="Of the first.")
-    to: float = Field(description="Of the last.")
-    count: int = Field(description="Marks of a kind in one part of the time are told as one.")
-    texts: list[str] = Field(description="What happened, of the first three.")
+    t: float = Field(description="Time of the first mark.")
+    to: float = Field(description="Time of the last mark.")
+    count: int = Field(description="Marks of one kind in one interval are merged.")
+    texts: list[str] = Field(description="Texts of the first three marks.")
 
 
 class TrackRow(Schema):
@@ -60,12 +59,12 @@ class TrackRow(Schema):
 class Overview(Schema):
     until: float | None
     clock: float
-    from_: float = Field(alias="from", description="The second at which the first part begins.")
+    from_: float = Field(alias="from", description="Start of the first interval.")
     to: float
     lanes: list[str]
     pods: int = Field(description="Number of pods that were ever in a lane.")
     moves: int = Field(description="Number of moves between lanes.")
-    sizes: list[list[int]] = Field(description="Of each lane, its largest size in each part of the time.")
+    sizes: list[list[int]] = Field(description="For each lane, its largest size in each interval.")
     track: list[TrackRow]
 
 
@@ -73,20 +72,22 @@ class StretchMoves(Schema):
     """Columns: entry i of each column belongs to move i."""
 
     t: list[float]
-    pod: list[int] = Field(description="Index into the stretch's `pods`.")
+    pod: list[int] = Field(description="Index into `pods`.")
     lane: list[int]
     seq: list[int]
 
 
 class Stretch(Schema):
     from_: float = Field(alias="from")
-    to: float = Field(description="The second at which the next stretch begins, or that the run has reached.")
+    to: float = Field(description="Start of the next window, or the current second of the run.")
     lanes: list[str]
-    pods: list[str] = Field(description="Those that move in this stretch, and of the others the newest of each lane.")
-    counts: list[int] = Field(description="Size of each lane when the stretch begins: of all pods.")
-    there: list[list[int]] = Field(description="Of each lane, which of `pods` are in it then; who came last is last.")
+    pods: list[str] = Field(description="Pods that move in this window, and the newest other pods of each lane.")
+    counts: list[int] = Field(description="Size of each lane at the start of the window, counting all pods.")
+    there: list[list[int]] = Field(
+        description="For each lane, the `pods` in it at the start of the window, oldest first."
+    )
     moves: StretchMoves
-    moments: list[float] = Field(description="When something moves or is marked, in order.")
+    moments: list[float] = Field(description="Times of moves and marks, in order.")
 
 
 class Cause(Schema):
@@ -98,40 +99,35 @@ class Cause(Schema):
 class Line(Schema):
     seq: int
     type: str
-    depth: int = Field(description="How far in it stands: below what caused it.")
+    depth: int = Field(description="Indentation: an event is listed below its cause.")
     said: Said = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
     label: str = Field(description="Upstream's name of the event that moved a pod, or empty.")
-    lane: str = Field(description="The lane that a pod came into, or empty.")
-    cause: Cause | None = Field(description="What led to it, where that does not stand above.")
+    lane: str = Field(description="The lane that the pod entered, or empty.")
+    cause: Cause | None = Field(description="The cause, if it is not listed above.")
 
 
 class Moment(Schema):
     t: float
-    before: float | None = Field(description="The moment before at which something happened.")
+    before: float | None = Field(description="The previous time with events.")
     after: float | None
     told: list[Line]
-    next: int | None = Field(description="The `since` that continues; null when all is told.")
+    next: int | None = Field(description="`since` for the next events; null at the end.")
 
 
 class History(Schema):
     moves: list[dict[str, Any]] = Field(
-        description="{t, from, to, event, seq, cause_seq, cause, until}; `until`: when a backoff, or a time as an "
-        "unschedulable pod, ends at the latest"
+        description="{t, from, to, event, seq, cause_seq, cause, until}; `until`: the latest end of a backoff or of "
+        "the time in unschedulablePods"
     )
-    happened: list[dict[str, Any]] = Field(description="{t, seq, type, lane, text}: outside of the queue")
+    happened: list[dict[str, Any]] = Field(description="{t, seq, type, lane, text}: events outside of the queue")
     attempts: list[dict[str, Any]] = Field(
         description="{t, number, result, came_to, node, message, seq, plugins}; `came_to`: the result once Permit and "
         "binding are over: scheduled (bound), waiting, binding, refused (by Permit), unbound (binding failed) ..."
     )
-    preempted: list[dict[str, Any]] = Field(description="Its victims: {t, pod, node, seq}")
+    preempted: list[dict[str, Any]] = Field(description="The pods that it preempted: {t, pod, node, seq}")
     preempted_by: dict[str, Any] | None = Field(description="{t, pod, node, seq, cause_seq}")
     critical_path: list[dict[str, Any]] = Field(description="{from_t, to_t, where, waiting_for}")
-    note: str = Field(description="What was left out, empty for nothing.")
-
-
-def answer(found: Any) -> HttpResponse:
-    """Encode the response without another validation."""
-    return HttpResponse(msgspec.json.encode(found), content_type="application/json")
+    note: str = Field(description="What was omitted; empty for nothing.")
 
 
 SECOND = Query(0.0, ge=0, allow_inf_nan=False)
@@ -153,7 +149,7 @@ def every_move(
     request: HttpRequest, run_id: int, start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from")
 ) -> HttpResponse:
     """List when pods moved between the parts of the queue (or to waiting, bound, gone), in virtual time."""
-    return answer(queue_timeline.moves(find(Run, run_id), start))
+    return encoded(queue_timeline.moves(find(Run, run_id), start))
 
 
 @router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS}, by_alias=True)
@@ -165,13 +161,13 @@ def overview(
     end: float | None = Query(None, ge=0, allow_inf_nan=False, alias="to"),
 ) -> HttpResponse:
     """Return queue sizes over virtual time in `bins` intervals, with node events and events of the scenario."""
-    return answer(queue_timeline.overview(find(Run, run_id), bins, start, end))
+    return encoded(queue_timeline.overview(find(Run, run_id), bins, start, end))
 
 
 @router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS}, by_alias=True)
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
     """Return every move in a time window around `t`, and the queue contents at its start."""
-    return answer(queue_timeline.stretch(find(Run, run_id), t))
+    return encoded(queue_timeline.stretch(find(Run, run_id), t))
 
 
 @router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS}, by_alias=True)
@@ -180,7 +176,7 @@ def what_happened(
     run_id: int,
     t: float = SECOND,
     since: int = Query(0, ge=0, le=MAX_ID),
-    limit: int = Query(200, ge=1, le=MAX_TOLD),
+    limit: int = Query(200, ge=1, le=MAX_EVENTS),
 ) -> HttpResponse:
     """Return the events of the last instant up to `t` at which anything happened, in order and with their causes."""
-    return answer(events_at.at(find(Run, run_id), t, since, limit))
+    return encoded(events_at.at(find(Run, run_id), t, since, limit))

@@ -22,13 +22,13 @@ class UpgradeIn(Schema):
     model_config = {"extra": "forbid"}
 
     releases: list[Text] = Field(min_length=2, max_length=100, examples=[["1.33", "1.34"]])
-    every: Flag = Field(False, description="Pods that are on a node are placed again, too.")
+    every: Flag = Field(False, description="Whether pods that are on a node are scheduled again.")
 
 
 class UpgradeStarted(Schema):
     id: int
     url: str
-    runs: dict[str, int] = Field(description="Release -> the number of its run.")
+    runs: dict[str, int] = Field(description="Release -> ID of its run.")
 
     @staticmethod
     def resolve_url(upgrade: Upgrade) -> str:
@@ -39,10 +39,10 @@ class UpgradeStarted(Schema):
         return {release: run.pk for release, run in upgrade.run_of().items()}
 
 
-class FateOut(Schema):
+class UpgradeOutcome(Schema):
     result: str
     node: str
-    nominated: str = Field(description="Where it made room")
+    nominated: str = Field(description="The nominated node")
     victims: list[str]
     message: str
 
@@ -51,28 +51,28 @@ class ChangedOut(Schema):
     pod: str
     change: str = Field(
         description="moved, gained, lost, other, only_a, only_b or nominated; reasons: no node in either, for other "
-        "reasons; words: the same refusals, in other words"
+        "reasons; words: the same rejections with different messages"
     )
-    a: FateOut | None
-    b: FateOut | None
-    cause: list[int] | None = Field(description="Places in `units`; null: none was found")
-    minimal: bool = Field(description="Every smaller set was tried")
+    a: UpgradeOutcome | None
+    b: UpgradeOutcome | None
+    cause: list[int] | None = Field(description="Indexes in `units`; null: none was found")
+    minimal: bool = Field(description="Whether every smaller set was tried")
 
 
 class SwitchOut(CauseUnit):
-    pods: int = Field(description="Decisions that it has a part in")
-    words: int = Field(description="Messages and reasons that it has a part in")
+    pods: int = Field(description="Number of decisions that it contributes to")
+    words: int = Field(description="Number of messages and reasons that it contributes to")
 
 
 class StepOut(Schema):
-    a: str = Field(description="A release")
-    b: str = Field(description="The next one")
+    a: str = Field(description="Name of a release")
+    b: str = Field(description="Name of the next release")
     pods: int
     summary: dict[str, int]
     sentence: str
     units: list[SwitchOut]
     changed: list[ChangedOut]
-    runs: int = Field(description="Played to find the causes")
+    runs: int = Field(description="Number of runs that were replayed to find the causes")
     note: str
 
 
@@ -89,7 +89,7 @@ class UpgradeOut(ModelSchema):
     stalled: bool
     releases: list[str]
     runs: list[RunProgress] = Field(description="In the order of the releases.")
-    known: int = Field(description="How many steps are known.")
+    known: int = Field(description="Number of finished steps.")
 
     class Meta:
         model = Upgrade
@@ -108,14 +108,14 @@ class UpgradeOut(ModelSchema):
 
 
 class UpgradeDetail(UpgradeOut):
-    steps: list[StepOut] | None = Field(description="From each release to the next, as far as they are known.")
+    steps: list[StepOut] | None = Field(description="The finished steps, each from a release to the next.")
 
     @staticmethod
     def resolve_steps(upgrade: Upgrade, context: Any) -> list[dict[str, Any]] | None:
         return None if context["request"].GET.get("steps") == "false" else upgrade.steps
 
 
-STEPS = Query("true", description="false: how far it is, without the steps.")
+STEPS = Query("true", description="false: only the progress, without the steps.")
 
 
 @router.post("/scenarios/{int:scenario_id}/upgrades", response={202: UpgradeStarted, **REFUSALS})

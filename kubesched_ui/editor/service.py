@@ -76,7 +76,7 @@ def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) 
     if len(text) > MAX_BYTES:
         raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
     # with aliases, a small text can become very large
-    if not settings.BESIDE or (len(text) <= SMALL and "*" not in text):
+    if not settings.OFFLOAD or (len(text) <= SMALL and "*" not in text):
         return function(text, *args)
     try:
         text.encode()

@@ -14,8 +14,7 @@ import msgspec
 from asgiref.sync import sync_to_async
 
 from kubesched_ui.event_log.fingerprints import traces
-from kubesched_ui.exports import parquet as tables
-from kubesched_ui.exports import run_file as carried
+from kubesched_ui.exports import parquet, run_file
 from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
@@ -47,59 +46,36 @@ def scenario(scenario: Scenario) -> bytes:
     return b'{"apiVersion":"v1","kind":"List","metadata":%s,"items":[%s]}' % (encode(metadata), items)
 
 
-def jsonl(run: Run) -> AsyncIterator[bytes]:
-    """Return JSON Lines: the run ({run, kubernetes, seed, node_order}), then each cycle with the keys of
-    docs/formats.md."""
-    return in_thread(run, jsonl_lines(run))
-
-
-def simulator(run: Run) -> AsyncIterator[bytes]:
-    """Return a v1 List of the run's pods, each with its node and the annotations of its last cycle."""
-    return in_thread(run, simulator_text(run))
-
-
-def run_file(run: Run) -> AsyncIterator[bytes]:
-    """Return a file from which the run can be repeated, see `run_file.document`."""
-    return in_thread(run, carried.document(run))
-
-
-def parquet(run: Run) -> AsyncIterator[bytes]:
-    """Return a zip of the run's tables, see `parquet.archive`."""
-    return in_thread(run, tables.archive(run))
-
-
 async def in_thread(run: Run, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield `parts` in chunks, produced in a thread because of the database access. Raises Gone."""
-    while chunk := await sync_to_async(some_of)(run, parts):
+    while chunk := await sync_to_async(next_parts)(run, parts):
         yield b"".join(chunk)
 
 
-def some_of(run: Run, parts: Iterator[bytes]) -> list[bytes]:
+def next_parts(run: Run, parts: Iterator[bytes]) -> list[bytes]:
     """Return the next parts, [] at the end.
 
     Raises Gone if the run was deleted. Its cycles are then missing, and the export must not look complete.
     """
-    some = list(islice(parts, CHUNK))
+    found = list(islice(parts, CHUNK))
     if not Run.everything.filter(pk=run.pk).exists():
         raise Gone(f"Run {run.pk} was deleted during the export.")
-    return some
+    return found
 
 
-def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield all cycles in order with the keys of the golden format."""
-    for _, trace, nodes in traces(run):
-        yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
-
-
-def jsonl_lines(run: Run) -> Iterator[bytes]:
+def jsonl(run: Run) -> Iterator[bytes]:
+    """Yield JSON Lines: the run ({run, kubernetes, seed, node_order}), then each cycle with the keys of
+    docs/formats.md.
+    """
     head = {"run": run.pk, "kubernetes": run.release, "seed": run.seed, "node_order": run.node_names}
     stops = [{"name": stop.name, "where": stop.where} for stop in run.breakpoints.all()]
     yield encode(head | ({"breakpoints": stops} if stops else {})) + b"\n"
-    for cycle in golden_cycles(run):
-        yield encode(cycle) + b"\n"
+    for _, trace, nodes in traces(run):
+        yield encode(trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})) + b"\n"
 
 
-def simulator_text(run: Run) -> Iterator[bytes]:
+def simulator(run: Run) -> Iterator[bytes]:
+    """Yield a v1 List of the run's pods, each with its node and the annotations of its last cycle."""
     added = {pod_key(obj): obj for obj in added_pods(run) if obj.get("kind") == "Pod"}
     yield b'{"apiVersion":"v1","kind":"List","items":['
     before = b""
@@ -198,3 +174,12 @@ def by_node(by_plugin: dict[str, dict[str, int]]) -> dict[str, dict[str, str]]:
         for node, value in values.items():
             found.setdefault(node, {})[plugin] = str(value)
     return found
+
+
+# Format -> the function that yields the file, its content type, and its suffix.
+FORMATS = {
+    "run": (run_file.document, "application/json", "run.json"),
+    "jsonl": (jsonl, "application/x-ndjson", "jsonl"),
+    "simulator": (simulator, "application/json", "json"),
+    "parquet": (parquet.archive, "application/zip", "parquet.zip"),
+}

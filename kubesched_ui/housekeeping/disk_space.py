@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 
 from kubesched_ui.observability.collectors import size_and_free
-from kubesched_ui.outages import FULL, Trouble, Troubled
+from kubesched_ui.outages import FULL, Outage, ServiceUnavailable
 
 LEAST = 32 * 1024 * 1024  # bytes; with less free space the disk counts as full
 WAITS = "waits-for-room"  # cache key, set while a worker waits: web processes may not see its disk
@@ -22,15 +22,15 @@ LATELY_S = 5.0
 
 
 def check_room() -> None:
-    """Call before starting new work. Raises Troubled if disk space is low."""
+    """Call before starting new work. Raises ServiceUnavailable if disk space is low."""
     if problem := short():
-        raise Troubled(Trouble(problem, RETRY_S))
+        raise ServiceUnavailable(Outage(problem, RETRY_S))
 
 
 def short() -> str:
     """Return why no new work is accepted, one or two sentences; "" if there is enough space."""
     if is_full():
-        return FULL.said
+        return FULL.message
     free, least = free_here(), settings.DISK_MIN_FREE_BYTES
     if free < least:
         return f"The disk is almost full: {shown(free)} free, {shown(least)} required for new work. {DELETE}"

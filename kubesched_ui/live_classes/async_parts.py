@@ -64,7 +64,7 @@ def part(room: Room, want: Want) -> str:
     found: str | None = cache.get(key)
     if found is not None:
         return found
-    if settings.BESIDE and (want.load or room.run.cycles_done > LARGE):
+    if settings.OFFLOAD and (want.load or room.run.cycles_done > LARGE):
         _makers.ask(job)
         return want.waiting
     with _here:

@@ -15,7 +15,7 @@ from django.http import HttpRequest, JsonResponse
 
 from kubesched_ui.celery import app
 from kubesched_ui.observability.bounded_probe import Bounded
-from kubesched_ui.outages import trouble_of
+from kubesched_ui.outages import outage_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ def ask_database() -> str:
         return ""
     except Exception as error:  # every exception of the driver means not ready
         logger.info("The database does not answer: %s", error)
-        trouble = trouble_of(error)
-        return trouble.said if trouble else "The database does not answer; the log of the server has the details."
+        outage = outage_of(error)
+        return outage.message if outage else "The database does not answer; the log of the server has the details."
     finally:
         connection.close()
 

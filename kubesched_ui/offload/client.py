@@ -87,7 +87,7 @@ class Stream:
     def __init__(self, variables: dict[str, str]) -> None:
         self._closing, self._lock = ExitStack(), threading.Lock()
         pool = get_pool("exports")
-        self._seconds: float = settings.BESIDE_MAX_SECONDS
+        self._seconds: float = settings.OFFLOAD_MAX_SECONDS
         self._open = True
         try:
             self._worker = self._closing.enter_context(pool.worker(Ticket(user=current_viewer.owner_id())))

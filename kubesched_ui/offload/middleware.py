@@ -40,7 +40,7 @@ def offload(get_response: Answer) -> Answer:
 def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, Any]) -> HttpResponseBase | None:
     """Return the response of a worker, or None to run the view in this process."""
     match = request.resolver_match
-    if not settings.BESIDE or request.method not in ("GET", "HEAD") or match is None:
+    if not settings.OFFLOAD or request.method not in ("GET", "HEAD") or match is None:
         return None
     route = match.route
     if route in routes.BEFORE and find_pool("requests") is None:

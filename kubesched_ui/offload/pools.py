@@ -19,9 +19,9 @@ _lock = threading.Lock()
 def configs() -> dict[str, PoolConfig]:
     """Return the limits of every pool by the current settings."""
     requests = PoolConfig(
-        workers=settings.BESIDE_PROCESSES,
-        memory=settings.BESIDE_MAX_MEMORY,
-        seconds=settings.BESIDE_MAX_SECONDS,
+        workers=settings.OFFLOAD_PROCESSES,
+        memory=settings.OFFLOAD_MAX_MEMORY,
+        seconds=settings.OFFLOAD_MAX_SECONDS,
         wait_seconds=60,
         setup="kubesched_ui.offload.request_worker:prepare",
         setup_args=(dict(getattr(staticfiles_storage, "hashed_files", {})),),
@@ -52,7 +52,7 @@ def configs() -> dict[str, PoolConfig]:
         "exports": replace(requests, seconds=None),  # the client determines the speed; a timeout applies to each part
         # Texts of the scenario editor.
         "editor": PoolConfig(
-            workers=settings.BESIDE_PROCESSES,
+            workers=settings.OFFLOAD_PROCESSES,
             memory=settings.COMPOSE_MAX_MEMORY,
             seconds=settings.COMPOSE_MAX_SECONDS,
             wait_seconds=20,

@@ -36,7 +36,7 @@ def prepare(static_files: dict[str, str]) -> None:
     from django.core.handlers.base import BaseHandler
     from django.core.signals import got_request_exception
 
-    settings.BESIDE = False
+    settings.OFFLOAD = False
     skipped = (".observability.", ".offload.", ".static_files.")
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if not any(part in name for part in skipped)]
     _handler = BaseHandler()

@@ -35,7 +35,7 @@ def recording_of(run: Run) -> Recording:
 
     Raises NotRecorded, in the web process also if the run is too large for it. Raises InputError.
     """
-    if settings.BESIDE and run.cycles_done > LARGE:
+    if settings.OFFLOAD and run.cycles_done > LARGE:
         raise NotRecorded(f"Run {run.pk} is too large to do this automatically; open the page to request it.")
     key = key_of(run)
     with _lock:
@@ -46,7 +46,7 @@ def recording_of(run: Run) -> Recording:
     if not run.active:
         with _lock:
             _kept[key] = recording
-            most = KEPT_BYTES_WEB if settings.BESIDE else KEPT_BYTES
+            most = KEPT_BYTES_WEB if settings.OFFLOAD else KEPT_BYTES
             while len(_kept) > 1 and sum(r.size * TEXT_FACTOR for r in _kept.values()) > most:
                 _kept.popitem(last=False)
     return recording

@@ -39,7 +39,7 @@ def create_fork(
     """Create a queued run that repeats `parent` up to before cycle `at`, or up to second `t`, and then applies changes.
 
     `settings` are those of FORKED that are given. The message to the workers is sent after the transaction is
-    committed. Raises InputError, or Troubled if disk space is low, before anything is stored.
+    committed. Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
     """
     disk_space.check_room()
     quota.check_run(parent.scenario, parent.pods, parent.copies)

@@ -105,7 +105,7 @@ def settings_of(run: Run) -> RunSettings:
 def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "", low: bool = False) -> Run:
     """Create a queued run; the message to the workers is sent after the transaction is committed.
 
-    Raises InputError, or Troubled if disk space is low, before anything is stored.
+    Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
     """
     disk_space.check_room()
     quota.check_run(scenario, wanted.pods, wanted.copies)

@@ -23,7 +23,7 @@ from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
-from kubesched_ui.outages import DATABASE, FULL, trouble_of
+from kubesched_ui.outages import DATABASE, FULL, outage_of
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
@@ -93,7 +93,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
         limit = settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE if short else settings.RUN_TIME_LIMIT_S
         recorded(run, RunLog(run, notify, deadline=time.monotonic() + limit))
     except DATABASE as error:
-        if trouble_of(error) is FULL:
+        if outage_of(error) is FULL:
             return once_there_is_room(run)
         logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
         leases.wait_for_the_database(run)
@@ -136,7 +136,7 @@ def once_there_is_room(run: Run) -> Run | None:
     The run does not fail, since it is not the cause, and other runs could not be recorded either.
     """
     wait = ROOM_S
-    logger.warning("Run %s waits: %s", run.pk, FULL.said)
+    logger.warning("Run %s waits: %s", run.pk, FULL.message)
     while True:
         disk_space.waits()
         time.sleep(wait)

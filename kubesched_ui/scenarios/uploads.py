@@ -26,7 +26,7 @@ from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import Scenario
 from kubesched_ui.offload.pool import Crashed, OffloadError, OutOfMemory, PoolBusy, Ticket, TimedOut
 from kubesched_ui.offload.pools import find_pool, get_pool
-from kubesched_ui.outages import Trouble, Troubled
+from kubesched_ui.outages import Outage, ServiceUnavailable
 from kubesched_ui.scenarios import upload_metrics, upload_worker
 from kubesched_ui.scenarios.import_scenario import File, read_and_store, size_of
 from kubesched_ui.scenarios.progress import Progress
@@ -36,7 +36,7 @@ from kubesched_ui.scenarios.upload_worker import Job, TooLargeForPool
 CHUNK = 1024 * 1024
 SMALL = 1024 * 1024  # bytes
 
-BUSY = Trouble("Too many uploads wait to be read at present. Try again in a moment; nothing of this one was kept.", 30)
+BUSY = Outage("Too many uploads are waiting. Nothing was stored. Try again in a few seconds.", 30)
 
 
 class Made(NamedTuple):
@@ -49,7 +49,7 @@ class Made(NamedTuple):
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
     """Create a scenario from the `file` fields of a request or from its body.
 
-    Raises IngestError, OverQuota, and Troubled if disk space is low or too many uploads wait.
+    Raises IngestError, OverQuota, and ServiceUnavailable if disk space is low or too many uploads wait.
     """
     disk_space.check_room()
     quota.check_scenario()
@@ -96,8 +96,10 @@ def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Orig
 
 
 def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
-    """Read the files as one cluster and store it. `token`: as in progress.py. Raises IngestError, and Troubled if too
-    many uploads wait."""
+    """Read the files as one cluster and store it. `token`: as in progress.py.
+
+    Raises IngestError, and ServiceUnavailable if too many uploads wait.
+    """
     with upload_metrics.one(size_of(files)):
         return _make(files, name, origin, token)
 
@@ -121,7 +123,7 @@ def read_in_worker(job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
     """Let a worker read and store an upload. Small uploads have their own pool and never wait for large ones.
 
     `on_wait`: called with the number of uploads before this one. Raises the exceptions of `read_upload`, IngestError if
-    the worker fails, and Troubled if too many uploads wait.
+    the worker fails, and ServiceUnavailable if too many uploads wait.
     """
     if size <= SMALL:
         try:
@@ -136,7 +138,7 @@ def _run(name: str, job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
         ticket = Ticket(user=job.owner_id, size=size, on_wait=on_wait)
         return get_pool(name).run(upload_worker.read_upload, job, ticket=ticket)
     except PoolBusy:
-        raise Troubled(BUSY) from None
+        raise ServiceUnavailable(BUSY) from None
     except OffloadError as error:
         if job.marker.exists():
             chunked_store.remove(int(job.marker.read_text()))

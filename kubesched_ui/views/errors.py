@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from kubesched_ui.outages import trouble_of
+from kubesched_ui.outages import outage_of
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -80,13 +80,13 @@ def broken(request: HttpRequest) -> HttpResponse:
 
     The API, and clients that do not accept HTML, receive JSON. The page needs no database.
     """
-    trouble = trouble_of(sys.exc_info()[1])
-    status = 503 if trouble else 500
+    outage = outage_of(sys.exc_info()[1])
+    status = 503 if outage else 500
     if request.path.startswith("/api/") or not request.accepts("text/html"):
-        detail = trouble.said if trouble else "Internal error; the server log has the details."
+        detail = outage.message if outage else "Internal error; the server log has the details."
         answer: HttpResponse = JsonResponse({"error": detail}, status=status)
     else:
-        answer = HttpResponse(render_to_string("500.html", {"status": status, "trouble": trouble}), status=status)
-    if trouble:
-        answer["Retry-After"] = str(trouble.retry_after)
+        answer = HttpResponse(render_to_string("500.html", {"status": status, "outage": outage}), status=status)
+    if outage:
+        answer["Retry-After"] = str(outage.retry_after)
     return answer

@@ -11,7 +11,7 @@ from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.outages import Troubled
+from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
@@ -85,9 +85,9 @@ def upload(request: HttpRequest) -> HttpResponse:
         run = import_run.begin(made)
     except (IngestError, InputError) as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
-    except Troubled as error:
+    except ServiceUnavailable as error:
         answer = front(request, str(error), request.POST.get("text", "")[:200_000], status=503)
-        answer["Retry-After"] = str(error.trouble.retry_after)
+        answer["Retry-After"] = str(error.outage.retry_after)
         return answer
     return redirect("run", run.pk) if run else redirect("scenario", made.scenario.pk)
 

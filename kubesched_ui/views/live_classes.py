@@ -141,7 +141,7 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
     Only for requests that the web process sends to an offload worker with a signed token.
     """
     try:
-        if settings.BESIDE:
+        if settings.OFFLOAD:
             raise Refused("Nothing exists at this address.", 404)
         return HttpResponse(async_parts.by_token(token))
     except Refused as refused:

@@ -14,7 +14,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from kubesched_ui.outages import trouble_of
+from kubesched_ui.outages import outage_of
 from kubesched_ui.runtime.fair_scheduler import Turns
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.subscriber import Notices
@@ -157,7 +157,7 @@ class Lookout(ABC, Generic[W]):
             except Exception as error:  # any error: a socket without updates must not stay open
                 socket_metrics.failures += 1
                 problem = error or "no answer"
-                logger.warning("No look at a %s: %s", self.of, problem, exc_info=not trouble_of(error))
+                logger.warning("No look at a %s: %s", self.of, problem, exc_info=not outage_of(error))
                 for watch in due:
                     end(watch.viewers, Ending(FAILED))
             spacing = self.spacing_s + SPACING_PER_SOCKET_S * len(socket_metrics.sockets)

@@ -12,7 +12,7 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.test import Client
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.outages import AWAY, FULL, LOCKED, READ_ONLY, Trouble, trouble_of
+from kubesched_ui.outages import AWAY, FULL, LOCKED, READ_ONLY, Outage, outage_of
 from tests.kubesched_ui.clusters import taught
 
 
@@ -27,7 +27,7 @@ def upload(client: Client) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("error", "trouble"),
+    ("error", "outage"),
     [
         (OperationalError("database is locked"), LOCKED),
         (OperationalError("database or disk is full"), FULL),
@@ -43,12 +43,12 @@ def upload(client: Client) -> Any:
         (None, None),
     ],
 )
-def test_what_an_error_means(error: BaseException | None, trouble: Trouble | None) -> None:
-    assert trouble_of(error) is trouble
+def test_what_an_error_means(error: BaseException | None, outage: Outage | None) -> None:
+    assert outage_of(error) is outage
     if error is not None:
         raised = RuntimeError("a reader's")
         raised.__cause__ = error
-        assert trouble_of(raised) is trouble
+        assert outage_of(raised) is outage
 
 
 @pytest.mark.django_db(transaction=True)
@@ -121,9 +121,9 @@ def test_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch
     for address in ("/", "/runs/"):
         answer = client.get(address, headers={"accept": "text/html"})
         assert (answer.status_code, answer["Retry-After"]) == (503, "10"), address
-        assert "cannot be reached" in answer.content.decode()
-    assert "cannot be reached" in client.get("/runs/", headers={"accept": "application/json"}).json()["error"]
-    assert client.get("/api/runs").json()["error"] == AWAY.said
+        assert "not reachable" in answer.content.decode()
+    assert client.get("/runs/", headers={"accept": "application/json"}).json()["error"] == AWAY.message
+    assert client.get("/api/runs").json()["error"] == AWAY.message
 
 
 @pytest.mark.django_db

@@ -35,7 +35,7 @@ def sleeps(seconds: float, more: str = "") -> str:
 
 @pytest.fixture
 def pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
+    settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
     monkeypatch.setattr(worker, "analyze", sleeper.analyze)
     stop_pools()
     yield get_pool("editor")

@@ -32,7 +32,7 @@ def room(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
     if connection.vendor == "sqlite":
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{connection.settings_dict['NAME']}")
     run = ran(scenario(node("n1"), pod("a"), pod("big", cpu="64")))
-    settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
+    settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
     stop_pools()
     yield opened(run, f"/runs/{run.pk}/pods/default/big/")
     stop_pools()
@@ -70,7 +70,7 @@ def test_a_large_cluster_comes_when_it_is_drawn(room: Class, monkeypatch: pytest
 
 def test_what_takes_too_long_says_so(room: Class, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_worker, "respond", misbehaving.hang)
-    settings.BESIDE_MAX_SECONDS = 0.2
+    settings.OFFLOAD_MAX_SECONDS = 0.2
     assert 'id="t-why"' in until_there(room, "why", "took longer")
 
 
@@ -91,7 +91,7 @@ def test_the_address_is_for_our_own_processes_alone(room: Class, settings: Any) 
     address = reverse("room-made", args=[async_parts.token_of(job)])
     ada = room.join("Ada")
     assert ada.get(address).status_code == 404, "not even with what is signed"
-    settings.BESIDE = False
+    settings.OFFLOAD = False
     assert "places the pod" in ada.get(address).content.decode()
     for wrong in (
         "x",

@@ -37,7 +37,7 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     if vendor == "sqlite":
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
     found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
-    settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
+    settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
     cluster_overview._kept.cache_clear()
     stop_pools()
     yield found
@@ -95,7 +95,7 @@ def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, se
         f"/api{base}pods/default/p0/provenance?point=filter&plugin=NodeResourcesFit",
     ]
     beside = [client.get(address) for address in addresses]
-    settings.BESIDE = False
+    settings.OFFLOAD = False
     for address, answer in zip(addresses, beside, strict=True):
         here = client.get(address)
         assert answer.status_code == here.status_code, address
@@ -117,7 +117,7 @@ def test_a_form_of_an_answer_can_be_sent(run: Run) -> None:
 
 def test_exports_are_the_same(client: Client, run: Run, settings: Any) -> None:
     beside = {form: exported(client, run, form) for form in FORMATS}
-    settings.BESIDE = False
+    settings.OFFLOAD = False
     assert {form: exported(client, run, form) for form in ("jsonl", "run", "simulator")} == {
         form: data for form, data in beside.items() if form != "parquet"
     }
@@ -127,7 +127,7 @@ def test_exports_are_the_same(client: Client, run: Run, settings: Any) -> None:
 @pytest.mark.parametrize("where", ["beside", "here"])
 def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings: Any, where: str) -> None:
     """A damaged trace: what would look like a whole file if it ended there is broken off."""
-    settings.BESIDE = where == "beside"
+    settings.OFFLOAD = where == "beside"
     Cycle.objects.filter(run=run, number=2).update(trace=b"\x03garbage")
     for form in FORMATS:
         with pytest.raises(Broken if where == "beside" else Exception, match=r"midway|damaged|cycle trace"):
@@ -146,7 +146,7 @@ def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: p
 
 
 def test_what_needs_too_much_memory_is_told(client: Client, run: Run, settings: Any) -> None:
-    settings.BESIDE_MAX_MEMORY = 8 << 20
+    settings.OFFLOAD_MAX_MEMORY = 8 << 20
     answer = client.get(f"/runs/{run.pk}/together/")
     assert answer.status_code == 503
     assert "8 MB of memory" in answer.content.decode()

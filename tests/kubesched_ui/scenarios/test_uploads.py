@@ -20,7 +20,7 @@ from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.offload import pool as pools_module
 from kubesched_ui.offload.pool import Pool, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
-from kubesched_ui.outages import Troubled
+from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.scenarios import progress, upload_worker, uploads
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -218,7 +218,7 @@ def test_when_too_many_wait_it_is_said(held: Held, monkeypatch: pytest.MonkeyPat
     pool = get_pool("large-uploads")
     pool.config = replace(pool.config, queue=0)
     body = as_list(*(pod(f"p{i}") for i in range(50)))
-    with pytest.raises(Troubled):
+    with pytest.raises(ServiceUnavailable):
         upload(number=50)
     answer = client.post("/api/scenarios", body, content_type="application/octet-stream")
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
