@@ -21,12 +21,12 @@ def configurations() -> dict[str, Any]:
     versions: dict[str, str] = {}
     args: dict[str, dict[str, str]] = {}
     types: dict[str, dict[str, Any]] = {}
+    known = known_plugins(PLUGINS)
     for version in VERSIONS:
-        told = described(version)
+        told = described(version, known)
         versions[f"{GROUP}/{version}"] = told.root
         args[f"{GROUP}/{version}"] = dict(told.args)
         types |= {name: {"fields": fields, "strict": True} for name, fields in told.types.items()}
-    known = known_plugins(PLUGINS)
     releases = {
         name: {
             f"{GROUP}/{version}": offered(release, version, known)

@@ -34,8 +34,9 @@ from scheduler_core.debugger.provenance import Provenance
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
 from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
-from scheduler_core.plugins.out_of_tree import enabling, with_plugins
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.releases import NEWEST, Release, get_release
@@ -87,7 +88,7 @@ class Played:
         self.release_name = get_release(settings.release or self.given.kubernetes or NEWEST).name
         self.release: Release = get_release(self.release_name)
         self.settings = settings
-        self.registry = with_plugins(f"{OWN_PLUGINS[name]}:{name}" for name in settings.plugins)
+        self.registry = with_plugins((f"{OWN_PLUGINS[name]}:{name}" for name in settings.plugins), PLUGINS)
         self.exchanges: list[Exchange] = []
         self.cycles: list[Attempted] = []
         self.events: list[Event] = []

@@ -21,9 +21,9 @@ from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
 from scheduler_core.explain.formatting import count, some
 from scheduler_core.explain.render import render
+from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.plugins.out_of_tree import enabling, with_plugins
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
@@ -58,7 +58,7 @@ def run(
     Pods are tried in queue order, each after the earlier pods are placed. If the given pod is bound, it is first
     removed from its node. `choices`: how to complete what the snapshot leaves open. Raises InputError.
     """
-    registry = with_plugins(plugins)
+    registry = with_plugins(plugins, PLUGINS)
     unknown: Unknown = "leave_out" if leave_out_unknown else "error"
     read = partial(load, release=get_release(release), registry=registry, unknown=unknown)
     raws = read_snapshot(path)

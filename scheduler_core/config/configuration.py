@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import structs
 
-from scheduler_core.config.args import ARGS, Complain, PluginArgs, check_range, convert_problem
+from scheduler_core.config.args import Complain, PluginArgs, check_range, convert_problem
 from scheduler_core.config.discovery import find
 from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
@@ -27,6 +27,7 @@ from scheduler_core.config.profile import (
     expand,
     expand_point,
     merge,
+    points_of,
 )
 from scheduler_core.config.schema import (
     ALPHA,
@@ -93,8 +94,8 @@ def load_configuration(
     """Load a scheduler configuration; None gives the release's default.
 
     `source`: JSON or YAML text, or the object itself. It can also be a ConfigMap, a List or several documents that
-    contain one, or an object without apiVersion and kind, which counts as v1. `known`: plugin name -> extension points
-    that it implements; other default plugins are left out. `unknown`: whether enabled plugins that are not known are an
+    contain one, or an object without apiVersion and kind, which counts as v1. `known`: the available plugins;
+    other default plugins are left out. `unknown`: whether enabled plugins that are not known are an
     error or left out with a warning.
 
     Raises InputError that names profile, plugin and field. Its subclass UnknownPlugins names all unknown plugins.
@@ -117,7 +118,10 @@ def _load(
     unknown: Unknown,
     warnings: list[str],
 ) -> Configuration:
-    known = {name: points - release.absent_points.get(name, frozenset()) for name, points in known.items()}
+    known = {
+        name: info._replace(points=info.points - release.absent_points.get(name, frozenset()))
+        for name, info in known.items()
+    }
     if is_policy(raw) and reads_policies(release):
         return _of_policy(read_policy(raw, unknown_fields=False, grouped=True), release, known, warnings)
     if is_policy(raw):
@@ -320,7 +324,7 @@ class _ProfileReader:
             )
             for name in sorted(enabled | raw_args.keys())
             # a comparison's mixed release may have a default plugin that its API versions do not know
-            if (self._usable(name) or name in enabled) and (name in raw_args or name in ARGS)
+            if (self._usable(name) or name in enabled) and (name in raw_args or self._args_class(name))
         }
         for name in raw_args:
             if not self._usable(name):
@@ -342,7 +346,8 @@ class _ProfileReader:
             label = _config_label(where, i, entry.name)
             if entry.name in raw:
                 raise InputError(label, "name", "this plugin is configured twice")
-            for name in ARGS[entry.name].not_in.get(self.version, ()) if entry.name in ARGS else ():
+            args_class = self._args_class(entry.name)
+            for name in args_class.not_in.get(self.version, ()) if args_class else ():
                 if name in entry.args:
                     raise InputError(label, f"args.{name}", f"unknown field in {self.version}")
             raw[entry.name] = entry.args
@@ -362,12 +367,15 @@ class _ProfileReader:
         """Enable the default plugin of queueSort and bind if removals left none: a scheduler needs them."""
         for point in ("queueSort", "bind"):
             if not expand_point(where, point, plugins, self.known):
-                default = next(name for name, _ in self.release.default_plugins if point in self.known.get(name, ()))
+                default = next(name for name, _ in self.release.default_plugins if point in points_of(self.known, name))
                 plugins[point] = PluginSet(enabled=(Plugin(name=default),))
                 self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
 
     def _usable(self, name: str) -> bool:
         return is_usable(name, self.release, self.version, self.known)
+
+    def _args_class(self, name: str) -> type[PluginArgs] | None:
+        return self.known[name].args_class if name in self.known else None
 
     def _is_inside(self, name: str) -> bool:
         return is_inside(name, self.release)
@@ -379,7 +387,8 @@ class _ProfileReader:
 
     def _args(self, where: str, name: str, raw: dict[str, Any]) -> PluginArgs | dict[str, Any]:
         in_tree = {plugin for plugin, _ in self.release.default_plugins} | OLD_PLUGINS
-        if name not in ARGS or name not in in_tree:
+        args_class = self._args_class(name)
+        if args_class is None or name not in in_tree:
             return raw
         complain = _complain(where, "args.")
         given = dict(raw)
@@ -391,7 +400,7 @@ class _ProfileReader:
         if name == "NodeResourcesFit" and self.ignored_resources:
             given["ignoredResources"] = list(self.ignored_resources)
         try:
-            args = msgspec.convert(given, ARGS[name])
+            args = msgspec.convert(given, args_class)
         except msgspec.ValidationError as error:
             problem, path = convert_problem(error)
             raise InputError(where, f"args.{path}".rstrip("."), problem) from error

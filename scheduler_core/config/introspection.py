@@ -11,14 +11,7 @@ from typing import Any
 
 from msgspec import NODEFAULT, inspect
 
-from scheduler_core.config.args import (
-    ARGS,
-    NodeAffinityArgs,
-    PluginArgs,
-    Strict,
-    TopologySpreadConstraint,
-    added_affinity,
-)
+from scheduler_core.config.args import PluginArgs, Strict
 from scheduler_core.config.configuration import is_inside, is_usable
 from scheduler_core.config.profile import POINTS, KnownPlugins
 from scheduler_core.config.schema import KIND, ONLY_IN, READ_BY, File, PluginsSection, ProfileSection
@@ -30,12 +23,8 @@ VERSIONS = (*READ_BY, "v1alpha2")
 _NAMES: Mapping[type, str] = {
     File: KIND,
     ProfileSection: "KubeSchedulerProfile",
-    TopologySpreadConstraint: "DefaultConstraint",
 }
 _PLACES: Mapping[type, str] = {File: "", ProfileSection: "profiles.", PluginsSection: "profiles.plugins."}
-_OBJECTS: Mapping[tuple[type, str], type] = {
-    (NodeAffinityArgs, "addedAffinity"): added_affinity()
-}  # validated, but not decoded
 _PLAIN = {inspect.StrType: "text", inspect.IntType: "integer", inspect.FloatType: "number", inspect.BoolType: "boolean"}
 
 Fields = dict[str, tuple[str, str]]
@@ -58,11 +47,12 @@ class Described:
     args: Mapping[str, str]
 
 
-def described(version: str) -> Described:
-    """Return the schema of one of `VERSIONS`."""
+def described(version: str, known: KnownPlugins) -> Described:
+    """Return the schema of one of `VERSIONS` with the arguments of the known plugins."""
     types: dict[str, Fields] = {}
     root = _named(File, version, types)
-    return Described(root, types, {plugin: _named(args, version, types) for plugin, args in ARGS.items()})
+    args = {name: _named(info.args_class, version, types) for name, info in sorted(known.items()) if info.args_class}
+    return Described(root, types, args)
 
 
 def offered(release: Release, version: str, known: KnownPlugins) -> dict[str, list[str]]:
@@ -72,8 +62,8 @@ def offered(release: Release, version: str, known: KnownPlugins) -> dict[str, li
     """
     later = _came_later(release)
     return {
-        name: [point for point in POINTS if point in points - release.absent_points.get(name, frozenset())]
-        for name, points in sorted(known.items())
+        name: [point for point in POINTS if point in info.points - release.absent_points.get(name, frozenset())]
+        for name, info in sorted(known.items())
         if is_usable(name, release, version, known) and not is_inside(name, release) and name not in later
     }
 
@@ -104,7 +94,7 @@ def _fields(cls: type, version: str, types: dict[str, Fields]) -> Fields:
     for field in told.fields:
         name = field.encode_name
         if _is_in(cls, name, version):
-            own = _OBJECTS.get((cls, name))
+            own = getattr(cls, "nested_types", {}).get(name)
             found[name] = _named(own, version, types) if own else _held(field.type, version, types), _default(field)
     return found
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.config.args import RequestedToCapacityRatioArgs
 from scheduler_core.config.policy import read_policy
 from scheduler_core.config.policy_plugins import profile_of
 from scheduler_core.config.profile import KnownPlugins, Profile
@@ -106,7 +105,7 @@ def _filters(written: _Written, profile: Profile, release: Release, known: Known
     names = list(dict.fromkeys(names))
     written.plugins["filter"] = [(name, 0) for name in names]
     for point in ("preFilter", "reserve", "preBind"):
-        written.plugins[point] = [(name, 0) for name in names if point in known[name]]
+        written.plugins[point] = [(name, 0) for name in names if point in known[name].points]
 
 
 def _demand_labels(written: _Written, args: Any) -> None:
@@ -130,7 +129,7 @@ def _scores(written: _Written, profile: Profile) -> None:
         else:
             scores["NodeResourcesFit"] = weight
             strategy: dict[str, Any] = {"type": _STRATEGIES[name]}
-            if isinstance(args := profile.args.get(name), RequestedToCapacityRatioArgs):
+            if name == "RequestedToCapacityRatio" and (args := profile.args.get(name)):
                 shape = [{"utilization": point.utilization, "score": point.score} for point in args.shape]
                 strategy["requestedToCapacityRatio"] = {"shape": shape}
                 strategy["resources"] = [{"name": one.name, "weight": one.weight} for one in args.resources]

@@ -15,19 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from scheduler_core.config.args import (
-    ARGS,
-    Complain,
-    InterPodAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesFitArgs,
-    PluginArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ResourceSpec,
-    ServiceAffinityArgs,
-    UtilizationShapePoint,
-)
+from scheduler_core.config.args import Complain, ResourceSpec, UtilizationShapePoint
 from scheduler_core.config.policy import (
     Policy,
     Predicate,
@@ -39,7 +27,7 @@ from scheduler_core.config.policy import (
     predicate_label,
     priority_label,
 )
-from scheduler_core.config.profile import POINTS, KnownPlugins, Profile
+from scheduler_core.config.profile import POINTS, KnownPlugins, Profile, points_of
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.validation import ignored_resources
 from scheduler_core.errors import InputError
@@ -130,7 +118,7 @@ class _Translated:
     absent_preferred: list[str] = field(default_factory=list)
     together: list[str] = field(default_factory=list)
     apart: list[str] = field(default_factory=list)
-    ratio: RequestedToCapacityRatioArgs | None = None
+    ratio: dict[str, Any] | None = None
     has_label_args: bool = False
     has_service_args: bool = False
 
@@ -156,7 +144,7 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
     _check_arguments(found, release)
     filters = _filters(found.predicates | set(_MANDATORY))
     scores, said = _scores(found, release)
-    args = _args(found, policy, {*filters, *(name for name, _ in scores)})
+    args = _args(found, policy, {*filters, *(name for name, _ in scores)}, known)
     return Profile(
         scheduler_name=DEFAULT_SCHEDULER,
         plugins=_points(filters, scores, known),
@@ -237,16 +225,16 @@ def _take_argument(found: _Translated, where: str, given: PriorityArgument) -> s
     return "RequestedToCapacityRatio"
 
 
-def _ratio(where: str, ratio: Ratio) -> RequestedToCapacityRatioArgs:
+def _ratio(where: str, ratio: Ratio) -> dict[str, Any]:
     check_shape(where, ratio.shape)
     path = "argument.requestedToCapacityRatioArguments"
     for i, resource in enumerate(ratio.resources):
         if not 1 <= resource.weight <= 100:
             raise InputError(where, f"{path}.resources[{i}].weight", f"must be in 1..100, got {resource.weight}")
-    return RequestedToCapacityRatioArgs(
-        shape=tuple(UtilizationShapePoint(utilization=p.utilization, score=p.score) for p in ratio.shape),
-        resources=tuple(ResourceSpec(name=resource.name, weight=resource.weight) for resource in ratio.resources),
-    )
+    return {
+        "shape": tuple(UtilizationShapePoint(utilization=p.utilization, score=p.score) for p in ratio.shape),
+        "resources": tuple(ResourceSpec(name=resource.name, weight=resource.weight) for resource in ratio.resources),
+    }
 
 
 def _check_arguments(found: _Translated, release: Release) -> None:
@@ -300,31 +288,33 @@ def _int32(number: int) -> int:
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _args(found: _Translated, policy: Policy, enabled: set[str]) -> dict[str, Any]:
+def _args(found: _Translated, policy: Policy, enabled: set[str], known: KnownPlugins) -> dict[str, Any]:
     """Return plugin -> its arguments, for plugins that have any."""
     spread = "List" if {"EvenPodsSpreadPriority"} <= found.weights.keys() else "System"
     if "SelectorSpreadPriority" in found.weights:
         spread = "System"
-    own: dict[str, PluginArgs] = {
-        "InterPodAffinity": InterPodAffinityArgs(hard_pod_affinity_weight=policy.hard_pod_affinity_weight),
-        "NodeLabel": NodeLabelArgs(
-            present_labels=tuple(found.present),
-            absent_labels=tuple(found.absent),
-            present_labels_preference=tuple(found.present_preferred),
-            absent_labels_preference=tuple(found.absent_preferred),
-        ),
-        "NodeResourcesFit": NodeResourcesFitArgs(ignored_resources=ignored_resources(policy.extenders)),
-        "PodTopologySpread": PodTopologySpreadArgs(defaulting_type=spread),
-        "ServiceAffinity": ServiceAffinityArgs(
-            affinity_labels=tuple(found.together), anti_affinity_labels_preference=tuple(found.apart)
-        ),
+    own: dict[str, dict[str, Any]] = {
+        "InterPodAffinity": {"hard_pod_affinity_weight": policy.hard_pod_affinity_weight},
+        "NodeLabel": {
+            "present_labels": tuple(found.present),
+            "absent_labels": tuple(found.absent),
+            "present_labels_preference": tuple(found.present_preferred),
+            "absent_labels_preference": tuple(found.absent_preferred),
+        },
+        "NodeResourcesFit": {"ignored_resources": ignored_resources(policy.extenders)},
+        "PodTopologySpread": {"defaulting_type": spread},
+        "RequestedToCapacityRatio": found.ratio or {},
+        "ServiceAffinity": {
+            "affinity_labels": tuple(found.together),
+            "anti_affinity_labels_preference": tuple(found.apart),
+        },
     }
-    if found.ratio is not None:
-        own["RequestedToCapacityRatio"] = found.ratio
-    names = {*enabled, "DefaultPreemption"} & ARGS.keys()
-    finished = {name: (own.get(name) or ARGS[name]()).finish(_complain(name)) for name in sorted(names)}
-    if found.ratio is not None:
-        finished["RequestedToCapacityRatio"] = found.ratio  # empty resources stay empty: there is no default here
+    finished = {}
+    for name in sorted({*enabled, "DefaultPreemption"} & known.keys()):
+        if args_class := known[name].args_class:
+            args = args_class(**own.get(name, {}))
+            # empty resources of a ratio stay empty: there is no default here
+            finished[name] = args if name == "RequestedToCapacityRatio" else args.finish(_complain(name))
     return finished
 
 
@@ -335,8 +325,8 @@ def _points(filters: list[str], scores: PluginWeights, known: KnownPlugins) -> d
     plugins["postFilter"] = (("DefaultPreemption", 0),)
     plugins["filter"] = tuple((name, 0) for name in filters)
     for point in ("preFilter", "reserve", "preBind"):
-        plugins[point] = tuple((name, 0) for name in filters if point in known.get(name, ()))
-    plugins["preScore"] = tuple((name, 0) for name, _ in scores if "preScore" in known.get(name, ()))
+        plugins[point] = tuple((name, 0) for name in filters if point in points_of(known, name))
+    plugins["preScore"] = tuple((name, 0) for name, _ in scores if "preScore" in points_of(known, name))
     return plugins
 
 

@@ -7,9 +7,9 @@ to the extension points.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from scheduler_core.config.args import Int32, Strict
+from scheduler_core.config.args import Int32, PluginArgs, Strict
 from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 from scheduler_core.releases.release import PluginWeights, Release
@@ -30,8 +30,21 @@ POINTS = (
 )
 """The extension points in the order in which a pod passes them."""
 
-KnownPlugins = Mapping[str, frozenset[str]]
-"""Plugin name -> the extension points that it implements."""
+
+class PluginInfo(NamedTuple):
+    """The extension points that a plugin implements, and the class of its arguments."""
+
+    points: frozenset[str]
+    args_class: type[PluginArgs] | None = None
+
+
+KnownPlugins = Mapping[str, PluginInfo]
+"""The available plugins by name."""
+
+
+def points_of(known: KnownPlugins, name: str) -> frozenset[str]:
+    """Return the extension points of a plugin; none if it is not known."""
+    return known[name].points if name in known else frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +52,7 @@ class Profile:
     """A profile: one scheduler of the configuration.
 
     `plugins`: every extension point -> (plugin name, weight) in running order; the weight is 0 at all points but score.
-    `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for out-of-tree plugins.
+    `args`: plugin name -> its arguments: an object of its `args_class`, or a dict without one.
     `percentage_of_nodes_to_score`: None uses the configuration's value. `given`: plugin -> its arguments in the file.
     `given_weights`: plugin -> the path of its weight in the file. For a Policy, `kinds`: name -> the algorithm that
     runs under it, if different; `always_check_all`: every predicate runs.
@@ -85,7 +98,7 @@ def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> 
                 (name, weight)
                 for name, weight in weights
                 # VolumeBinding has no weight: in these versions it scores only if a feature gate is on
-                if point in known.get(name, ()) and (weight or point != "score")
+                if point in points_of(known, name) and (weight or point != "score")
             )
             for point in POINTS
         }
@@ -150,7 +163,7 @@ def expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) 
     """Return the plugins of one point in running order. Raises InputError as `expand` does."""
     specific: list[str] = []
     for plugin in plugins[point].enabled:
-        if point not in known[plugin.name]:
+        if point not in known[plugin.name].points:
             raise InputError(where, f"plugins.{point}.enabled", f"plugin {shown(plugin.name)} does not extend {point}")
         if plugin.name in specific:
             raise _twice(where, point, plugin.name)
@@ -161,7 +174,7 @@ def expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) 
     overriding: set[str] = set()
     from_multi_point: list[str] = []
     for plugin in plugins["multiPoint"].enabled:
-        if point not in known[plugin.name] or plugin.name in disabled:
+        if point not in known[plugin.name].points or plugin.name in disabled:
             continue
         if plugin.name in specific:
             overriding.add(plugin.name)

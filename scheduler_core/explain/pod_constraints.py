@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import PodTopologySpreadArgs
 from scheduler_core.explain import formatting
 from scheduler_core.explain.context import Scene
 from scheduler_core.explain.labels import selector_text
 from scheduler_core.framework.interface import CycleState, Status
 from scheduler_core.plugins.inter_pod_affinity import ANTI_AFFINITY, NO_AFFINITY
-from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs, Spread
 
 Wanted = Callable[[PodInfo], bool]
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework.events import EVERYTHING, EventHint
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.provenance.context import View
@@ -262,6 +263,10 @@ class Plugin:
     """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state of a cycle."""
 
     name: ClassVar[str] = ""
+    # The class of its arguments; None if it has none.
+    args_class: ClassVar[type[PluginArgs] | None] = None
+    # It is part of kube-scheduler.
+    in_tree: ClassVar[bool] = True
     # No release enables the plugin by default: a configuration has to enable it.
     opt_in: ClassVar[bool] = False
     # The kubelet makes the same check when it admits a pod.

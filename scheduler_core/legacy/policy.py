@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.policy import (
     Policy,
@@ -38,6 +37,7 @@ from scheduler_core.legacy.profile import (
     profile_of,
 )
 from scheduler_core.legacy.registry import PREDICATES
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.releases import Release
 
 RESOURCES = ("GeneralPredicates", "PodFitsResources")

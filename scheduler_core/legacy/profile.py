@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.profile import POINTS, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
 from scheduler_core.framework import interface as api
 from scheduler_core.legacy.registry import ALGORITHMS, PREDICATES, PRIORITIES
 from scheduler_core.plugins.default_binder import DefaultBinder
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.releases import Release
 from scheduler_core.releases.release import PluginWeights

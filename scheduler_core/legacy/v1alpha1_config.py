@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.config.args import InterPodAffinityArgs, convert_problem
+from scheduler_core.config.args import convert_problem
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
 from scheduler_core.config.syntax import shown
@@ -24,6 +24,7 @@ from scheduler_core.legacy.profile import (
     profile_of,
 )
 from scheduler_core.legacy.registry import PREDICATES
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.releases import Release
 
 VERSION = f"{GROUP}/v1alpha1"

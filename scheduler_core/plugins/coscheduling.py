@@ -55,6 +55,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
     """The argument `permitWaitingTimeSeconds` sets how long a pod waits for the other pods of its group."""
 
     name = "Coscheduling"
+    in_tree = False
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

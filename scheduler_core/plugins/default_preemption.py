@@ -5,11 +5,13 @@ Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/frame
 
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import (
     ERROR,
@@ -43,8 +45,25 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"  # extenders removed all candidates
 
 
+class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
+    """The number of candidate nodes of the preemption dry run: max(nodes x percentage / 100, absolute)."""
+
+    min_candidate_nodes_percentage: Int32 = 10
+    min_candidate_nodes_absolute: Int32 = 100
+
+    def finish(self, complain: Complain) -> Self:
+        percentage, absolute = self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
+        check_range(complain, "minCandidateNodesPercentage", percentage, 0, 100)
+        if absolute < 0:
+            complain("minCandidateNodesAbsolute", f"must not be negative, got {absolute}")
+        if percentage == absolute == 0:
+            complain("minCandidateNodesPercentage", "cannot be zero at the same time as minCandidateNodesAbsolute")
+        return self
+
+
 class DefaultPreemption(PostFilterPlugin):
     name = "DefaultPreemption"
+    args_class = DefaultPreemptionArgs
 
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered

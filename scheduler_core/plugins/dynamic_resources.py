@@ -6,11 +6,14 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
 from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, PluginArgs
+from scheduler_core.config.syntax import go_duration, shown
 from scheduler_core.dra import binding_conditions, claims, extended_resources
 from scheduler_core.dra.cycle import ELSEWHERE, ClaimCycle
 from scheduler_core.dra.devices import Devices
@@ -50,10 +53,25 @@ DELETED = unschedulable("deletion of ResourceClaim completed")
 TIMEOUT = error("device binding timeout")
 
 
+class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
+    """Arguments of DynamicResources. `filter_timeout`: a Go duration; zero means no limit."""
+
+    filter_timeout: str = "10s"
+
+    def finish(self, complain: Complain) -> Self:
+        seconds = go_duration(self.filter_timeout)
+        if seconds is None:
+            complain("filterTimeout", f"must be a duration such as 10s, got {shown(self.filter_timeout)}")
+        if seconds < 0:
+            complain("filterTimeout", f"must not be negative, got {shown(self.filter_timeout)}")
+        return self
+
+
 class DynamicResources(
     PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin
 ):  # fmt: skip
     name = "DynamicResources"
+    args_class = DynamicResourcesArgs
 
     @property
     def devices(self) -> Devices:

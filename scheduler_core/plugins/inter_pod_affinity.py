@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from scheduler_core.cluster.pod_columns import (
 from scheduler_core.cluster.pod_counts import SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
+from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -111,8 +112,20 @@ class FilterState:
     anyone: bool
 
 
+class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("ignorePreferredTermsOfExistingPods",))
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+    def finish(self, complain: Complain) -> Self:
+        check_range(complain, "hardPodAffinityWeight", self.hard_pod_affinity_weight, 0, 100)
+        return self
+
+
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "InterPodAffinity"
+    args_class = InterPodAffinityArgs
     precise_node_updates = "always"
 
     # ---- helpers

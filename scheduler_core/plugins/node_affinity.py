@@ -3,7 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity.
 """
 
-from typing import Any
+import re
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -12,6 +13,16 @@ from scheduler_core.api import objects, selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import (
+    Complain,
+    Int32,
+    PluginArgs,
+    Strict,
+    check_choice,
+    check_qualified_name,
+    convert_problem,
+)
+from scheduler_core.config.syntax import label_value_problem, shown
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -43,8 +54,100 @@ CONFLICT = unresolvable("pod affinity terms conflict")
 _NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 
 
+class _Requirement(Strict, frozen=True, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class _Term(Strict, frozen=True, kw_only=True):
+    match_expressions: tuple[_Requirement, ...] = ()
+    match_fields: tuple[_Requirement, ...] = ()
+
+
+class _NodeSelector(Strict, frozen=True, kw_only=True):
+    node_selector_terms: tuple[_Term, ...] = ()
+
+
+class _PreferredTerm(Strict, frozen=True, kw_only=True):
+    weight: Int32 = 0
+    preference: _Term = _Term()
+
+
+class _NodeAffinity(Strict, frozen=True, kw_only=True):
+    required: _NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: tuple[_PreferredTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
+    """Arguments of NodeAffinity.
+
+    `added_affinity` is a v1 NodeAffinity (validated, not decoded) that every pod must also satisfy.
+    """
+
+    nested_types: ClassVar[dict[str, type]] = {"addedAffinity": _NodeAffinity}
+
+    added_affinity: dict[str, Any] | None = None
+
+    def finish(self, complain: Complain) -> Self:
+        if self.added_affinity is not None:
+            check_node_affinity(complain, self.added_affinity)
+        return self
+
+
+def check_node_affinity(complain: Complain, affinity: dict[str, Any]) -> None:
+    """Validate as upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms.
+
+    Terms of weight 0 are skipped, as upstream does.
+    """
+    try:
+        parsed = msgspec.convert(affinity, _NodeAffinity)
+    except msgspec.ValidationError as error:
+        problem, field = convert_problem(error)
+        complain(f"addedAffinity.{field}".rstrip("."), problem)
+    path = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    for i, term in enumerate(parsed.required.node_selector_terms if parsed.required else ()):
+        check_term(complain, f"{path}[{i}]", term)
+    path = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+    for i, preferred in enumerate(parsed.preferred):
+        if preferred.weight:
+            check_term(complain, f"{path}[{i}].preference", preferred.preference)
+
+
+def check_term(complain: Complain, path: str, term: _Term) -> None:
+    for i, expression in enumerate(term.match_expressions):
+        check_expression(complain, f"{path}.matchExpressions[{i}]", expression)
+    for i, requirement in enumerate(term.match_fields):
+        at = f"{path}.matchFields[{i}]"
+        check_choice(complain, f"{at}.operator", requirement.operator, ("In", "NotIn"))
+        if len(requirement.values) != 1:
+            complain(f"{at}.values", f"must have one element, got {len(requirement.values)}")
+
+
+def check_expression(complain: Complain, path: str, expression: _Requirement) -> None:
+    """Validate as upstream's labels.NewRequirement."""
+    check_choice(
+        complain, f"{path}.operator", expression.operator, ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+    )
+    check_qualified_name(complain, f"{path}.key", expression.key)
+    values, at = expression.values, f"{path}.values"
+    match expression.operator:
+        case "In" | "NotIn" if not values:
+            complain(at, f"must not be empty for {expression.operator}")
+        case "Exists" | "DoesNotExist" if values:
+            complain(at, f"must be empty for {expression.operator}")
+        case "Gt" | "Lt" if len(values) != 1 or not re.fullmatch(r"[+-]?\d{1,19}", values[0]):
+            complain(at, f"must be one integer for {expression.operator}, got {list(values)}")
+    for i, value in enumerate(values):
+        if problem := label_value_problem(value):
+            complain(f"{at}[{i}]", f"{problem}, got {shown(value)}")
+
+
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeAffinity"
+    args_class = NodeAffinityArgs
     precise_node_updates = "once"
     kubelet_admits = True
     narrows_nodes = True

@@ -5,9 +5,13 @@ Upstream (until 1.22): pkg/scheduler/framework/plugins/nodelabel.
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, PluginArgs
+from scheduler_core.config.syntax import shown
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
@@ -27,8 +31,29 @@ from scheduler_core.provenance.tree import Tree, constant, contains, count, divi
 VIOLATED = unresolvable("node(s) didn't have the requested labels")
 
 
+class NodeLabelArgs(PluginArgs, frozen=True, kw_only=True):
+    present_labels: tuple[str, ...] = ()
+    absent_labels: tuple[str, ...] = ()
+    present_labels_preference: tuple[str, ...] = ()
+    absent_labels_preference: tuple[str, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        check_apart(complain, "presentLabels", self.present_labels, "absentLabels", self.absent_labels)
+        present, absent = self.present_labels_preference, self.absent_labels_preference
+        check_apart(complain, "presentLabelsPreference", present, "absentLabelsPreference", absent)
+        return self
+
+
+def check_apart(complain: Complain, field: str, present: tuple[str, ...], other: str, absent: tuple[str, ...]) -> None:
+    """Complain about a label that must be both present and absent."""
+    for i, label in enumerate(present):
+        if label in absent:
+            complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")
+
+
 class NodeLabel(FilterPlugin, ScorePlugin):
     name = "NodeLabel"
+    args_class = NodeLabelArgs
     opt_in = True
 
     def _has(self, label: str) -> Bool:

@@ -4,14 +4,17 @@ Upstream: pkg/scheduler/framework/plugins/noderesources (balanced_allocation.go)
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
+from scheduler_core.config.syntax import shown
 from scheduler_core.framework import signers
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
@@ -23,7 +26,7 @@ from scheduler_core.framework.interface import (
     ScorePlugin,
     Status,
 )
-from scheduler_core.plugins.resource_allocation import columns, filled
+from scheduler_core.plugins.resource_allocation import columns, filled, with_weights
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use
 from scheduler_core.provenance.scores import max_node_score
@@ -48,8 +51,24 @@ from scheduler_core.provenance.tree import (
 Float64 = npt.NDArray[np.float64]
 
 
+class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True):
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        resources = with_weights(self.resources)
+        seen: set[str] = set()
+        for i, resource in enumerate(resources):
+            if resource.name in seen:
+                complain(f"resources[{i}].name", f"{shown(resource.name)} is given twice")
+            if resource.weight != 1:
+                complain(f"resources[{i}].weight", f"must be 1, got {resource.weight}")
+            seen.add(resource.name)
+        return structs.replace(self, resources=resources)
+
+
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     name = "NodeResourcesBalancedAllocation"
+    args_class = NodeResourcesBalancedAllocationArgs
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

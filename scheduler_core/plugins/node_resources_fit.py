@@ -4,14 +4,17 @@ Upstream: pkg/scheduler/framework/plugins/noderesources (fit.go).
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from msgspec import structs
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import quantity_format, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, PluginArgs, check_qualified_name
+from scheduler_core.config.syntax import shown
 from scheduler_core.dra import extended_resources
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
@@ -32,7 +35,15 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
-from scheduler_core.plugins.resource_allocation import ResourceScorer, Strategy, explain_strategy, make_scorer
+from scheduler_core.plugins.resource_allocation import (
+    ResourceScorer,
+    ScoringStrategy,
+    Strategy,
+    check_scoring_strategy,
+    explain_strategy,
+    make_scorer,
+    with_weights,
+)
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
@@ -46,8 +57,31 @@ def _sidecars(pod: PodInfo) -> list[int]:
     return [i for i, container in enumerate(pod.pod.spec.init_containers) if container.restart_policy == "Always"]
 
 
+class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
+    """Arguments of NodeResourcesFit. `scoring_strategy` is never None after `finish`."""
+
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("scoringStrategy",))
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy | None = None
+
+    def finish(self, complain: Complain) -> Self:
+        for i, name in enumerate(self.ignored_resources):
+            check_qualified_name(complain, f"ignoredResources[{i}]", name)
+        for i, group in enumerate(self.ignored_resource_groups):
+            if "/" in group:
+                complain(f"ignoredResourceGroups[{i}]", f"must not contain '/', got {shown(group)}")
+            check_qualified_name(complain, f"ignoredResourceGroups[{i}]", group)
+        strategy = self.scoring_strategy or ScoringStrategy(type="LeastAllocated")
+        strategy = structs.replace(strategy, resources=with_weights(strategy.resources))
+        check_scoring_strategy(complain, strategy)
+        return structs.replace(self, scoring_strategy=strategy)
+
+
 class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeResourcesFit"
+    args_class = NodeResourcesFitArgs
     kubelet_admits = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:

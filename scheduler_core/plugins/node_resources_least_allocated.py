@@ -5,18 +5,29 @@ Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (least_allo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+
+from msgspec import structs
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
-from scheduler_core.plugins.resource_allocation import Strategy, explain_strategy, make_scorer
+from scheduler_core.plugins.resource_allocation import Strategy, checked_resources, explain_strategy, make_scorer
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
 
 
+class NodeResourcesLeastAllocatedArgs(PluginArgs, frozen=True, kw_only=True):
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        return structs.replace(self, resources=checked_resources(complain, self.resources))
+
+
 class NodeResourcesLeastAllocated(ScorePlugin):
     name = "NodeResourcesLeastAllocated"
+    args_class = NodeResourcesLeastAllocatedArgs
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from scheduler_core.api import objects, selectors
 from scheduler_core.api.objects import Node, TopologySpreadConstraint
@@ -23,6 +24,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
+from scheduler_core.config.args import Complain, Int32, PluginArgs, Strict, check_choice, check_qualified_name
+from scheduler_core.config.syntax import shown
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
@@ -119,8 +122,50 @@ class Spread:
     minimum: int
 
 
+class DefaultConstraint(Strict, frozen=True, kw_only=True):
+    """A default constraint. It has no selector, because the selector is deduced for each pod."""
+
+    max_skew: Int32 = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: dict[str, Any] | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
+    """`defaulting_type` System selects upstream's built-in constraints, List selects `default_constraints`."""
+
+    default_constraints: tuple[DefaultConstraint, ...] = ()
+    defaulting_type: str = ""
+
+    def finish(self, complain: Complain) -> Self:
+        defaulting_type = self.defaulting_type or "System"
+        check_choice(complain, "defaultingType", defaulting_type, ("System", "List"))
+        if defaulting_type == "System" and self.default_constraints:
+            complain("defaultingType", "must be List when defaultConstraints are given, got System")
+        seen: set[tuple[str, str]] = set()
+        for i, constraint in enumerate(self.default_constraints):
+            path = f"defaultConstraints[{i}]"
+            if constraint.max_skew <= 0:
+                complain(f"{path}.maxSkew", f"must be greater than 0, got {constraint.max_skew}")
+            check_qualified_name(complain, f"{path}.topologyKey", constraint.topology_key)
+            choices = ("DoNotSchedule", "ScheduleAnyway")
+            check_choice(complain, f"{path}.whenUnsatisfiable", constraint.when_unsatisfiable, choices)
+            if constraint.label_selector is not None:
+                complain(f"{path}.labelSelector", "must not be given, it is deduced for each pod")
+            pair = (constraint.topology_key, constraint.when_unsatisfiable)
+            if pair in seen:
+                complain(path, f"topologyKey {shown(pair[0])} with whenUnsatisfiable {pair[1]} is given twice")
+            seen.add(pair)
+        return structs.replace(self, defaulting_type=defaulting_type)
+
+
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "PodTopologySpread"
+    args_class = PodTopologySpreadArgs
     precise_node_updates = "always"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:

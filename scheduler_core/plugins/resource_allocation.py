@@ -11,13 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from scheduler_core.api.quantity import nano_value
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.quantity_format import exact
-from scheduler_core.config.args import ResourceSpec, ScoringStrategy, UtilizationShapePoint
+from scheduler_core.config.args import (
+    Complain,
+    ResourceSpec,
+    Strict,
+    UtilizationShapePoint,
+    check_choice,
+    check_range,
+)
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of
@@ -35,6 +43,59 @@ from scheduler_core.provenance.tree import (
     subtract,
     total,
 )
+
+
+class RequestedToCapacityRatioParam(Strict, frozen=True, kw_only=True):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+
+CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
+
+
+class ScoringStrategy(Strict, frozen=True, kw_only=True):
+    """The scoring of NodeResourcesFit: LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
+
+    type: str = ""
+    resources: tuple[ResourceSpec, ...] = ()
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+
+
+def with_weights(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    """Return cpu and memory if `resources` is empty; a weight of 0 becomes 1."""
+    return tuple(structs.replace(r, weight=r.weight or 1) for r in resources) or CPU_AND_MEMORY
+
+
+def checked_resources(complain: Complain, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    """Return the resources with weights, which must be in 1..100."""
+    weighted = with_weights(resources)
+    for i, resource in enumerate(weighted):
+        check_range(complain, f"resources[{i}].weight", resource.weight, 1, 100)
+    return weighted
+
+
+def check_scoring_strategy(complain: Complain, strategy: ScoringStrategy) -> None:
+    choices = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
+    check_choice(complain, "scoringStrategy.type", strategy.type, choices)
+    for i, resource in enumerate(strategy.resources):
+        check_range(complain, f"scoringStrategy.resources[{i}].weight", resource.weight, 1, 100)
+    ratio, path = strategy.requested_to_capacity_ratio, "scoringStrategy.requestedToCapacityRatio"
+    if strategy.type != "RequestedToCapacityRatio":
+        if ratio is not None:
+            complain(path, f"must not be given when type is {strategy.type}")
+    elif ratio is None:
+        complain(path, "must be given when type is RequestedToCapacityRatio")
+    else:
+        check_shape(complain, f"{path}.shape", ratio.shape)
+
+
+def check_shape(complain: Complain, field: str, shape: tuple[UtilizationShapePoint, ...]) -> None:
+    if not shape:
+        complain(field, "must have at least one point")
+    for i, point in enumerate(shape):
+        check_range(complain, f"{field}[{i}].utilization", point.utilization, 0, 100)
+        check_range(complain, f"{field}[{i}].score", point.score, 0, 10)
+        if i and point.utilization <= shape[i - 1].utilization:
+            complain(f"{field}[{i}].utilization", f"must be greater than the point before it, got {point.utilization}")
 
 
 @dataclass(frozen=True, slots=True)

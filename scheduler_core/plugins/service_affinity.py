@@ -14,6 +14,7 @@ import numpy as np
 from scheduler_core.api import selectors
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
@@ -69,8 +70,14 @@ class _Peers:
     first: int
 
 
+class ServiceAffinityArgs(PluginArgs, frozen=True, kw_only=True):
+    affinity_labels: tuple[str, ...] = ()
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+
+
 class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
     name = "ServiceAffinity"
+    args_class = ServiceAffinityArgs
     opt_in = True
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:

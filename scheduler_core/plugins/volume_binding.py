@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -31,6 +31,8 @@ from scheduler_core.api.objects import (
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.object_store import Table
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import args
+from scheduler_core.config.args import Complain, PluginArgs, UtilizationShapePoint
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -114,8 +116,29 @@ class Cycle:
     static: list[tuple[str, str]] = field(default_factory=list)
 
 
+class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
+    """Arguments of VolumeBinding.
+
+    `shape` is known but refused, as upstream refuses it by default: its feature gate (StorageCapacityScoring, before
+    1.33 VolumeCapacityPriority) is off by default.
+    """
+
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("shape",))
+
+    bind_timeout_seconds: args.Int64 = 600
+    shape: tuple[UtilizationShapePoint, ...] | None = None
+
+    def finish(self, complain: Complain) -> Self:
+        if self.bind_timeout_seconds < 0:
+            complain("bindTimeoutSeconds", f"must not be negative, got {self.bind_timeout_seconds}")
+        if self.shape is not None:
+            complain("shape", "unexpected: the feature gate for scoring by storage capacity is off by default")
+        return self
+
+
 class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
     name = "VolumeBinding"
+    args_class = VolumeBindingArgs
     precise_node_updates = "always"
     narrows_nodes = True
 

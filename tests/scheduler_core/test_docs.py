@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.__main__ import main
-from scheduler_core.config.args import ARGS
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import FRAMEWORK
 
@@ -31,12 +30,12 @@ def test_every_plugin_has_a_heading_and_no_heading_is_without_a_plugin():
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_extension_point_is_described(name):
     described = set(re.findall(r"^\* \*\*(\w+)\*\*", sections()[name], flags=re.M))
-    assert described == {point[0].upper() + point[1:] for point in known_plugins(REGISTRY)[name]}
+    assert described == {point[0].upper() + point[1:] for point in known_plugins(REGISTRY)[name].points}
 
 
-@pytest.mark.parametrize("name", ARGS)
+@pytest.mark.parametrize("name", [name for name, plugin in REGISTRY.items() if plugin.args_class])
 def test_every_argument_is_described(name):
-    fields = {camel(field) for field in ARGS[name].__struct_fields__}
+    fields = {camel(field) for field in REGISTRY[name].args_class.__struct_fields__}
     described = set(re.findall(r"^\| `(\w+)`", sections()[name], flags=re.M))
     assert described == fields
 

@@ -7,9 +7,9 @@ import pytest
 
 from scheduler_core.__main__ import main
 from scheduler_core.errors import InputError
+from scheduler_core.framework.out_of_tree import enabling, load_plugin, with_plugins
 from scheduler_core.framework.per_node import PerNode, per_node
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.plugins.out_of_tree import enabling, load_plugin, with_plugins
 from scheduler_core.simulation import Simulation
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -29,7 +29,7 @@ def pod(name, on="", priority=0, **labels):
 
 
 def run(objects, spec, **more):
-    registry = with_plugins([spec])
+    registry = with_plugins([spec], PLUGINS)
     names = [name for name in registry if name not in PLUGINS]
     return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name", **more).run())
 
@@ -167,4 +167,4 @@ def test_what_cannot_be_a_plugin_is_told(spec, problem):
 
 def test_a_taken_name_is_refused():
     with pytest.raises(InputError, match="the name NodeName is taken"):
-        with_plugins(["scheduler_core.plugins.node_name:NodeName"])
+        with_plugins(["scheduler_core.plugins.node_name:NodeName"], PLUGINS)

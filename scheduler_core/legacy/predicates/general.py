@@ -12,13 +12,13 @@ from typing import Any
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import CPU_AND_MEMORY, ScoringStrategy
 from scheduler_core.framework.interface import PASSES, Change, CycleState, FilterPlugin, Status, Verdict
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
+from scheduler_core.plugins.resource_allocation import CPU_AND_MEMORY, ScoringStrategy
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, some
 

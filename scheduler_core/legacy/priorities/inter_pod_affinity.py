@@ -9,10 +9,9 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.framework.interface import CycleState, Int64, Rows
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
-from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import extreme
 from scheduler_core.provenance.tree import (

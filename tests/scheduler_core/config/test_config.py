@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.config import POINTS, Configuration, Profile, UnknownPlugins, load_configuration
-from scheduler_core.config.args import NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
+from scheduler_core.config.args import ResourceSpec
+from scheduler_core.config.profile import PluginInfo
 from scheduler_core.errors import InputError
+from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins.node_resources_fit import NodeResourcesFitArgs
+from scheduler_core.plugins.resource_allocation import ScoringStrategy
 from scheduler_core.releases import get_release
 from tests.clusters import DATA
 from tests.conformance import golden_cases, golden_decisions
@@ -22,7 +26,7 @@ GROUP = "kubescheduler.config.k8s.io"
 NEW, OLD = get_release("1.34"), get_release("1.27")
 
 KNOWN = {
-    name: frozenset(points.split())
+    name: PluginInfo(frozenset(points.split()), REGISTRY[name].args_class if name in REGISTRY else None)
     for name, points in {
         "SchedulingGates": "preEnqueue",
         "PrioritySort": "queueSort",

@@ -47,7 +47,7 @@ def reader(version: str) -> Release:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_field_is_one_and_no_other_is(version: str) -> None:
-    told, release = described(version), reader(version)
+    told, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
     for field, (held, _) in told.types[told.root].items():
         if field not in base:
@@ -70,7 +70,7 @@ def _places(told: Described, profile: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_arguments_are_those_that_are_read(version: str) -> None:
-    told, release = described(version), reader(version)
+    told, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
     for plugin, _ in release.default_plugins:
         if plugin not in told.args:
@@ -93,11 +93,11 @@ def _given(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_versions_differ_where_they_do() -> None:
-    v1, beta = described("v1"), described("v1beta2")
+    v1, beta = described("v1", KNOWN), described("v1beta2", KNOWN)
     assert "healthzBindAddress" in beta.types[beta.root]
     assert "healthzBindAddress" not in v1.types[v1.root]
     assert beta.root == f"{KIND} of v1beta2"
-    assert described("v1beta1").args["NodeResourcesFit"] == "NodeResourcesFitArgs of v1beta1"
+    assert described("v1beta1", KNOWN).args["NodeResourcesFit"] == "NodeResourcesFitArgs of v1beta1"
     assert v1.types[KIND]["parallelism"] == ("integer", "16 where it is not said")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
 from scheduler_core.framework.interface import CycleState
+from scheduler_core.framework.out_of_tree import enabling
 from scheduler_core.framework.per_node import NodeInfo, PerNode, per_node
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.plugins.out_of_tree import enabling
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, count
 from scheduler_core.simulation import Simulation

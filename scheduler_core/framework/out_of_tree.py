@@ -1,4 +1,4 @@
-"""Loads out-of-tree plugins, given as `module:Class` or `path/to/file.py:Class`, and adds them to the in-tree registry.
+"""Loads out-of-tree plugins, given as `module:Class` or `path/to/file.py:Class`, and adds them to a registry.
 
 A class may be columnar (scheduler_core.framework.interface) or evaluate one node at a time
 (scheduler_core.framework.per_node).
@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import POINTS, Plugin
-from scheduler_core.plugins import PLUGINS
 
 
 def load_plugin(spec: str) -> type[Plugin]:
@@ -50,9 +49,9 @@ def _module(place: str, spec: str) -> ModuleType:
         raise InputError("plugin", spec, f"cannot be loaded: {type(problem).__name__}: {problem}") from problem
 
 
-def with_plugins(specs: Iterable[str]) -> dict[str, type[Plugin]]:
+def with_plugins(specs: Iterable[str], registry: Mapping[str, type[Plugin]]) -> dict[str, type[Plugin]]:
     """Return the registry with these plugins added. Raises InputError, also if a name is already registered."""
-    registry: dict[str, type[Plugin]] = dict(PLUGINS)
+    registry = dict(registry)
     for spec in specs:
         cls = load_plugin(spec)
         if cls.name in registry:
