@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict
 from contextlib import suppress
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import signing
@@ -24,10 +23,10 @@ from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
-from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher, read_only_html
+from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher
 from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.impersonated_view import Section
 from kubesched_ui.live_classes.models import Room
-from kubesched_ui.live_classes.read_only_html import Want
 from kubesched_ui.offload import client
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.routes import LARGE
@@ -44,6 +43,7 @@ HEADS = {
     "why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'),
     "together": mark_safe("<h3>Suggested fixes</h3>"),
 }
+WAITING = {"map": "Drawing the cluster …"}
 
 _here = threading.Lock()
 
@@ -57,16 +57,16 @@ class Job(NamedTuple):
     load: str
 
 
-def part(room: Room, want: Want) -> str:
+def part(room: Room, section: Section) -> str:
     """Return the HTML of a part. If it is not in the cache, render it, or request it and return a placeholder."""
     assert room.run is not None
-    job, key = Job(room.pk, room.address, want.what, want.load), key_of(room, want.what, want.load)
+    job, key = Job(room.pk, room.address, *section), key_of(room, *section)
     found: str | None = cache.get(key)
     if found is not None:
         return found
-    if settings.OFFLOAD and (want.load or room.run.cycles_done > LARGE):
+    if settings.OFFLOAD and (section.address or room.run.cycles_done > LARGE):
         _makers.ask(job)
-        return want.waiting
+        return says(job, WAITING.get(section.name, "Simulating fixes …"))
     with _here:
         found = cache.get(key)
         if found is None:
@@ -91,8 +91,7 @@ def make(room: Room, job: Job) -> str:
         with current_viewer.looking(who), suppress(NotRecorded):
             return cluster_preview.card(room.run, job.address)
         return ""
-    made = read_only_html.inner(impersonated_view.page(job.load, who), job.what, urlsplit(job.load).path)
-    return made or says(job, "This could not be looked at.")
+    return impersonated_view.section(job.load, who) or says(job, "This part could not be loaded.")
 
 
 def says(job: Job, sentence: object) -> str:

@@ -1,8 +1,13 @@
-"""Renders a run's page as students see it: calls the ordinary view with the permissions of the class's share link."""
+"""Renders a run's page as students see it.
+
+It calls the ordinary view with the permissions of the class's share link and another base template, so the page has
+neither frame nor controls.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -10,6 +15,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, QueryDict
 from django.urls import resolve
+from django.utils.safestring import SafeString, mark_safe
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
@@ -19,7 +25,7 @@ from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
 
 
-class Onlooker(current_viewer.By):
+class ReadOnlyViewer(current_viewer.By):
     """Read-only viewer for installations without accounts: sees everything and may change nothing."""
 
     def may(self, action: str, thing: Any) -> bool:
@@ -32,27 +38,61 @@ def class_of(room: Room) -> current_viewer.Viewer:
     Raises Refused if the teacher cannot see the run.
     """
     if not settings.ACCOUNTS:
-        return Onlooker(None)
+        return ReadOnlyViewer(None)
     teacher = access.viewer_of(room.owner or AnonymousUser())
     if room.share_id is None or not access.sees(teacher, Run, room.run_id or 0):
         raise Refused("The teacher of this class can no longer view the run.", 410)
     return Viewer(links=(room.share_id,))
 
 
-def page(address: str, who: current_viewer.Viewer) -> str:
-    """Return the full HTML of a page as this viewer sees it. Raises Refused."""
+class Section(NamedTuple):
+    """A section of a page that is rendered separately.
+
+    `name`: why, together, or map. `address`: the page that has it, "" for the map.
+    """
+
+    name: str
+    address: str
+
+
+class Page(NamedTuple):
+    """A read-only page. `html` has an empty element for each of `sections`."""
+
+    html: SafeString
+    sections: tuple[Section, ...] = ()
+
+    def filled(self, sections: Mapping[str, str]) -> SafeString:
+        """Return the page with the HTML of its sections inserted."""
+        html: str = self.html
+        for name, content in sections.items():
+            start = f'data-section="{name}">'
+            html = html.replace(start, start + content, 1)
+        return mark_safe(html)
+
+
+def page(address: str, who: current_viewer.Viewer) -> Page:
+    """Return the content of a page as this viewer sees it. Raises Refused."""
+    return _rendered(address, who, "live_class_page.html")
+
+
+def section(address: str, who: current_viewer.Viewer) -> str:
+    """Return the content of a section that has a page of its own, "" if that is an error page. Raises Refused."""
+    return _rendered(address, who, "live_class_part.html").html
+
+
+def _rendered(address: str, who: current_viewer.Viewer, layout: str) -> Page:
     request = request_for(address)
+    request.layout = layout
     match = request.resolver_match
-    assert match is not None
     try:
         with current_viewer.looking(who):
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
         raise Refused(str(problem) or "The run has no such page any more.", 404) from None
-    return str(answer.content.decode())
+    return Page(mark_safe(answer.content.decode()), tuple(map(Section._make, request.sections)))
 
 
-def request_for(address: str) -> HttpRequest:
+def request_for(address: str) -> Any:
     """Build an anonymous GET request for an internal URL."""
     parts = urlsplit(address)
     request: Any = HttpRequest()
@@ -61,4 +101,5 @@ def request_for(address: str) -> HttpRequest:
     request.GET = QueryDict(parts.query)
     request.user, request.session = AnonymousUser(), {}
     request.resolver_match = resolve(parts.path)
+    request.sections = []
     return request

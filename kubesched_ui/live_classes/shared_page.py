@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 from django.http import QueryDict
 from django.urls import Resolver404, resolve, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
-from kubesched_ui.live_classes import async_parts, impersonated_view, read_only_html
+from kubesched_ui.live_classes import async_parts, impersonated_view
 from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.impersonated_view import Page
 from kubesched_ui.live_classes.models import Room
-from kubesched_ui.live_classes.read_only_html import Trimmed
 from kubesched_ui.live_classes.run_position import place_of
 from kubesched_ui.models import Run
 from kubesched_ui.offload.routes import LARGE, OF_LARGE_RUNS
@@ -30,7 +30,7 @@ KEPT = 32
 NO_PAGE = "Show a page of this run: the run itself, a pod, a node, a group or an object in it."
 TOO_LARGE = "Of so large a run its own page and those of its pods can be shown in a room."
 
-_kept: OrderedDict[tuple[Any, ...], Trimmed] = OrderedDict()
+_kept: OrderedDict[tuple[Any, ...], Page] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -54,7 +54,7 @@ def address_in(run: Run, text: str) -> str:
     return f"{reverse(match.url_name, kwargs=match.kwargs)}{'?' if asked else ''}{asked}"
 
 
-def shown(room: Room) -> Trimmed:
+def shown(room: Room) -> Page:
     """Return the shared page without its separately rendered parts. Raises Refused."""
     run = room.run
     assert run is not None
@@ -62,7 +62,7 @@ def shown(room: Room) -> Trimmed:
     key = (room.pk, room.address, run.last_seq, run.state)
     with _lock:
         if key not in _kept:
-            _kept[key] = read_only_html.within(impersonated_view.page(room.address, who), urlsplit(room.address).path)
+            _kept[key] = impersonated_view.page(room.address, who)
         _kept.move_to_end(key)
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
@@ -94,13 +94,13 @@ def state(room: Room) -> dict[str, Any]:
         return told | {"parts": {"run": format_html('<p class="notice">{}</p>', refused)}}
     if place is not None:
         told |= {"before": place.address(-1), "after": place.address(1), "at": place.sentence}
-    return told | {"parts": {"run": page.html} | {want.what: async_parts.part(room, want) for want in page.wants}}
+    return told | {"parts": {"run": page.html} | {one.name: async_parts.part(room, one) for one in page.sections}}
 
 
 def whole(state: dict[str, Any]) -> SafeString:
     """Return the page of a state with its parts inserted."""
     parts = dict(state["parts"])
-    return read_only_html.filled(parts.pop("run"), parts)
+    return Page(mark_safe(parts.pop("run"))).filled(parts)
 
 
 def start_of(run: Run, asked: str) -> str:

@@ -138,6 +138,37 @@ def breakable(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", name)
 
 
+@register.simple_block_tag(takes_context=True)
+def computed(
+    context: dict[str, Any],
+    content: str,
+    value: str,
+    plugin: str = "",
+    node: str = "",
+    css: str = "from",
+    tab: int = -1,
+) -> SafeString:
+    """Return a button that shows how a verdict or number (`value`) is computed, and the bare content in a read-only
+    page.
+    """
+    if context.get("read_only"):
+        return format_html('<span class="{}">{}</span>', css, content)
+    score = {"raw": "raw", "normalized": "reduced" if context.get("old") else "normalized"}.get(value)
+    title = format_html('title="{} score of {}"', score, plugin) if score else ""
+    button = '<button type="button" class="{}" tabindex="{}" data-from="{}" data-plugin="{}" data-node="{}" {}>'
+    return format_html(button + "{}</button>", css, tab, value, plugin, node, title, content)
+
+
+@register.simple_tag(takes_context=True)
+def section(context: dict[str, Any], name: str, address: str = "") -> SafeString:
+    """Mark an element of a live class's page as a section that is rendered separately.
+
+    `address`: the page that has the section, "" for the cluster.
+    """
+    context["request"].sections.append((name, address))
+    return format_html('data-section="{}"', name)
+
+
 @register.simple_tag
 def styles(name: str) -> SafeString:
     """Return the link elements of a joined style sheet."""

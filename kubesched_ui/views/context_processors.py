@@ -30,12 +30,16 @@ def frame(request: HttpRequest) -> dict[str, Any]:
 
     `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
     KubeSched. `accounts`: whether accounts are enabled. `room`: why nothing new can be started (low disk space),
-    or "".
+    or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
+    scripts. `page_path`: what links to other queries of this page begin with.
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
     told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
     told |= {"accounts": settings.ACCOUNTS, "room": disk_space.short_lately()}
+    layout = getattr(request, "layout", "base.html")
+    read_only = layout != "base.html"
+    told |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
     return told | {"invited": invited(request)} if here == "account_signup" else told
 
 

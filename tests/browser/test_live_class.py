@@ -75,7 +75,7 @@ def wander(page: Page, step: int) -> None:
     if step < 3:
         return
     page.locator("[data-steps] a").first.click()
-    expect(page.locator("[data-live]")).to_contain_text("The class is at step")
+    expect(page.locator("[data-position]")).to_contain_text("The class is at step")
     page.get_by_role("link", name="Back to the class").click()
     expect(page.locator("[data-back]")).to_be_hidden()
 
@@ -87,8 +87,8 @@ def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) 
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
-        expect(one.locator("#seen [data-part=why]")).to_contain_text("places the pod")  # comes by itself
-        expect(one.locator("#seen [data-part=map] .vessel.out").first).to_be_visible()
+        expect(one.locator("#seen [data-section=why]")).to_contain_text("places the pod")  # comes by itself
+        expect(one.locator("#seen [data-section=map] .vessel.out").first).to_be_visible()
     assert complaints(page) == []
     assert complaints(ada) == []
     page.locator("#seen #stepper a").nth(2).click()
@@ -103,18 +103,18 @@ def attempts(page: Page, ada: Page, run: int) -> None:
     """From the run's end back to its first attempt, by arrow keys."""
     page.get_by_label("The class looks at").fill(f"/runs/{run}/")
     page.keyboard.press("Enter")
-    told = page.locator("[data-live]")
+    told = page.locator("[data-position]")
     expect(told).to_have_text("The end of the run")
     expect(page.locator("[data-to=after]")).to_be_disabled()
     page.locator("#seen").focus()
     for says in ("Cycle 3 of 3", "Cycle 2 of 3", "Cycle 1 of 3"):
         page.keyboard.press("ArrowLeft")
         expect(told).to_have_text(says)
-        expect(ada.locator("[data-part=map]")).to_contain_text(says)
+        expect(ada.locator("[data-section=map]")).to_contain_text(says)
     expect(page.locator("[data-to=before]")).to_be_disabled()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowRight")
-    expect(ada.locator("[data-part=map]")).to_contain_text("Cycle 2 of 3")
+    expect(ada.locator("[data-section=map]")).to_contain_text("Cycle 2 of 3")
 
 
 def removed(page: Page, ada: Page) -> None:

@@ -138,7 +138,7 @@ def _follow(page: Page, address: str) -> None:
 
 
 def _see(page: Page) -> None:
-    expect(page.locator("[data-part=map] .vessel").first).to_be_visible()
+    expect(page.locator("[data-section=map] .vessel").first).to_be_visible()
     expect(page.get_by_text("Simulating fixes")).to_have_count(0)
 
 

@@ -11,10 +11,10 @@ const made = new WeakMap(); // placeholder of a part -> its last HTML, as serial
 // Records the current content of the parts, so that equal content is not replaced and screen readers keep their
 // position.
 export function remember(room) {
-  for (const place of room.querySelectorAll("[data-part]")) {
+  for (const place of room.querySelectorAll("[data-section]")) {
     const copy = place.cloneNode(true);
     // an inner placeholder is a part of its own
-    for (const inner of copy.querySelectorAll("[data-part]")) inner.replaceChildren();
+    for (const inner of copy.querySelectorAll("[data-section]")) inner.replaceChildren();
     made.set(place, copy.innerHTML.trim());
   }
 }
@@ -22,7 +22,7 @@ export function remember(room) {
 // Shows the parts that the server rendered. A part may contain placeholders of later parts.
 export function show(room, parts) {
   for (const [part, html] of Object.entries(parts)) {
-    const place = room.querySelector(`[data-part="${part}"]`);
+    const place = room.querySelector(`[data-section="${part}"]`);
     if (!place) continue;
     const fresh = parsed(html);
     const written = fresh.innerHTML.trim();
@@ -59,6 +59,6 @@ function parsed(html) {
 
 // Announces the position of the class to screen readers.
 export function say(room, text) {
-  const place = room.querySelector("[data-live]");
+  const place = room.querySelector("[data-position]");
   if (place && place.textContent.trim() !== text) place.textContent = text;
 }

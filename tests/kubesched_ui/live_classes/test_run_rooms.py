@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.live_classes import impersonated_view
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
+from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.live_classes.conftest import Class, browser
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -154,3 +160,30 @@ def test_the_attempts_of_a_pod() -> None:
     opened_at = opened(run, f"/runs/{run.pk}/?t=0")
     told = opened_at.part(opened_at.join("Bob"))
     assert told["after"].startswith(f"/runs/{run.pk}/?cycle=")
+
+
+POINTS = ("preenqueue", "prefilter", "filter", "postfilter", "score", "permit", "bind")
+CONTROLS = re.compile(r"<(?:form|script|noscript|dialog|button|input|select|textarea|html)\b|data-load=|href=\"[?#]")
+
+
+@pytest.mark.parametrize(
+    ("sample", "in_time"), [("10-preemption", False), ("16-preemption-in-time", True), ("19-devices", False),
+                            ("20-pod-group", False)],
+)  # fmt: skip
+def test_no_page_of_a_class_has_controls(sample: str, in_time: bool) -> None:
+    path = FOLDER / f"{sample}.yaml"
+    run = ran(store(ingest_files([(path.name, path.read_bytes())])), in_time=in_time)
+    cycles = list(run.cycles.order_by("number")[:4])
+    pods = [reverse("pod", args=[run.pk, row.namespace, row.name]) for row in cycles]
+    groups = [reverse("group", args=[run.pk, row.namespace, row.name]) for row in run.group_cycles.all()[:1]]
+    nodes = [reverse("node", args=[run.pk, name]) for name in run.node_names[:1]]
+    objects = [f"{reverse('run-object', args=[run.pk])}?kind=Node&name={name}" for name in run.node_names[:1]]
+    pages = [
+        f"{page}?cycle={row.number}&point={point}" for page, row in zip(pods, cycles, strict=True) for point in POINTS
+    ]
+    pages += [reverse("run", args=[run.pk]), *groups, *nodes, *objects]
+    pages += [f"{pods[0]}why/?node={run.node_names[0]}", f"{reverse('run', args=[run.pk])}together/"]
+    for address in pages:
+        html = impersonated_view.page(address, impersonated_view.ReadOnlyViewer(None)).html
+        assert html.strip()
+        assert not CONTROLS.search(html), (address, CONTROLS.search(html))
