@@ -34,6 +34,7 @@ from scheduler_core.debugger.recording import Block, Recorder
 PROGRESS = [
     "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
 ]  # fmt: skip
+READ_ROWS = 32  # Rows of one query. A reader often stops after a few.
 BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
 # Columns that a later attempt's result does not replace.
 KEPT = {"recorded_message"}
@@ -249,18 +250,23 @@ def read_blocks(
     empty). Rows are read in index order and only as far as needed, so the length of the run does not matter.
     """
     rows = EventBlock.objects.filter(run_id=run_id).values_list("first_seq", "last_seq", "data")
-    found: Iterable[tuple[int, int, bytes | memoryview]]
-    if pod:
-        found = of_pods(rows, since, (pod, ""), limit)
-    else:
-        found = rows.filter(last_seq__gt=since).order_by("last_seq")[:limit]
-    for first, last, data in found:
-        text = unpack(data)
-        if first <= since:  # the reader stopped within this block
-            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
-        if types:
-            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
-        yield last, text
+    while limit > 0:
+        count = min(limit, READ_ROWS)
+        found: list[tuple[int, int, bytes | memoryview]]
+        if pod:
+            found = of_pods(rows, since, (pod, ""), count)
+        else:
+            found = list(rows.filter(last_seq__gt=since).order_by("last_seq")[:count])
+        for first, last, data in found:
+            text = unpack(data)
+            if first <= since:  # the reader stopped within this block
+                text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
+            if types:
+                text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
+            yield last, text
+        if len(found) < count:
+            return
+        since, limit = found[-1][1], limit - count
 
 
 def of_pods(rows: Any, since: int, pods: Collection[str], limit: int) -> list[tuple[int, int, bytes | memoryview]]:

@@ -38,7 +38,7 @@ from kubesched_ui.websockets.websocket_base import (
 logger = logging.getLogger(__name__)
 
 MESSAGE_BYTES = 64 * 1024  # Size of JSON. A client that reads 2 kB per second still answers pings in time.
-BLOCKS = 16  # Rows of one query.
+BLOCKS = 500
 PROGRESS_S = 0.5  # Minimum time between two messages of progress.
 READS_MAX = 8  # Reads that sockets share. Twenty clients of one log then need a tenth of the processor time.
 
@@ -160,12 +160,11 @@ def read(run_id: int, pod: str, since: int, until: int) -> tuple[int, str]:
     """
     texts: list[bytes] = []
     size, reached = 0, since
-    while size < MESSAGE_BYTES:
-        blocks = list(read_blocks(run_id, reached, pod, BLOCKS))
-        for last, text in blocks:
-            texts.append(text)
-            size, reached = size + len(text), last
-        if len(blocks) < BLOCKS:
-            reached = max(reached, until)
+    for last, text in read_blocks(run_id, since, pod, BLOCKS):
+        texts.append(text)
+        size, reached = size + len(text), last
+        if size > MESSAGE_BYTES:
             break
+    else:
+        reached = reached if len(texts) == BLOCKS else max(reached, until)
     return reached, f'{{"events":{join(texts).decode()}}}' if texts else ""
