@@ -145,14 +145,14 @@ def test_the_simulators_format_is_made_a_few_pods_at_a_time(client: Client) -> N
     template = "kind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: nginx}]}\n"
     chosen = [f"default/p{n}" for n in range(400)]
     found = run(client, scenario, pods=chosen, unbind=["default/bound"], template=template, copies=1)
-    parts = run_export.simulator_text(Run.objects.get(pk=found["id"]))
+    parts = run_export.simulator(Run.objects.get(pk=found["id"]))
     tracemalloc.start()
     size = sum(map(len, parts))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert size > 400 * 20_000
     assert peak < size / 2
-    items = json.loads(b"".join(run_export.simulator_text(Run.objects.get(pk=found["id"]))))["items"]
+    items = json.loads(b"".join(run_export.simulator(Run.objects.get(pk=found["id"]))))["items"]
     assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(400)), "bound", "web-1"]
     assert [item["status"]["phase"] for item in items if item["metadata"]["name"] == "bound"] == ["Pending"]
     assert items[0]["metadata"]["annotations"]["long"] == annotations["long"]
