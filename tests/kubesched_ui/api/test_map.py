@@ -119,7 +119,7 @@ def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
     second = post(client, run, {"where": "tied > 1"})
     assert (first["name"], second["name"]) == ("preempts", "tied > 1")
     assert ask(client, run, "breakpoints") == [first, second]
-    head = json.loads(next(run_export.jsonl_lines(run)))
+    head = json.loads(next(run_export.jsonl(run)))
     assert head["breakpoints"] == [{k: one[k] for k in ("name", "where")} for one in (first, second)]
     assert client.delete(f"{run.url}/breakpoints/{first['id']}").status_code == 204
     assert client.delete(f"{run.url}/breakpoints/{first['id']}").status_code == 404

@@ -210,7 +210,7 @@ def test_pods_of_bare_workloads_are_made_and_shown(client: Client) -> None:
     assert "pod-template-hash" in page
     assert client.get(f"/runs/{run['id']}/pods/default/{name}/why/").status_code == 200
     assert "1.5" in client.get(f"/runs/{run['id']}/nodes/{at}/").content.decode()
-    exported = json.loads(b"".join(run_export.simulator_text(Run.objects.get(pk=run["id"]))))
+    exported = json.loads(b"".join(run_export.simulator(Run.objects.get(pk=run["id"]))))
     assert {item["metadata"]["name"] for item in exported["items"]} == placed.keys()
     assert all(item["spec"]["containers"] for item in exported["items"])
     timed = ran(client, scenario, in_time=True)
