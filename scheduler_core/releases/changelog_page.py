@@ -79,36 +79,29 @@ _HEAD = [
     "",
     "`python -m scheduler_core releases` generates this page from `scheduler_core/releases/`; a test compares them.",
     "",
-    "Each minor release is represented by the patch release that produced its conformance cases, with the feature",
-    "gates that are on by default there. Every field of every cycle agrees, and in virtual-time scenarios every",
-    "attempt and every queue move. Bug fixes of later patch releases are not included. A change that upstream",
-    "backported is listed at the release that introduced it.",
+    "Each minor release is represented by the patch release in the table, with its default feature gates.",
+    "Conformance cases compare every field of every cycle, and in virtual time every attempt and every queue move.",
+    "*differ* counts the cycles that differ in at least one field.",
+    "`tests/golden/differences.json` lists all cases that differ, and a test fails if that list changes.",
+    "Nine of them, of 1.16, 1.22, 1.23 and 1.24, are in `tests/golden/found` and not in the table.",
+    "Bug fixes of later patch releases are not included.",
     "",
-    "1.17, 1.18, 1.19 and 1.21 follow their neighbours and upstream's public sources and change logs. They are",
-    "compared with cases that 1.17.17, 1.18.20, 1.19.13 and 1.21.9 decided. The table counts the cycles that differ",
-    "in at least one field, and `tests/golden/differences.json` names their cases. A test fails if that list changes.",
+    "1.17, 1.18, 1.19 and 1.21 follow their neighbours and upstream's sources and change logs.",
+    "Their cases come from 1.17.17, 1.18.20, 1.19.13 and 1.21.9.",
     "In 1.17, predicates and priorities were plugins under their old names; only its feature gates and its queue",
     "differ here from 1.18.",
+    "Releases without virtual-time scenarios follow upstream's sources and their neighbours in virtual time.",
     "",
-    "Nine more cases differ, found by a search for differences: one of 1.16, two of its Policies, one of 1.23, four",
-    "virtual-time scenarios of 1.22 and one of 1.24. They are in `tests/golden/found` and on the same list.",
-    "",
-    "Releases without virtual-time scenarios follow upstream's sources and their neighbours. This includes 1.16, which",
-    "uses a different queue ([virtual-time.md](virtual-time.md#in-116)) and is not verified by cases.",
-    "",
-    "| release | held to | cases | cycles | differ | virtual-time scenarios | attempts | configuration versions |",
-    "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    "| release | held to | cases | cycles | differ | virtual-time scenarios | attempts |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
 ]
 
 _BETWEEN = [
     "",
     "## What changed when",
     "",
-    "The last column is the field in `scheduler_core/releases/release.py`. [A comparison](debugger.md) uses it to name",
-    "the difference that placed a pod elsewhere.",
-    "",
-    "| since | change | field |",
-    "| --- | --- | --- |",
+    "The name at the end is the field in `scheduler_core/releases/release.py`.",
+    "[configuration.md](configuration.md#api-versions) lists the versions of configurations.",
 ]
 
 
@@ -116,16 +109,15 @@ def _held() -> Iterator[str]:
     for name in reversed(ORDER):
         cases, cycles, in_time, differ = CASES[name]
         numbers = [f"{number:,}" if number else "" for number in (cases, cycles, differ, *(in_time or (0, 0)))]
-        yield f"| {' | '.join([name, tested_version(name), *numbers, ', '.join(RELEASES[name].api_versions)])} |"
+        yield f"| {' | '.join([name, tested_version(name), *numbers])} |"
 
 
 def _changed() -> Iterator[str]:
     names = [field.name for field in fields(Release)]
     for release in reversed(ORDER[1:]):
-        for name in names:
-            for change in changes(name):
-                if change.release == release and (words := _words(change)):
-                    yield f"| {release} | {words} | `{name}` |"
+        found = [(change, _words(change)) for name in names for change in changes(name) if change.release == release]
+        yield from ("", f"### {release}", "")
+        yield from (f"* {words} (`{change.name}`)" for change, words in found if words)
 
 
 def _words(change: Change) -> str:
@@ -133,12 +125,6 @@ def _words(change: Change) -> str:
     name, before, after = change.name, change.before, change.after
     if name == "default_plugins":
         return _plugins(before, after)
-    if name == "api_versions":
-        return "; ".join(
-            f"a configuration of {version} {'is read' if version in after else 'is no longer read'}"
-            for version in (*after, *before)
-            if version not in before or version not in after
-        )
     made = BEHAVIORS.get(name)
     if made is None:
         return ""
