@@ -183,9 +183,9 @@ def plan(facts: Facts) -> list[str]:
 
 
 def _arrivals(one: dict[str, Any]) -> str:
-    often = f"one every {one['every']}" if one.get("every") else f"one every {one.get('mean')} on average"
-    many = f", {one['count']} in all" if one.get("count") else ""
-    return f"pods {one['name']}-0 and so on: {often} from {one.get('start', 0)} s on{many}"
+    interval = f"every {one['every']}" if one.get("every") else f"every {one.get('mean')} on average"
+    total = f", {one['count']} in total" if one.get("count") else ""
+    return f"pods {one['name']}-0, {one['name']}-1 and so on: one {interval} from {one.get('start', 0)} s{total}"
 
 
 def _about(data: dict[str, Any], event: dict[str, Any]) -> str:
@@ -205,7 +205,7 @@ def way(facts: Facts, whole: bool) -> list[dict[str, str]]:
             break
         if isinstance(one, Move):
             why = one.cause.text.replace("default/", "") if one.cause else ""
-            what = "taken out to be tried" if one.to == "popped" else f"to {PARTS.get(one.to, one.to)}"
+            what = "popped for an attempt" if one.to == "popped" else f"to {PARTS.get(one.to, one.to)}"
             found.append({"t": shown(Seconds(one.t)), "what": what, "event": one.event, "why": why})
         else:
             plugins = ", ".join(filter(None, one.plugins))

@@ -63,7 +63,7 @@ def parse(text: str) -> ast.expr:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Unknown("is no expression") from None
+        raise Unknown("is not an expression") from None
     parts = list(ast.walk(tree))
     if len(parts) > MAX_PARTS:
         raise Unknown(f"has more than {MAX_PARTS} parts")
@@ -75,21 +75,21 @@ def parse(text: str) -> ast.expr:
 
 def _check(part: ast.AST, called: set[int]) -> None:
     allowed = (ast.Call, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Subscript, ast.List)
-    beside = (ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.expr_context, ast.keyword)
+    operators = (ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.expr_context, ast.keyword)
     if isinstance(part, ast.Name) and id(part) not in called:
-        raise Unknown(f"{part.id!r} is no function that is called; texts stand in quotation marks")
+        raise Unknown(f"{part.id!r} is not a function call; write texts in quotation marks")
     if isinstance(part, ast.Call) and id(part.func) not in called:
-        raise Unknown("calls something else than a function of lessons")
+        raise Unknown("calls something that is not a function of lessons")
     if isinstance(part, ast.keyword) and part.arg is None:
-        raise Unknown("has ** in it")
-    if not isinstance(part, (*allowed, *beside, ast.Name)):
-        raise Unknown(f"has a {type(part).__name__} in it, which lessons do not have")
+        raise Unknown("contains **")
+    if not isinstance(part, (*allowed, *operators, ast.Name)):
+        raise Unknown(f"contains {type(part).__name__}, which expressions do not allow")
     if isinstance(part, ast.Constant) and not isinstance(part.value, str | int | float | bool | None):
-        raise Unknown(f"has {part.value!r} in it, which lessons do not have")
+        raise Unknown(f"contains {part.value!r}, which expressions do not allow")
     if isinstance(part, ast.operator) and type(part) not in _OPERATIONS:
-        raise Unknown(f"has {type(part).__name__} in it, which lessons do not have")
+        raise Unknown(f"contains {type(part).__name__}, which expressions do not allow")
     if isinstance(part, ast.cmpop) and type(part) not in _COMPARISONS:
-        raise Unknown(f"has {type(part).__name__} in it, which lessons do not have")
+        raise Unknown(f"contains {type(part).__name__}, which expressions do not allow")
 
 
 def _value(part: ast.expr, facts: Facts) -> Any:
@@ -115,7 +115,7 @@ def _value(part: ast.expr, facts: Facts) -> Any:
             return _compared(part, facts)
         case ast.Subscript():
             return _value(part.value, facts)[_value(part.slice, facts)]
-    raise Unknown(f"has a {type(part).__name__} in it, which lessons do not have")
+    raise Unknown(f"contains {type(part).__name__}, which expressions do not allow")
 
 
 def _elsewhere(part: ast.Call, facts: Facts) -> Any:
@@ -139,7 +139,7 @@ def _operation(part: ast.BinOp, facts: Facts) -> Any:
 def _numeric(value: Any) -> Any:
     if isinstance(value, int | float) and abs(value) < 1e30:
         return value
-    raise Unknown(f"counts with {str(value)[:60]!r}, which is no number")
+    raise Unknown(f"calculates with {str(value)[:60]!r}, which is not a number")
 
 
 def _compared(part: ast.Compare, facts: Facts) -> bool:

@@ -10,7 +10,7 @@ from kubesched_ui.lessons import markdown, questions
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
-from kubesched_ui.lessons.functions import NOWHERE, Facts, woke
+from kubesched_ui.lessons.functions import NOWHERE, ONE_CANDIDATE, Facts, woke
 from kubesched_ui.lessons.questions import PASSES, Question, Verdict, measured
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count
@@ -28,7 +28,7 @@ def explain(question: Question, verdict: Verdict) -> list[str]:
     if known := _known_mistake(question, verdict.given):
         return [known]
     told = [text for text in _BY_FORM[_kind(question)](question, verdict.given) if text]
-    return told or ["That is not it. Look at the figures beside the question and try again."]
+    return told or ["That is not correct. Check the numbers next to the question and try again."]
 
 
 def _kind(question: Question) -> str:
@@ -59,7 +59,7 @@ def _number(question: Question, given: float) -> Iterator[str]:
         yield from _other_score(question, given)
     right = float(questions.answer(question))
     if given != right:
-        yield f"{shown(measured(question, given))} is too {'much' if given > right else 'little'}."
+        yield f"{shown(measured(question, given))} is too {'high' if given > right else 'low'}."
     if question.ask.kind == "score" or (focus.pod and focus.node and focus.point in POINTS):
         with suppress(Unknown, InputError):
             yield _made_of(question.facts.tree(focus.point, focus.pod, focus.node, focus.plugin))
@@ -77,10 +77,10 @@ def _other_score(question: Question, given: float) -> Iterator[str]:
             for point, value in values.items():
                 here = node == focus.node and plugin == focus.plugin
                 if same(value, given) and here and point != focus.point and value != values[focus.point]:
-                    yield f"{shown(value)} is {POINTS[point]} of {plugin}; asked is {POINTS[focus.point]}."
+                    yield f"{shown(value)} is {POINTS[point]} of {plugin}. The question asks for {POINTS[focus.point]}."
                     return
                 if same(value, given) and not here and plugin == focus.plugin and point == focus.point:
-                    yield f"{shown(value)} is what {plugin} gives {node}, not {focus.node}."
+                    yield f"{shown(value)} is the score that {plugin} gives {node}, not {focus.node}."
                     return
 
 
@@ -105,7 +105,7 @@ def _leaf(tree: Tree) -> str:
     value = leaf_value(tree)
     if tree.source is not None:
         what = f"{tree.source.kind} {tree.source.name}, {tree.source.path}"
-        return f"{what}: {value}" if tree.op == "field" else f"{what} is not there and counts {value}"
+        return f"{what}: {value}" if tree.op == "field" else f"{what} is not set and counts as {value}"
     what = tree.label or tree.path or tree.function or tree.op
     return f"{what}: {value}"
 
@@ -130,17 +130,17 @@ def _passes(question: Question, given: list[str]) -> Iterator[str]:
             yield f"{node} does not pass: {_refusal(question.facts, node)}"
     if missing := [node for node in right if node not in given]:
         verb = "passes" if len(missing) == 1 else "pass"
-        yield f"{count(len(missing), 'node')} that you left out {verb} all filters."
+        yield f"{count(len(missing), 'node')} that you did not select {verb} all filters."
 
 
 def _refusal(facts: Facts, node: str) -> str:
     """Return why a node rejects the pod in focus."""
     pod = facts.focus.pod
     plugin = facts.call("refuser", [pod, node], {})
-    said = f"{plugin} says {facts.call('reasons', [pod, node], {})}"
+    said = f"{plugin} reports {facts.call('reasons', [pod, node], {})}"
     with suppress(Unknown, InputError):
         if text := facts.tree("filter", pod, node, plugin).text:
-            return f"{plugin} says {text.removeprefix(f'{node}: ')}."
+            return f"{plugin} reports {text.removeprefix(f'{node}: ')}."
     return f"{said}."
 
 
@@ -148,38 +148,38 @@ def _refuses(question: Question, given: str) -> Iterator[str]:
     facts, focus = question.facts, question.focus
     right = questions.answer(question)
     if given == PASSES:
-        yield "Some plugin refuses it."
+        yield "A plugin rejects the node."
     elif given in facts.call("refusers", [focus.pod, focus.node], {}):
-        yield f"{given} would refuse {focus.node}, too, but it is asked later: the first that refuses decides."
+        yield f"{given} would also reject {focus.node}, but it runs later. The first plugin that rejects decides."
     else:
         text = ""
         with suppress(Unknown, InputError):
             text = facts.tree("filter", focus.pod, focus.node, given).text
-        yield f"{given} lets {focus.node} pass{f': {text}' if text else ''}."
+        yield f"{given} does not reject {focus.node}{f': {text}' if text else ''}."
     if right == PASSES:
-        yield "No plugin refuses it."
+        yield "No plugin rejects the node."
 
 
 def _lands(question: Question, given: str) -> Iterator[str]:
     facts, focus = question.facts, question.focus
     cycle = facts.find(focus.pod, focus.attempt).told
     if given == NOWHERE:
-        yield "It does land: there is a node that passes all filters."
+        yield "The pod is placed: at least one node passes all filters."
     elif given in (cycle.get("filter") or {}) or not cycle.get("feasible"):
         yield f"{given} does not pass: {_refusal(facts, given)}"
     else:
         found = cycle.get("total", {}).get(given)
-        yield f"{given} passes all filters, but another node is better: the total of {given} is {shown(found)}."
+        yield f"{given} passes all filters, but another node is better. The total of {given} is {shown(found)}."
 
 
 def _order(question: Question, given: list[str]) -> Iterator[str]:
     """Say what to compare. Saying which node comes first, or giving the values, would reveal part of the answer."""
-    yield "At least two of them are the wrong way round."
+    yield "At least two of the nodes are in the wrong order."
     if question.ask.of:
         return
     told = question.facts.find(question.focus.pod, question.focus.attempt).told
     parts = [f"{plugin} x {score['weight']}" for plugin, score in told.get("score", {}).items()]
-    yield f"The total of a node is the sum of what these give it, normalized and times the weight: {', '.join(parts)}."
+    yield f"The total of a node is the sum of these normalized scores, each times its weight: {', '.join(parts)}."
 
 
 # ---- preemption
@@ -193,13 +193,13 @@ def _victims(question: Question, given: list[str]) -> Iterator[str]:
     for pod in (pod for pod in given if pod not in right):
         its = facts.call("priority", [pod], {})
         if its >= mine:
-            yield f"{pod} has priority {shown(its)}, which is not lower than {shown(mine)}: it may not be evicted."
+            yield f"{pod} has priority {shown(its)}, which is not lower than {shown(mine)}. It cannot be evicted."
         elif pod in there:
-            yield f"{pod} may stay: the pod fits beside it once the others are gone."
+            yield f"{pod} is not evicted: the pending pod fits next to it without the other victims."
         else:
-            yield f"{pod} stays: room is made on another node than the one it runs on."
+            yield f"{pod} is not evicted: preemption evicts pods on another node."
     if any(pod not in given for pod in right):
-        yield "Somebody whom you left out has to go." if right else ""
+        yield "You did not select all victims." if right else ""
 
 
 def _rule(question: Question, given: str) -> Iterator[str]:
@@ -207,14 +207,14 @@ def _rule(question: Question, given: str) -> Iterator[str]:
     right = questions.answer(question)
     if given in names and right in names:
         if names.index(given) < names.index(right):
-            yield f"By the rule of the {given} the candidates that are left are equal, so the next one is asked."
+            yield f"The remaining candidates are equal under the rule: {given}. The next rule is applied."
         else:
-            yield f"The rule of the {given} is not asked any more: one before it has decided."
+            yield f"An earlier rule decides, so this rule is not applied: {given}."
     elif right not in names:
-        yield "No rule is needed for that." if "alone" in right else "By all of the rules they are equal."
+        yield "No rule is needed." if right == ONE_CANDIDATE else "The candidates are equal under all rules."
     else:
         candidates = question.facts.call("candidates", [question.focus.pod], {})
-        yield f"There are {count(len(candidates), 'candidate')}, and one of the rules tells them apart."
+        yield f"There are {count(len(candidates), 'candidate')}, and one of the rules decides between them."
 
 
 # ---- time
@@ -225,10 +225,11 @@ def _when(question: Question, given: float) -> Iterator[str]:
     cycle = facts.find(focus.pod, focus.attempt)
     before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
     if before and same(given, before[-1].t):
-        yield f"At {shown(Seconds(given))} attempt {before[-1].attempt} began and failed; asked is the next one."
+        yield f"Attempt {before[-1].attempt} began at {shown(Seconds(given))} and failed."
+        yield "The question asks for the next attempt."
         return
     if before and same(given, cycle.t - before[-1].t):
-        yield "That is how long it has to wait. Asked is the second of the run at which the wait is over."
+        yield "That is the length of the wait. The question asks for the second of the run at which the wait ends."
         return
     yield f"{shown(Seconds(given))} is too {'late' if given > cycle.t else 'early'}."
     times = facts.run.queue_times(cycle.pod)
@@ -242,13 +243,13 @@ def _woken(question: Question, given: str) -> Iterator[str]:
     moment = float(given.partition(" s:")[0].replace(",", ""))
     before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
     if moment > move.t:
-        yield "The pod is awake already when that happens."
+        yield "The pod is already back in the queue when this event occurs."
     elif before and moment < before[-1].t:
-        yield f"That happens before attempt {before[-1].attempt} fails: nobody is asleep then."
+        yield f"This event occurs before attempt {before[-1].attempt} fails. The pod does not wait at that time."
     else:
         plugins = ", ".join(before[-1].trace.unschedulable_plugins) if before else ""
-        rejected = f"Its last attempt was rejected by {plugins or 'an error'}"
-        yield f"That does not wake it. {rejected}: think of what that waits for."
+        failed = f"{plugins} rejected its last attempt" if plugins else "Its last attempt failed with an error"
+        yield f"This event does not move the pod. {failed}: consider which events can help."
 
 
 # ---- texts from the lesson
@@ -260,9 +261,9 @@ def _which(question: Question, given: Any) -> Iterator[str]:
     right = [right] if isinstance(right, str) else right
     for text in chosen:
         if text not in right:
-            yield markdown.render_line(f"Not so: {text}", question.facts)
+            yield markdown.render_line(f"This is not true: {text}", question.facts)
     if isinstance(given, list) and any(text not in given for text in right):
-        yield "Something that is true is missing."
+        yield "You did not select all true options."
 
 
 _BY_FORM: dict[str, Callable[[Question, Any], Iterator[str]]] = {

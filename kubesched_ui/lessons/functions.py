@@ -26,6 +26,8 @@ from scheduler_core.queue.queued_pod import BACKOFF, POPPED, UNSCHEDULABLE
 from scheduler_core.releases import RELEASES, get_release
 
 NOWHERE = "nowhere"
+ONE_CANDIDATE = "none: there is only one candidate"
+NO_RULE = "none: by name or seed"
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
@@ -75,7 +77,7 @@ class Facts:
         """Return a cycle of the run. Raises Unknown, and Untold if it is hidden."""
         found = self.find(pod, attempt)
         if self.hides and found.number >= self.focused.number:
-            raise Untold(f"tells what attempt {found.attempt} of {pod} came to, which is what is asked")
+            raise Untold(f"reveals the result of attempt {found.attempt} of {pod}, which is the answer")
         return found
 
     def find(self, pod: str, attempt: int | None = None) -> Attempted:
@@ -111,7 +113,7 @@ class Facts:
         moment = self.moment(before)
         found = self.run.state(moment).nodes().get(name)
         if found is None:
-            raise Unknown(f"there is no node {str(name)[:253]!r} then")
+            raise Unknown(f"there is no node {str(name)[:253]!r} at that time")
         return found
 
     def info(self, pod: str) -> PodInfo:
@@ -208,7 +210,7 @@ def looked_at(facts: Facts, pod: str, node: str, attempt: int | None = None) -> 
     """Whether the cycle evaluated a node."""
     cycle = facts.cycle(pod, attempt)
     if node not in cycle.nodes:
-        raise Unknown(f"there is no node {node[:253]!r} then")
+        raise Unknown(f"there is no node {node[:253]!r} at that time")
     return cycle.trace.has_looked(cycle.nodes.index(node))
 
 
@@ -295,7 +297,7 @@ def rule(facts: Facts, pod: str, attempt: int | None = None) -> str:
     """The rule that decided between the candidates."""
     cycle = facts.cycle(pod, attempt)
     many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
-    return cycle.told["rule"] or ("there is one candidate alone" if len(many) == 1 else "none: by name or seed")
+    return cycle.told["rule"] or (ONE_CANDIDATE if len(many) == 1 else NO_RULE)
 
 
 @function
@@ -317,7 +319,7 @@ def part(
     """The value with that label in a number's provenance tree."""
     found = next((one for one in _walk(facts.tree(point, pod, node, plugin, attempt)) if label in one.label), None)
     if found is None:
-        raise Unknown(f"nothing in it is called {label!r}")
+        raise Unknown(f"the provenance tree has no value with the label {label!r}")
     unit = {"m": "cpu", "B": "memory"}.get(found.unit)
     return Amount.of(unit, found.value) if unit and isinstance(found.value, int) else found.value
 
@@ -429,7 +431,7 @@ def attempts(facts: Facts, pod: str) -> int:
     """The number of attempts of a pod."""
     key = facts.pod_key(pod)
     if facts.hides and key == facts.focused.pod:
-        raise Untold(f"tells how many attempts {pod} had")
+        raise Untold(f"reveals the number of attempts of {pod}")
     return sum(cycle.pod == key for cycle in facts.run.cycles)
 
 
@@ -478,7 +480,7 @@ def woke(facts: Facts, pod: str, attempt: int | None = None) -> Move:
     found = [one for one in moves if one.was in ("", UNSCHEDULABLE, "gated", POPPED) and one.to != POPPED]
     found = [one for one in found if one.to not in (UNSCHEDULABLE, "gone", "gated")]
     if not found:
-        raise Unknown(f"{pod} was not woken")
+        raise Unknown(f"no event moved {pod} to the queue")
     return found[-1]
 
 
@@ -489,7 +491,7 @@ def when(facts: Facts, what: str, pod: str) -> Seconds:
     for event in facts.run.events:
         if event["pod"] == key and event["type"] == f"pod.{what}":
             if facts.hides and event["seq"] >= facts.focused.seq:
-                raise Untold(f"tells when {pod} was {what}")
+                raise Untold(f"reveals when {pod} was {what}")
             return Seconds(event["t"])
     raise Unknown(f"{pod} was never {what}")
 
@@ -499,7 +501,7 @@ def evictions(facts: Facts) -> list[Seconds]:
     """The times of evictions in a run in virtual time, in order."""
     found = [event for event in facts.run.events if event["type"] == "pod.evicted"]
     if facts.hides and any(event["seq"] >= facts.focused.seq for event in found):
-        raise Untold("tells when pods were evicted")
+        raise Untold("reveals when pods were evicted")
     return [Seconds(event["t"]) for event in found]
 
 
@@ -509,7 +511,7 @@ def bound_to(facts: Facts, pod: str) -> str:
     key = facts.pod_key(pod)
     bound = [event for event in facts.run.events if event["pod"] == key and event["type"] == "pod.bound"]
     if bound and facts.hides and bound[-1]["seq"] >= facts.focused.seq:
-        raise Untold(f"tells where {pod} was bound")
+        raise Untold(f"reveals where {pod} was bound")
     return bound[-1]["data"]["node"] if bound else NOWHERE
 
 
@@ -540,7 +542,7 @@ def argument(facts: Facts, plugin: str, name: str) -> Any:
     given = facts.run.configuration.profiles[0].given.get(plugin)
     value = given.get(name) if isinstance(given, dict) else getattr(given, name, None)
     if value is None:
-        raise Unknown(f"{plugin} is not given {name!r}")
+        raise Unknown(f"{plugin} has no argument {name!r}")
     return value
 
 
@@ -557,7 +559,7 @@ def extender_weight(facts: Facts, number: int) -> int:
 def const(facts: Facts, name: str) -> Any:
     """An upstream constant, as the core defines it."""
     if name not in CONSTANTS:
-        raise Unknown(f"there is no constant {name[:60]!r}; there are {', '.join(CONSTANTS)}")
+        raise Unknown(f"there is no constant {name[:60]!r}; the constants are {', '.join(CONSTANTS)}")
     return CONSTANTS[name]()
 
 
@@ -592,7 +594,7 @@ def config(facts: Facts, name: str) -> Any:
         "podMaxBackoffSeconds": "pod_max_backoff_seconds",
     }
     if name not in known:
-        raise Unknown(f"there is no {name[:60]!r} to be told; there are {', '.join(known)}")
+        raise Unknown(f"there is no setting {name[:60]!r}; the settings are {', '.join(known)}")
     return Seconds(getattr(facts.run.configuration, known[name]))
 
 
@@ -612,7 +614,7 @@ def word(facts: Facts, value: int) -> str:
 def ordinal(facts: Facts, value: int) -> str:
     """An ordinal as a word: first, second, third ..."""
     if not 1 <= value <= len(ORDINALS):
-        raise Unknown(f"has no word for the {value}th")
+        raise Unknown(f"there is no ordinal word for {value}")
     return ORDINALS[value - 1]
 
 

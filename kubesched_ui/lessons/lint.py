@@ -86,7 +86,7 @@ class _Check:
         """Check a text of the head."""
         with self._at(path):
             if "{{" in text and path.endswith(("title", "summary")):
-                raise Unknown("has a figure; titles and summaries stand in lists, where nothing is computed")
+                raise Unknown("has a figure; titles and summaries cannot have figures")
             for problem in markdown.problems(text, self.words):
                 raise Unknown(problem.said)
             self.found.figures += markdown.checked(text, facts)
@@ -165,11 +165,11 @@ class _Check:
         if len(set(known)) != len(known):
             raise Unknown("has the same option twice")
         if not questions.judge(question, right_answers(question)).right:
-            raise Unknown("does not take its own answer")
+            raise Unknown("rejects its own answer")
         for wrong in wrong_answers(question):
             verdict = questions.judge(question, wrong)
             if verdict.right or not feedback.explain(question, verdict):
-                raise Unknown(f"takes {wrong} as an answer")
+                raise Unknown(f"accepts the wrong answer {wrong}")
 
 
 def right_answers(question: Question) -> list[str]:

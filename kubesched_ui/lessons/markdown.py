@@ -82,15 +82,15 @@ def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
         if code[1] is None:
             inner = code[0].strip("`").partition("\n")[2].strip("\n")
             if inner not in verbatim:
-                found.append(Problem(line, "a block of code must be a part of docs/writing-plugins.md, word for word"))
+                found.append(Problem(line, "a code block must be a verbatim part of docs/writing-plugins.md"))
         elif re.search(r"\d", code[1]) and not _is_name(code[1], words):
-            found.append(Problem(line, f"`{code[1][:60]}` has a digit and is no name in the scenario; compute it"))
+            found.append(Problem(line, f"`{code[1][:60]}` has a digit and is not a name in the scenario; compute it"))
         return re.sub(r"[^\n]", " ", code[0])
 
     rest = PLAIN.sub("", _CODE.sub(look, rest))
     for number in _NUMBER.finditer(rest):
         line = rest.count("\n", 0, number.start())
-        found.append(Problem(line, f"{number[0]!r} is written by hand; compute it: {{{{ ... }}}}"))
+        found.append(Problem(line, f"{number[0]!r} is not computed; write {{{{ expression }}}}"))
     return found
 
 
@@ -115,7 +115,7 @@ def checked(text: str, facts: Facts) -> int:
     for expression, line in figures(text):
         try:
             if by_hand(expression):
-                raise Unknown("is computed from nothing; a figure must ask for something")
+                raise Unknown("does not use the run, the scenario or an upstream constant")
             shown(evaluate(expression, facts))
         except Unknown as problem:
             raise type(problem)(f"{line}\0{{{{ {expression} }}}} {problem}") from None

@@ -13,7 +13,7 @@ from kubesched_ui.lessons.formatting import Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from scheduler_core.debugger.queue_times import PARTS
 
-STAGES = ["API server", "Reflector", "Delta FIFO", "Indexer", "Handler", "Cache or queue"]
+STAGES = ["API server", "Reflector", "DeltaFIFO", "Indexer", "Handler", "Cache or queue"]
 MOST = 40  # maximum number of objects
 POPPED = "popped"
 
@@ -88,10 +88,10 @@ def _listed(change: Change) -> Walk:
     what, store = _named(change), change.key
     handler, place = _place(change)
     steps = [
-        f"Its list of {change.kind.lower()}s has {what}.",
-        f"The reflector of {change.kind.lower()}s lists them and takes {what} with the others.",
-        f"As Replaced, at the end of the deltas of {store}.",
-        f"The indexer stores it under {store}.",
+        f"The list of {change.kind.lower()}s contains {what}.",
+        f"The reflector for {change.kind.lower()}s lists them and receives {what}.",
+        f"Replaced is appended to the deltas of {store}.",
+        f"The indexer stores it with the key {store}.",
         handler,
         place,
     ]
@@ -102,19 +102,19 @@ def _watched(change: Change, t: float, effects: list[dict[str, Any]]) -> Walk:
     what, store = _named(change), change.key
     delta = {"ADDED": "Added", "MODIFIED": "Updated", "DELETED": "Deleted"}[change.verb]
     kept = {
-        "ADDED": f"The indexer stores it under {store}.",
-        "MODIFIED": f"The indexer has it in the place of what was under {store}.",
-        "DELETED": f"The indexer forgets {store}.",
+        "ADDED": f"The indexer stores it with the key {store}.",
+        "MODIFIED": f"The indexer replaces the object with the key {store}.",
+        "DELETED": f"The indexer deletes the object with the key {store}.",
     }[change.verb]
     handler, place = _place(change)
     moved = [event for event in effects if event["type"] == "queue.moved" and event["data"]["to"] != POPPED]
     told = [_moved(event) for event in moved]
     if change.kind == "Node" or change.verb == "DELETED":
-        told = told or ["The queue hears of it, too, and wakes nobody."]
+        told = told or ["The queue also receives the event, but moves no pods."]
     steps = [
-        f"It sends {change.verb} {what} to everybody who watches.",
-        f"The reflector of {change.kind.lower()}s reads it from its watch.",
-        f"As {delta}, at the end of the deltas of {store}.",
+        f"The API server sends {change.verb} {what} to all watchers.",
+        f"The reflector for {change.kind.lower()}s receives it from its watch.",
+        f"{delta} is appended to the deltas of {store}.",
         kept,
         handler,
         " ".join([place, *told]),
@@ -125,25 +125,24 @@ def _watched(change: Change, t: float, effects: list[dict[str, Any]]) -> Walk:
 
 def _moved(event: dict[str, Any]) -> str:
     pod, data = event["pod"].removeprefix("default/"), event["data"]
-    return f"{pod} comes to {PARTS.get(data['to'], data['to'])} ({data['event']})."
+    return f"{pod} moves to {PARTS.get(data['to'], data['to'])} ({data['event']})."
 
 
 def _place(change: Change) -> tuple[str, str]:
     """Return sentences that name the handler of a change and its effect."""
     what = _named(change)
+    does = {"DELETED": "deletes", "MODIFIED": "updates"}.get(change.verb, "adds")
     if change.kind == "Node":
-        does = {"DELETED": "forgets it", "MODIFIED": "has it anew"}.get(change.verb, "has it now")
-        return "It is a node: the handler of nodes takes it.", f"The cache {does}."
+        return "The handler for nodes receives it.", f"The cache {does} it."
     if change.before:
         return (
-            "It has a node now: for the handler of pods without one it is gone, for that of pods with one it is new.",
-            f"The queue forgets {what}, and the cache confirms on {change.node} what was assumed.",
+            "It now has a node. The handler for pods without a node deletes it, the one for pods with a node adds it.",
+            f"The queue deletes {what}, and the cache confirms the assumed pod on {change.node}.",
         )
     if change.node:
-        does = "takes it away from" if change.verb == "DELETED" else "counts it on"
+        preposition = {"DELETED": "from", "MODIFIED": "on"}.get(change.verb, "to")
         return (
-            f"It has a node, {change.node}: the handler of pods with one takes it.",
-            f"The cache {does} {change.node}.",
+            f"It has a node, {change.node}. The handler for pods with a node receives it.",
+            f"The cache {does} it {preposition} {change.node}.",
         )
-    does = "forgets it" if change.verb == "DELETED" else "takes it in"
-    return "It has no node: the handler of pods without one takes it.", f"The queue {does}."
+    return "It has no node. The handler for pods without a node receives it.", f"The queue {does} it."

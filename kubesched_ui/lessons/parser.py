@@ -151,7 +151,7 @@ class LessonFile:
 def read(path: Path) -> LessonFile:
     """Read a lesson file. Raises LessonError."""
     if not NAME.fullmatch(path.stem):
-        raise LessonError(path.name, 1, "is to be called by its number and words, such as 07-topology-spread.md")
+        raise LessonError(path.name, 1, "must be named by its number and words, such as 07-topology-spread.md")
     try:
         data = path.read_bytes()
     except OSError as problem:
@@ -207,7 +207,7 @@ def _sections(file: str, lines: list[str], start: int) -> Any:
         fenced ^= line.startswith("```")
         if not line.startswith("## ") or (fenced and number < len(lines)):
             if not title and line.strip():
-                raise LessonError(file, number + 1, "text must stand below the heading of a step (## Title)")
+                raise LessonError(file, number + 1, "text must follow the heading of a step (## Title)")
             continue
         if title:
             yield _section(title, begin, lines[begin + 1 : number])
@@ -238,32 +238,32 @@ def _check(lesson: LessonFile) -> None:
         path = f"steps[{number}]"
         section = lesson.sections[number] if number < len(lesson.sections) else None
         if section is None or section.title != step.title:
-            found = f"the text has {section.title!r} there" if section else "the text has no such section"
-            raise lesson.error(f"{path}.title", f"{step.title!r} must be a heading of the text, too; {found}")
+            found = f"the text has {section.title!r} at this position" if section else "the text has no such section"
+            raise lesson.error(f"{path}.title", f"{step.title!r} must also be a heading of the text; {found}")
         if step.focus and step.focus.run and step.focus.run not in head.runs:
-            raise lesson.error(f"{path}.focus.run", f"{step.focus.run!r} is none of the lesson's runs")
+            raise lesson.error(f"{path}.focus.run", f"{step.focus.run!r} is not a run of the lesson")
         if step.ask:
             _check_question(lesson, step, path)
         elif section.after.text:
             raise LessonError(
-                f"{lesson.name}.md", section.after.line, "nothing is revealed in a step without a question"
+                f"{lesson.name}.md", section.after.line, f"a step without a question must not have {REVEALED!r}"
             )
     if len(lesson.sections) > len(head.steps):
         section = lesson.sections[len(head.steps)]
-        raise LessonError(f"{lesson.name}.md", section.line, f"{section.title!r} is none of the head's steps")
+        raise LessonError(f"{lesson.name}.md", section.line, f"{section.title!r} is not a step of the head")
 
 
 def _check_question(lesson: LessonFile, step: Step, path: str) -> None:
     ask, focus = step.ask, step.focus
     assert ask is not None
     if ask.kind not in OF_ITSELF and not (focus and focus.pod):
-        raise lesson.error(f"{path}.focus", f"must name the pod that is asked about ({ask.kind})")
+        raise lesson.error(f"{path}.focus", f"must name the pod of the question ({ask.kind})")
     needs_node = ask.kind in ("refuses", "score")
     if needs_node and not (focus and focus.node):
-        raise lesson.error(f"{path}.focus", f"must name the node that is asked about ({ask.kind})")
+        raise lesson.error(f"{path}.focus", f"must name the node of the question ({ask.kind})")
     if ask.kind == "score" and not (focus and focus.point in ("raw", "normalized", "weighted", "total")):
         raise lesson.error(f"{path}.focus", "must have the point raw, normalized, weighted or total (score)")
     if ask.kind == "number" and not ask.of:
-        raise lesson.error(f"{path}.ask", "must say `of` what the number is")
+        raise lesson.error(f"{path}.ask", "must have `of`, the expression of the number")
     if ask.kind in ("which", "choice") and not 2 <= len(ask.options) <= MAX_OPTIONS:
         raise lesson.error(f"{path}.ask", f"must have 2 to {MAX_OPTIONS} options")

@@ -13,7 +13,7 @@ from kubesched_ui.event_log.event_text import sentence
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
-from kubesched_ui.lessons.functions import NOWHERE, Facts, woke
+from kubesched_ui.lessons.functions import NO_RULE, NOWHERE, ONE_CANDIDATE, Facts, woke
 from kubesched_ui.lessons.functions import rule as rule_of
 from kubesched_ui.lessons.parser import Ask, Focus
 from scheduler_core.api import quantity
@@ -27,15 +27,15 @@ SETS = ("passes", "victims", "which")
 FORMS = dict.fromkeys(CHOICES, "choice") | dict.fromkeys(SETS, "set") | {"order": "order"}
 TEXTS = {
     "passes": "Which nodes pass all filters?",
-    "refuses": "Which plugin refuses the node?",
-    "score": "Which score is it?",
-    "order": "In which order does the scheduler rank these nodes, the best first?",
-    "victims": "Who is evicted? Choose nobody if nobody is.",
+    "refuses": "Which plugin rejects the node?",
+    "score": "What is the score?",
+    "order": "In which order does kube-scheduler rank these nodes? Begin with the best node.",
+    "victims": "Which pods are evicted? Select none if no pod is evicted.",
     "rule": "Which rule decides between the nodes?",
     "when": "At which second of the run does the attempt begin?",
-    "woken": "Which event wakes it?",
-    "lands": "Where does the pod land?",
-    "number": "How much is it?",
+    "woken": "Which event moves the pod back to the active queue?",
+    "lands": "On which node is the pod placed?",
+    "number": "What is the number?",
     "which": "Which of these are true?",
     "choice": "Which of these is true?",
 }
@@ -80,7 +80,7 @@ def options(question: Question) -> list[str]:
             found = [pod for node in _nodes(facts) for pod in facts.node(node)["pods"]]
             found = sorted(key.removeprefix("default/") for key in found)
         case "rule":
-            found = [*(name for name, _ in RULES), "there is one candidate alone", "none: by name or seed"]
+            found = [*(name for name, _ in RULES), ONE_CANDIDATE, NO_RULE]
         case "woken":
             found = _events(facts)
         case "which" | "choice":
@@ -88,7 +88,7 @@ def options(question: Question) -> list[str]:
         case _:
             found = []
     if len(found) > MAX_OPTIONS:
-        raise Unknown(f"has {len(found)} options, which is more than {MAX_OPTIONS}")
+        raise Unknown(f"has {len(found)} options; the maximum is {MAX_OPTIONS}")
     return found
 
 
@@ -119,11 +119,11 @@ def answer(question: Question) -> Any:
         case "which" | "choice":
             right = [text for text, true in zip(ask.options, question.truths(), strict=True) if true]
             if ask.kind == "choice" and len(right) != 1:
-                raise Unknown(f"must have one option that is true, has {len(right)}")
+                raise Unknown(f"must have exactly one true option, has {len(right)}")
             return right if ask.kind == "which" else right[0]
     found = evaluate(ask.of, facts)
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise Unknown(f"is {shown(found)[:60]!r}, which is no number")
+        raise Unknown(f"is {shown(found)[:60]!r}, which is not a number")
     return found
 
 
@@ -161,14 +161,14 @@ def _judge_number(question: Question, answers: Sequence[str]) -> Verdict:
     try:
         given = number_of("".join(answers[:1]), unit_of(question))
     except ValueError:
-        return Verdict(False, problem=f"Write a number{_unit_hint(unit_of(question))}.")
+        return Verdict(False, problem=f"Enter a number{_unit_hint(unit_of(question))}.")
     return Verdict(same(given, right), given)
 
 
 def _judge_order(question: Question, known: list[str], answers: Sequence[str]) -> Verdict:
     places = [int(text) if text.isascii() and text.isdigit() else 0 for text in answers]
     if sorted(places) != list(range(1, len(known) + 1)):
-        return Verdict(False, problem=f"Give each of them a place of its own, 1 to {len(known)}.")
+        return Verdict(False, problem=f"Give each option a different place, from 1 to {len(known)}.")
     given = [known[places.index(place)] for place in range(1, len(known) + 1)]
     values = [ranked_by(question, one) for one in given]
     return Verdict(values == sorted(values, reverse=True), given)
@@ -234,14 +234,9 @@ def _events(facts: Facts) -> list[str]:
     causes = {move.cause.seq: (move.t, move.cause.text)} if move.cause else {0: (move.t, move.event)}
     for event in facts.run.events:
         if event["type"] in ("node.changed", "object.changed", "pod.deleted", "pod.created", "pod.updated"):
-            causes.setdefault(event["seq"], (event["t"], _told(event)))
+            causes.setdefault(event["seq"], (event["t"], sentence(event)))
     shown = [one for one in causes.values() if one[0] > 0]
     return list(dict.fromkeys(_event_text(t, text) for t, text in sorted(shown)))
-
-
-def _told(event: dict[str, Any]) -> str:
-
-    return sentence(event)
 
 
 def _event_text(t: float, text: str) -> str:

@@ -65,7 +65,7 @@ def answer_text(question: Question) -> str:
         found = questions.measured(question, float(found))
     if isinstance(found, list):
         own = [markdown.plain(text, question.facts) if question.form == "set" else text for text in found]
-        return (", then " if question.form == "order" else ", ").join(own) or "nobody"
+        return (", then " if question.form == "order" else ", ").join(own) or "none"
     return markdown.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
 
 

@@ -97,7 +97,7 @@ def _told(lesson: Lesson, step: int, given: Any) -> str:
         if isinstance(given, list):
             return (", then " if question.form == "order" else ", ").join(
                 option_text(question, one) for one in given
-            ) or ("none" if question.ask.kind != "victims" else "nobody")
+            ) or "none"
         if isinstance(given, str):
             return option_text(question, given)
         return shown(questions.measured(question, float(given)))

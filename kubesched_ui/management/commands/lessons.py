@@ -10,14 +10,12 @@ from kubesched_ui.lessons.errors import LessonError
 
 
 class Command(BaseCommand):
-    help = "Lists the lessons; with --check computes every figure and every answer and refuses what does not hold."
+    help = "Lists the lessons. With --check, computes every figure and answer and reports the first problem."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="compute everything")
-        parser.add_argument("--folder", type=Path, default=catalog.FOLDER, help="where the lessons are")
-        parser.add_argument(
-            "names", nargs="*", help="the lessons to check, by the beginning of their names; all without"
-        )
+        parser.add_argument("--check", action="store_true", help="compute every figure and answer")
+        parser.add_argument("--folder", type=Path, default=catalog.FOLDER, help="folder of the lessons")
+        parser.add_argument("names", nargs="*", help="beginnings of the names of the lessons to check (default: all)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

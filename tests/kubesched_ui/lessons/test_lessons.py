@@ -77,36 +77,36 @@ def test_the_small_one_holds() -> None:
         # what a changed scenario makes false, or leaves without a value
         ('cpu: "2"', 'cpu: "8"', "line 13: steps[0].holds[0]: node_of('web') == 'n1' is not true"),
         ("name: web", "name: other", "line 11: steps[0].focus: the run never tried pod 'default/web'"),
-        ("name: n1", "name: n3", "line 18: `n1` has a digit and is no name in the scenario"),
+        ("name: n1", "name: n3", "line 18: `n1` has a digit and is not a name in the scenario"),
         # figures by hand
-        ("goes to {{", "goes to one of 2, {{", "line 22: '2' is written by hand"),
-        ("goes to {{", "goes to one of two, {{", "line 22: 'two' is written by hand"),
-        ("`n1` has", "`n7` has", "line 18: `n7` has a digit and is no name in the scenario"),
-        ("summary: To", "summary: 3 To", "line 3: summary: '3' is written by hand"),
+        ("goes to {{", "goes to one of 2, {{", "line 22: '2' is not computed"),
+        ("goes to {{", "goes to one of two, {{", "line 22: 'two' is not computed"),
+        ("`n1` has", "`n7` has", "line 18: `n7` has a digit and is not a name in the scenario"),
+        ("summary: To", "summary: 3 To", "line 3: summary: '3' is not computed"),
         # what is asked, told before
-        ('{{ allocatable("n1", "cpu") }}', '{{ feasible("web") }}', "which is what is asked"),
-        ("kind: passes}", "kind: passes, hint: \"{{ node_of('web') }}\"}", "which is what is asked"),
-        ("goes to {{", "goes to {{ plain(1) }} {{", "line 22: {{ plain(1) }} is computed from nothing"),
+        ('{{ allocatable("n1", "cpu") }}', '{{ feasible("web") }}', "which is the answer"),
+        ("kind: passes}", "kind: passes, hint: \"{{ node_of('web') }}\"}", "which is the answer"),
+        ("goes to {{", "goes to {{ plain(1) }} {{", "line 22: {{ plain(1) }} does not use the run"),
         ("title: A small one", "title: '{{ count(nodes()) }} small'", "line 2: title: has a figure"),
         # expressions
         ('{{ node_of("web") }}', "{{ __import__('os') }}", "there is no function '__import__'"),
-        ('{{ node_of("web") }}', "{{ ().__class__ }}", "has a Attribute in it, which lessons do not have"),
-        ('{{ node_of("web") }}', "{{ 9 ** 9 ** 9 }}", "has Pow in it, which lessons do not have"),
-        ('{{ node_of("web") }}', "{{ [x for x in nodes()] }}", "which lessons do not have"),
-        ('{{ node_of("web") }}', "{{ " + "(" * 300 + " }}", "is no expression"),
+        ('{{ node_of("web") }}', "{{ ().__class__ }}", "contains Attribute, which expressions do not allow"),
+        ('{{ node_of("web") }}', "{{ 9 ** 9 ** 9 }}", "contains Pow, which expressions do not allow"),
+        ('{{ node_of("web") }}', "{{ [x for x in nodes()] }}", "which expressions do not allow"),
+        ('{{ node_of("web") }}', "{{ " + "(" * 300 + " }}", "is not an expression"),
         ('{{ node_of("web") }}', "{{ " + "1+" * 300 + "1 }}", "has more than 400 characters"),
         ('{{ node_of("web") }}', "{{ priority('web') / 0 }}", "cannot be computed: division by zero"),
         ('{{ node_of("web") }}', "{{ node_of() }}", "node_of: node_of() missing 1 required"),
-        ('{{ node_of("web") }}', "{{ node_of('web') * 9 }}", "counts with 'n1', which is no number"),
+        ('{{ node_of("web") }}', "{{ node_of('web') * 9 }}", "calculates with 'n1', which is not a number"),
         # heads
         ("title: A", "titel: A", "line 2: Object contains unknown field `titel`"),
         ("kind: passes", "kind: guess", "line 12: steps[0].ask.kind: Invalid enum value 'guess'"),
-        ("kind: passes", "kind: refuses", "line 11: steps[0].focus: must name the node that is asked about (refuses)"),
-        ("title: Where", "title: Whence", "line 10: steps[0].title: 'Whence' must be a heading of the text"),
+        ("kind: passes", "kind: refuses", "line 11: steps[0].focus: must name the node of the question (refuses)"),
+        ("title: Where", "title: Whence", "line 10: steps[0].title: 'Whence' must also be a heading of the text"),
         ("summary: To be broken.", "summary: [", "is not valid YAML"),
         ('cpu: "3"', "cpu: three", "default/web"),
         ("scenario:\n  objects:", "scenario: 99-none\nother:", "Object contains unknown field `other`"),
-        ("---\n\n## Where", "---\n\nlost\n\n## Where", "line 16: text must stand below the heading of a step"),
+        ("---\n\n## Where", "---\n\nlost\n\n## Where", "line 16: text must follow the heading of a step"),
         ("---\ntitle", "title", "line 1: must begin with a head in YAML between two lines of ---"),
     ],
 )
@@ -131,7 +131,7 @@ def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
         call_command("lessons", "--check", "--folder", str(tmp_path))
     (tmp_path / "notes.md").write_text("nothing")
     (tmp_path / "01-small.md").unlink()
-    with pytest.raises(CommandError, match=r"notes\.md, line 1: is to be called by its number"):
+    with pytest.raises(CommandError, match=r"notes\.md, line 1: must be named by its number"):
         call_command("lessons", "--folder", str(tmp_path))
 
 
@@ -178,7 +178,7 @@ def test_the_walk_is_what_the_run_recorded() -> None:
     assert [one.what for one in last[3:]] == ["Node n1", "Node n2", "Pod fresh", "Pod old"]
     assert all(len(one.steps) == len(STAGES) for one in last)
     by = {(one.t, one.what): one for one in last}
-    assert by["40 s", "Node n2"].steps[-1] == "The cache has it now. fresh comes to activeQ (NodeAdd)."
-    assert by["20 s", "Node n1"].steps[-1].endswith("wakes nobody.")
-    assert "confirms on n2" in by["40 s", "Pod fresh"].steps[-1]
+    assert by["40 s", "Node n2"].steps[-1] == "The cache adds it. fresh moves to activeQ (NodeAdd)."
+    assert by["20 s", "Node n1"].steps[-1].endswith("moves no pods.")
+    assert "confirms the assumed pod on n2" in by["40 s", "Pod fresh"].steps[-1]
     assert [one.wakes for one in last[2:5]] == [True, False, True]

@@ -69,7 +69,7 @@ def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None
             continue
         facts = lesson.facts(number, hides=True)
         for ask in ("node_of", "feasible", "victims", "message", "total", "rule", "attempts"):
-            with pytest.raises(ValueError, match="tells"):
+            with pytest.raises(ValueError, match="reveals"):
                 facts.call(ask, [step.focus.pod, *(["n"] if ask == "total" else [])], {})
 
 
