@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_ui.ingest.kinds import POD_GROUP
-from scheduler_core.explain.formatting import some
+from scheduler_core.cluster.formatting import some
 
 CODE = "beside"
 KINDS_SHOWN = 6

@@ -12,8 +12,8 @@ from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
 from kubesched_ui.lessons.functions import NOWHERE, ONE_CANDIDATE, Facts, woke
 from kubesched_ui.lessons.questions import PASSES, Question, Verdict, measured
+from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count
 from scheduler_core.preemption.pick_one_node import RULES
 from scheduler_core.provenance.tree import LEAVES, Tree
 

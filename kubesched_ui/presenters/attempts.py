@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler_core.api.duration import clock, span
-from scheduler_core.explain.formatting import listing
+from scheduler_core.cluster.formatting import listing
 
 Event = dict[str, Any]
 

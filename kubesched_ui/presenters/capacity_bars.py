@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kubesched_ui.scenarios.cluster_overview import ZONES, ClusterView
+from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.cluster_state import State
-from scheduler_core.explain.formatting import amount
 
 NAMED = 12  # bars up to this number are wide enough for text
 DRAWN = 600  # maximum number of bars

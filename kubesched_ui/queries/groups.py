@@ -8,10 +8,10 @@ from typing import Any
 from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.presenters import cycle_rows, explanations
 from kubesched_ui.queries.shortfalls import room_of
+from scheduler_core.cluster.formatting import some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import some
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
 from scheduler_core.explain.summary import refusals, said
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.config import POINTS, Configuration, Profile, Unknown
 from scheduler_core.config.discovery import find
 from scheduler_core.config.schema import GROUP, KIND
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count, listing
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 

@@ -8,8 +8,8 @@ from typing import Any
 from kubesched_ui.runs import pod_template
 from kubesched_ui.runs.config_summary import DEFAULT, digest
 from scheduler_core.api.duration import span
+from scheduler_core.cluster.formatting import count
 from scheduler_core.config import Unknown
-from scheduler_core.explain.formatting import count
 from scheduler_core.releases import get_release
 
 # Settings that have a separate text, or none, if they differ from their default.

@@ -16,9 +16,9 @@ from typing import Any
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.cluster import resources
+from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import amount
 from scheduler_core.releases import NEWEST, get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")

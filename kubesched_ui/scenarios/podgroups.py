@@ -6,8 +6,8 @@ from kubesched_ui.ingest.kinds import POD_GROUP
 from kubesched_ui.models import Scenario
 from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
+from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count
 from scheduler_core.releases import get_release
 from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
 

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from kubesched_ui import static_files
-from scheduler_core.explain.formatting import count
+from scheduler_core.cluster.formatting import count
 
 # Why a device cannot be used for a request, by the keys of scheduler_core/debugger/claims.py.
 DEVICES_OUT = {

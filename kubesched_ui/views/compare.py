@@ -27,10 +27,10 @@ from kubesched_ui.runs import fork_create, suggested_comparisons
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
+from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import amount
 
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects

@@ -44,6 +44,7 @@ from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
+from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import get_release
 
 GROUPS_SHOWN = 60
@@ -53,26 +54,11 @@ TONES |= {"unreserved": "bad", "gated": "held", "error": "odd", "unbound": "odd"
 KEPT = ("point", "plugin", "t")
 # Points of provenance trees (docs/debugger.md) -> the panel that contains them.
 PANELS = dict.fromkeys(("raw", "normalized", "weighted", "total"), "score") | {"preemption": "postfilter"}
-# Fields of a pod that Filter and Score plugins read: YAML key -> plugins.
+# Fields of a pod that plugins read: YAML key -> plugins.
 READ_BY = {
-    "schedulingGates": "SchedulingGates",
-    "nodeName": "NodeName",
-    "tolerations": "TaintToleration NodeUnschedulable",
-    "nodeSelector": "NodeAffinity",
-    "nodeAffinity": "NodeAffinity",
-    "podAffinity": "InterPodAffinity",
-    "podAntiAffinity": "InterPodAffinity",
-    "hostPort": "NodePorts",
-    "requests": "NodeResourcesFit NodeResourcesBalancedAllocation",
-    "overhead": "NodeResourcesFit NodeResourcesBalancedAllocation",
-    "topologySpreadConstraints": "PodTopologySpread",
-    "volumes": "VolumeBinding VolumeRestrictions VolumeZone NodeVolumeLimits",
-    "image": "ImageLocality",
-    "priority": "DefaultPreemption",
-    "priorityClassName": "DefaultPreemption",
-    "preemptionPolicy": "DefaultPreemption",
-    "resourceClaims": "DynamicResources",
-    "schedulingGroup": "GangScheduling",
+    field: " ".join(name for name, plugin in REGISTRY.items() if field in plugin.pod_fields)
+    for plugin in REGISTRY.values()
+    for field in plugin.pod_fields
 }
 
 

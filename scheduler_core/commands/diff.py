@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.inputs import read_config
 from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
@@ -16,7 +17,6 @@ from scheduler_core.debugger.compare.run_side import Cycle, Side
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 

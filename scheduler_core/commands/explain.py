@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from scheduler_core.api.objects import Object, Pod, PodStatus
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Unknown
@@ -19,7 +20,6 @@ from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
-from scheduler_core.explain.formatting import count, some
 from scheduler_core.explain.render import render
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.cluster import formatting
 from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Configuration, Unknown
 from scheduler_core.debugger import timepoints
@@ -28,7 +29,6 @@ from scheduler_core.debugger.recording import (
 from scheduler_core.debugger.search import Search
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
-from scheduler_core.explain import formatting
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse

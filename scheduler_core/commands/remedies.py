@@ -7,13 +7,13 @@ from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.cluster import formatting
 from scheduler_core.commands.query import Played
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.debugger.suggestions.pending import together
 from scheduler_core.debugger.suggestions.prefer_node import make_win
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
-from scheduler_core.explain import formatting
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 

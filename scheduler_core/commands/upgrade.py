@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.diff import write_table
 from scheduler_core.commands.inputs import prepared, read_config, tell, usable_configuration
 from scheduler_core.commands.query import is_scenario
@@ -18,7 +19,6 @@ from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.outcomes import Fate
 from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, told_of, upgrade
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count, some
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates

@@ -12,9 +12,9 @@ import msgspec
 
 from scheduler_core.api.devices import Allocation, DeviceAttribute, DeviceClass, ExactRequest, ResourceClaim
 from scheduler_core.api.objects import NodeSelectorTerm
+from scheduler_core.api.selector_text import requirement
 from scheduler_core.dra.explain import NODE, SELECTOR, ClaimLook, DeviceLook, NodeLook, Objection, PoolLook, RequestLook
 from scheduler_core.dra.pools import DeviceID, Entry
-from scheduler_core.explain.labels import requirement
 
 OTHER_CLASS = "class"
 Entries = Mapping[DeviceID, Entry]

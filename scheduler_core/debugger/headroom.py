@@ -13,14 +13,14 @@ import numpy as np
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.quantity_format import amount, balance, free_amount
 from scheduler_core.debugger.cluster_state import Int64, State, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.explain.answer import Shortfall
-from scheduler_core.explain.context import PODS, asked
 from scheduler_core.explain.failure_details import short_by
-from scheduler_core.explain.formatting import count, listing
+from scheduler_core.explain.shortfalls import PODS, lacking
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")
@@ -108,7 +108,7 @@ class Room:
             return [_named(listing(self.taints(nodes)))]
         rows = [self._rows[node] for node in nodes if node in self._rows]
         has = {}
-        for resource in asked(reasons):
+        for resource in lacking(reasons):
             free, of = self.columns(resource)
             has[resource] = set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
         return told(reasons, self.asks, has, bool(rows) and all(row in self._promised for row in rows))
@@ -118,7 +118,7 @@ class Room:
         if list(reasons) == [UNNAMED]:
             return [_named(self._first_taint(node)) for node in nodes]
         rows = [self._rows.get(node, -1) for node in nodes]
-        resources = asked(reasons)
+        resources = lacking(reasons)
         columns = [self.columns(resource) for resource in resources]
         pairs = [list(zip(free[rows].tolist(), of[rows].tolist(), strict=True)) for free, of in columns]
         known: dict[Any, str] = {}
@@ -228,7 +228,7 @@ def told_of(
     name = recording.names[int(nodes["name"][version])]
     more = promised(recording, pod, moment).get(name, {}) if nominated else {}
     has = {}
-    for resource in asked(reasons):
+    for resource in lacking(reasons):
         of = allocatable.get(resource, 0)
         has[resource] = [(of - used.get(resource, 0) - more.get(resource, 0), of)]
     return told(reasons, found[0], has, bool(more))
@@ -245,7 +245,7 @@ def told(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False)
 
 
 def _told(reason: str, asks: Amounts, has: Has) -> str:
-    for resource in asked([reason]):
+    for resource in lacking([reason]):
         pairs, wanted = has[resource], asks.get(resource, 0)
         if not pairs or any(free >= wanted for free, _ in pairs):
             return reason

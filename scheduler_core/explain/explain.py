@@ -8,14 +8,15 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain import formatting, scores, summary
+from scheduler_core.explain import scores, summary
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
-from scheduler_core.explain.context import Scene, asked
 from scheduler_core.explain.failure_details import objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
+from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.shortfalls import lacking, lacks
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
@@ -51,21 +52,28 @@ def explain(
     if cluster is None or pod is None:
         return _Explainer(trace, names, None, None).answer()
     profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
-    framework, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
+    profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
+    filters = profile.filter if profile is not None else ()
     promised = [names[row] for row, status in trace.nominated.items() if status is not None]
-    scene = Scene(cluster, pod, names, framework, gone)
-    return _Explainer(trace, names, scene, Scene(cluster, pod, names, framework, gone, promised)).answer()
+    context = RejectionContext(cluster, pod, names, filters, gone)
+    return _Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised)).answer()
 
 
 class _Explainer:
     """Builds the answer. `promised`: the context in which nominated pods count where the cycle counted them."""
 
-    def __init__(self, trace: CycleTrace, names: Sequence[str], scene: Scene | None, promised: Scene | None) -> None:
+    def __init__(
+        self,
+        trace: CycleTrace,
+        names: Sequence[str],
+        context: RejectionContext | None,
+        promised: RejectionContext | None,
+    ) -> None:
         self.trace = trace
         self.names = names
-        self.scene = scene
+        self.context = context
         self.promised = promised
-        self.lacks = promised.lacks() if promised is not None else np.zeros(len(names))
+        self.lacks = lacks(promised) if promised is not None else np.zeros(len(names))
 
     def answer(self) -> Answer:
         trace = self.trace
@@ -116,9 +124,9 @@ class _Explainer:
         return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
-        told = formatting.phrase(reasons)
+        told = phrase(reasons)
         group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
-        if self.scene is not None and successor(plugin) == "NodeResourcesFit" and asked(reasons):
+        if self.context is not None and lacking(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
             shortfalls = objection(self.promised, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
             if shortfalls:
@@ -165,7 +173,7 @@ class _Explainer:
         if nominated is not None:
             verdicts.pop(nominated.plugin, None)
         said += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
-        found = [objection(self.scene, self.names[row], status) for status in said]
+        found = [objection(self.context, self.names[row], status) for status in said]
         if nominated is not None:
             first = objection(self.promised, self.names[row], nominated)
             first.detail = f"{first.detail or '; '.join(first.reasons)}, counting pods that are nominated to the node"

@@ -1,34 +1,32 @@
-"""Exact causes why a node is rejected: one function for each Filter plugin.
-
-Each function returns the cause on a row of the context; "" if the cluster's state does not show it (any more).
-"""
+"""Objections to a node: the statuses of a cycle with their exact causes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from scheduler_core.api import selectors
+from scheduler_core.cluster import formatting
 from scheduler_core.config.policy_plugins import successor
-from scheduler_core.explain import formatting, labels, pod_constraints, volumes
 from scheduler_core.explain.answer import Objection, Shortfall
-from scheduler_core.explain.context import PODS, Scene, asked
-from scheduler_core.framework.interface import Status
+from scheduler_core.explain.shortfalls import PODS, lacking, shortfall
+from scheduler_core.framework.interface import FilterPlugin, Status
+from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.plugins import PLUGINS
 
 
-def objection(scene: Scene | None, node: str, status: Status) -> Objection:
+def objection(context: RejectionContext | None, node: str, status: Status) -> Objection:
     """Return the objection for a status of a node, with details from the context."""
-    told = Objection(status.plugin, status.code, list(status.reasons))
-    row = scene.row(node) if scene is not None else None
-    if scene is None or row is None:
-        return told
-    plugin = successor(status.plugin)
-    if plugin == "NodeResourcesFit" and asked(status.reasons):
-        found = (scene.shortfall(row, name) for name in asked(status.reasons))
-        told.shortfalls = [shortfall for shortfall in found if shortfall is not None]
-        told.detail = "; ".join(map(_lack, told.shortfalls))
-    elif plugin in _DETAILS:
-        told.detail = _DETAILS[plugin](scene, row, status)
-    return told
+    found = Objection(status.plugin, status.code, list(status.reasons))
+    row = context.row(node) if context is not None else None
+    if context is None or row is None:
+        return found
+    plugin = PLUGINS.get(successor(status.plugin))
+    if plugin is not None and plugin.reasons_name_resources and lacking(status.reasons):
+        shortfalls = (shortfall(context, row, name) for name in lacking(status.reasons))
+        found.shortfalls = [shortfall for shortfall in shortfalls if shortfall is not None]
+        found.detail = "; ".join(map(_lack, found.shortfalls))
+    elif plugin is not None and issubclass(plugin, FilterPlugin):
+        found.detail = plugin.rejection_detail(context, row, status)
+    return found
 
 
 def short_by(shortfalls: Sequence[Shortfall]) -> str:
@@ -49,39 +47,3 @@ def _lack(shortfall: Shortfall) -> str:
     if s.resource == PODS:
         return f"all {s.allocatable:,} places for pods are taken"
     return f"short by {_named(s)} ({formatting.balance(s.resource, s.request, s.free, s.allocatable)})"
-
-
-def _cordoned(scene: Scene, row: int, status: Status) -> str:
-    return "the node is cordoned (spec.unschedulable)"
-
-
-def _taints(scene: Scene, row: int, status: Status) -> str:
-    tolerations = scene.pod.pod.spec.tolerations
-    taints = [
-        f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        for taint in scene.nodes.nodes[row].spec.taints
-        if selectors.first_untolerated([taint], tolerations, selectors.NO_SCHEDULE) is not None
-    ]
-    return f"taint {formatting.listing(taints)}" if taints else ""
-
-
-def _node_name(scene: Scene, row: int, status: Status) -> str:
-    return f"the pod names {scene.pod.pod.spec.node_name} (spec.nodeName)"
-
-
-_DETAILS: dict[str, Callable[[Scene, int, Status], str]] = {
-    "NodeUnschedulable": _cordoned,
-    "NodeName": _node_name,
-    "TaintToleration": _taints,
-    "NodeAffinity": labels.node_affinity,
-    "NodePorts": pod_constraints.node_ports,
-    "VolumeRestrictions": volumes.volume_restrictions,
-    "NodeVolumeLimits": volumes.node_volume_limits,
-    "EBSLimits": volumes.in_tree_limits,
-    "GCEPDLimits": volumes.in_tree_limits,
-    "AzureDiskLimits": volumes.in_tree_limits,
-    "VolumeBinding": volumes.volume_binding,
-    "VolumeZone": volumes.volume_zone,
-    "PodTopologySpread": pod_constraints.pod_topology_spread,
-    "InterPodAffinity": pod_constraints.inter_pod_affinity,
-}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.formatting import count, some
 
 OUTSIDE = "node(s) are outside the domain that its group was tried in"
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.explain.answer import Answer, NodeObjections, Objection
-from scheduler_core.explain.formatting import agree, count, some
 
 NODES_LISTED = 8
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.cluster.formatting import agree, count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
 from scheduler_core.explain.answer import Answer, Group, Preemption
-from scheduler_core.explain.formatting import agree, count, listing, some
 from scheduler_core.explain.scores import why_ahead
 from scheduler_core.framework.interface import WAIT, Status
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework.events import EVERYTHING, EventHint
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
@@ -259,6 +260,18 @@ class Handle(Protocol):
 # ------------------------------------------------------------------------------------------------ plugins
 
 
+class PodEdit(NamedTuple):
+    """A suggested fix that edits the pod.
+
+    `text`: the beginning of a sentence. `cost`: how far it departs from the intention, from 0 for a typo to 10. `edit`
+    edits the pod's document in place.
+    """
+
+    text: str
+    cost: float
+    edit: Callable[[dict[str, Any]], None]
+
+
 class Plugin:
     """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state of a cycle."""
 
@@ -269,6 +282,14 @@ class Plugin:
     in_tree: ClassVar[bool] = True
     # No release enables the plugin by default: a configuration has to enable it.
     opt_in: ClassVar[bool] = False
+    # Reason -> a phrase about nodes that begins with a plural verb.
+    phrases: ClassVar[Mapping[str, str]] = {}
+    # Its reasons name the resources that a node lacks, such as `Insufficient cpu`.
+    reasons_name_resources: ClassVar[bool] = False
+    # Fields of a pod that it reads, as YAML keys.
+    pod_fields: ClassVar[tuple[str, ...]] = ()
+    # Names of the strategies for suggested fixes (scheduler_core.debugger.suggestions.strategies).
+    fixes: ClassVar[tuple[str, ...]] = ()
     # The kubelet makes the same check when it admits a pod.
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.
@@ -289,6 +310,11 @@ class Plugin:
         event.
         """
         return [EventHint(EVERYTHING)]
+
+    @staticmethod
+    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
+        """Return edits of a rejected pod that may make it schedulable, in addition to `fixes`."""
+        return []
 
     # Plugins that can compare pods replace this by a method (upstream SignPlugin). It returns the values to compare, or
     # None for a pod that cannot be compared. None here means that the plugin never signs.
@@ -339,6 +365,11 @@ class FilterPlugin(Plugin):
         plugin has no explanation.
         """
         return None
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the exact cause of a rejection; "" if the cluster's state does not show it (any more)."""
+        return ""
 
     # Plugins that depend on the pods of a node replace this by a method. None means that a Change cannot matter.
     filter_node: FilterNode | None = None

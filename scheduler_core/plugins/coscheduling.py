@@ -29,6 +29,7 @@ from scheduler_core.framework.interface import (
     CycleState,
     Filtered,
     PermitPlugin,
+    PodEdit,
     PostBindPlugin,
     PostFilterPlugin,
     PostFilterResult,
@@ -62,6 +63,16 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         wait = args.get("permitWaitingTimeSeconds") if isinstance(args, dict) else None
         self.wait = float(wait) if isinstance(wait, int | float) and wait > 0 else DEFAULT_WAIT_SECONDS
         self._came: dict[str, float] = {}  # group -> timestamp of its first pod
+
+    @staticmethod
+    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
+        keys = [key for key in pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
+
+        def edit(document: dict[str, Any]) -> None:
+            for key in keys:
+                document["metadata"]["labels"].pop(key, None)
+
+        return [PodEdit("run without its pod group", 5.0, edit)] if keys else []
 
     # ---- groups
 

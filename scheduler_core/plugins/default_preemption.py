@@ -64,6 +64,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
 class DefaultPreemption(PostFilterPlugin):
     name = "DefaultPreemption"
     args_class = DefaultPreemptionArgs
+    pod_fields = ("priority", "priorityClassName", "preemptionPolicy")
 
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered

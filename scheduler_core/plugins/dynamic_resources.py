@@ -15,8 +15,8 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.config.syntax import go_duration, shown
 from scheduler_core.dra import binding_conditions, claims, extended_resources
-from scheduler_core.dra.cycle import ELSEWHERE, ClaimCycle
-from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.cycle import ELSEWHERE, REFUSALS, ClaimCycle
+from scheduler_core.dra.devices import CANNOT, Devices
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -72,6 +72,12 @@ class DynamicResources(
 ):  # fmt: skip
     name = "DynamicResources"
     args_class = DynamicResourcesArgs
+    pod_fields = ("resourceClaims",)
+    fixes = ("devices",)
+    phrases = {
+        REFUSALS[CANNOT].message: "lack devices that its claims ask for",
+        ELSEWHERE.message: "are not where its claim has its devices",
+    }
 
     @property
     def devices(self) -> Devices:

@@ -23,6 +23,7 @@ TIMEOUT_SECONDS = 300.0
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin):
     name = "GangScheduling"
+    pod_fields = ("schedulingGroup",)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Hold the pod back until its group exists and, for a gang, until `minCount` pods exist."""

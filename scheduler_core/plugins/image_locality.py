@@ -37,6 +37,7 @@ def normalized_image_name(name: str) -> str:
 
 class ImageLocality(ScorePlugin):
     name = "ImageLocality"
+    pod_fields = ("image",)
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the

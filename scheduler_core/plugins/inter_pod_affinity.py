@@ -13,7 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from scheduler_core.api.objects import Node, PodAffinityTerm
+from scheduler_core.api.selector_text import selector_text
 from scheduler_core.api.selectors import NOTHING, Selector
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_columns import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
@@ -43,6 +45,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
 from scheduler_core.provenance.scores import extreme, max_node_score
@@ -123,10 +126,73 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
+def _domain(context: RejectionContext, row: int, topology_key: str) -> str | None:
+    """Return the domain of a node, such as `zone=a`; None if it lacks the label."""
+    value = context.nodes.nodes[row].metadata.labels.get(topology_key)
+    return None if value is None else f"{topology_key}={value}"
+
+
+def _pods_in(context: RejectionContext, row: int, topology_key: str) -> Iterator[PodInfo]:
+    value = context.nodes.nodes[row].metadata.labels.get(topology_key)
+    for other, node in enumerate(context.nodes.nodes):
+        if value is not None and node.metadata.labels.get(topology_key) == value:
+            yield from context.pods_on(other)
+
+
+def _matches(context: RejectionContext, term: Term, pod: PodInfo) -> bool:
+    return term.matches(pod.namespace, context.cluster.namespaces.get(pod.namespace, {}), pod.labels)
+
+
+def _unattracted(context: RejectionContext, row: int) -> str:
+    terms = context.pod.required_affinity
+    for term in terms:
+        where = _domain(context, row, term.topology_key)
+        if where is None:
+            return f"the node has no label {term.topology_key}"
+        # the count of every term covers the pods that match all terms
+        if not any(all(_matches(context, t, p) for t in terms) for p in _pods_in(context, row, term.topology_key)):
+            wanted = " and ".join(selector_text(t.selector) for t in terms)
+            return f"no pod with {wanted} runs in {where}"
+    return ""
+
+
+def _repelled(context: RejectionContext, row: int) -> str:
+    for term in context.pod.required_anti_affinity:
+        found = [p.key for p in _pods_in(context, row, term.topology_key) if _matches(context, term, p)]
+        if found:
+            where = _domain(context, row, term.topology_key)
+            verb, wanted = "matches" if len(found) == 1 else "match", selector_text(term.selector)
+            return f"{formatting.some(found, 3)} in {where} {verb} its anti-affinity to {wanted}"
+    return ""
+
+
+def _unwelcome(context: RejectionContext, row: int) -> str:
+    keys = {c.term.topology_key for c in context.cluster.columns.terms_matching(context.pod)}
+    for topology_key in sorted(keys):
+        found = [p.key for p in _pods_in(context, row, topology_key) if _refuses(context, p, topology_key)]
+        if found:
+            where = _domain(context, row, topology_key)
+            verb = formatting.agree(len(found), "keep")
+            return f"{formatting.some(found, 3)} in {where} {verb} it away by anti-affinity"
+    return ""
+
+
+def _refuses(context: RejectionContext, other: PodInfo, topology_key: str) -> bool:
+    terms = (t for t in other.required_anti_affinity if t.topology_key == topology_key)
+    return any(_matches(context, term, context.pod) for term in terms)
+
+
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "InterPodAffinity"
     args_class = InterPodAffinityArgs
+    pod_fields = ("podAffinity", "podAntiAffinity")
+    fixes = ("pod-affinity",)
     precise_node_updates = "always"
+    phrases = {
+        NO_AFFINITY.message: "have no pod that it wants to be near",
+        ANTI_AFFINITY.message: "have a pod that it wants to be away from",
+        EXISTING_ANTI_AFFINITY.message: "have a pod that wants to be away from it",
+    }
 
     # ---- helpers
 
@@ -378,6 +444,15 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         inner = ("podAffinityTerm",) if place[1] == PREFERRED else ()
         owner = below(view.field, carrier, *_AFFINITY, *place, *inner)
         return term_selects(view, _term_at(carrier, place), owner, other, carrier)
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the term that is not met and its domain, or the conflicting pods."""
+        if status.reasons[-1:] == NO_AFFINITY.reasons:
+            return _unattracted(context, row)
+        if status.reasons[-1:] == ANTI_AFFINITY.reasons:
+            return _repelled(context, row)
+        return _unwelcome(context, row)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         pod, name = view.pod, view.node.name

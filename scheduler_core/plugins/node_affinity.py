@@ -10,6 +10,8 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api import objects, selectors
+from scheduler_core.api.objects import Requirement
+from scheduler_core.api.selector_text import meets, missing, unmet_text
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -40,6 +42,7 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
 from scheduler_core.provenance.scores import by_highest
@@ -148,9 +151,17 @@ def check_expression(complain: Complain, path: str, expression: _Requirement) ->
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeAffinity"
     args_class = NodeAffinityArgs
+    pod_fields = ("nodeSelector", "nodeAffinity")
+    fixes = ("node-affinity",)
     precise_node_updates = "once"
     kubelet_admits = True
     narrows_nodes = True
+    phrases = {
+        NOT_MATCHED.message: "do not match its node selector or affinity",
+        OLD_NOT_MATCHED.message: "do not match its node selector or affinity",
+        OLDEST_NOT_MATCHED.message: "do not match its node selector or affinity",
+        NOT_ENFORCED.message: "do not match the affinity that the profile adds",
+    }
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -244,6 +255,22 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             common = [every([contains(leaf, constant(name, "name")) for leaf in lists], name) for name in sorted(names)]
             wanted.append(some(common, f"term {i} names a node"))
         return opposite(some(wanted)).tells("The pod's terms name nodes that no single node can be")
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the labels of the node selector, and the closest term of the required affinity."""
+        node, spec = context.nodes.nodes[row], context.pod.pod.spec
+        wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
+        lacks = [r for r in wanted if not meets(r, node.metadata.labels)]
+        required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+        if required is not None:
+            lacks += [r for r in missing(node, required.node_selector_terms) if r not in lacks]
+        if lacks:
+            return unmet_text(node, lacks, "the pod wants")
+        added = getattr(context.plugin("NodeAffinity"), "added", None)
+        if added is None or added.required is None:
+            return ""
+        return unmet_text(node, missing(node, added.required.node_selector_terms), "the profile wants")
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         wanted, name = required_nodes(view, view.pod), view.node.name

@@ -41,6 +41,9 @@ def required_features(spec: PodSpec) -> frozenset[str]:
 
 class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     name = "NodeDeclaredFeatures"
+    phrases = {
+        REJECTED.message: "lack a feature that it needs",
+    }
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Skip pods that need no features."""

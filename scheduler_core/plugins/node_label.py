@@ -55,6 +55,9 @@ class NodeLabel(FilterPlugin, ScorePlugin):
     name = "NodeLabel"
     args_class = NodeLabelArgs
     opt_in = True
+    phrases = {
+        VIOLATED.message: "do not have the labels that the configuration wants",
+    }
 
     def _has(self, label: str) -> Bool:
         """Return the nodes that have the label; bool over nodes."""

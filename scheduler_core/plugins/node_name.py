@@ -7,7 +7,8 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict, unresolvable
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
@@ -16,7 +17,11 @@ REJECTED = unresolvable("node(s) didn't match the requested node name")
 
 class NodeName(FilterPlugin):
     name = "NodeName"
+    pod_fields = ("nodeName",)
     kubelet_admits = True
+    phrases = {
+        REJECTED.message: "are not the node that it names",
+    }
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Accept only the node named by `spec.nodeName`, or every node if the pod names none."""
@@ -25,6 +30,10 @@ class NodeName(FilterPlugin):
             return PASSES
         nodes = self.cluster.nodes
         return Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        return f"the pod names {context.pod.pod.spec.node_name} (spec.nodeName)"
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         wanted = view.field(view.pod, "spec", "nodeName", label="the node that the pod names")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import EVERY_IP, HostPort, PodInfo
 from scheduler_core.framework import events, signers
@@ -22,6 +23,7 @@ from scheduler_core.framework.interface import (
     Verdict,
     unschedulable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, some
 
@@ -56,7 +58,12 @@ def _conflict(
 
 class NodePorts(PreFilterPlugin, FilterPlugin):
     name = "NodePorts"
+    pod_fields = ("hostPort",)
+    fixes = ("host-ports",)
     kubelet_admits = True
+    phrases = {
+        REJECTED.message: "have its host port taken",
+    }
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         return SKIPPED if self.cluster.release.prefilter_skips and not pod.host_ports else None
@@ -89,6 +96,20 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             if ports_conflict(ip, used):
                 return REJECTED
         return None
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the host ports of the pod that are in use, and by which pods."""
+        details = []
+        for ip, protocol, port in context.pod.host_ports:
+            users = [
+                pod.key
+                for pod in context.pods_on(row)
+                if any(p[1:] == (protocol, port) and ports_conflict(ip, (p[0],)) for p in pod.host_ports)
+            ]
+            if users:
+                details.append(f"host port {port}/{protocol} is taken by {formatting.some(users, 3)}")
+        return "; ".join(details)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         """Explain each pair of a port that the pod requests and the same port of a pod on the node."""

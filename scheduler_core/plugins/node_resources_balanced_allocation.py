@@ -69,6 +69,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     name = "NodeResourcesBalancedAllocation"
     args_class = NodeResourcesBalancedAllocationArgs
+    pod_fields = ("requests", "overhead")
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -82,6 +82,9 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
 class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeResourcesFit"
     args_class = NodeResourcesFitArgs
+    pod_fields = ("requests", "overhead")
+    fixes = ("requests", "evict-pods")
+    reasons_name_resources = True
     kubelet_admits = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:

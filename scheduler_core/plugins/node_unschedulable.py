@@ -7,7 +7,8 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict, unresolvable
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import tolerated
 from scheduler_core.provenance.tree import Tree, constant, every, opposite
@@ -18,7 +19,12 @@ TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(FilterPlugin):
     name = "NodeUnschedulable"
+    pod_fields = ("tolerations",)
+    fixes = ("cordon",)
     precise_node_updates = "once"
+    phrases = {
+        REJECTED.message: "are cordoned",
+    }
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         if self._tolerates(pod):
@@ -29,6 +35,10 @@ class NodeUnschedulable(FilterPlugin):
     @staticmethod
     def _tolerates(pod: PodInfo) -> bool:
         return any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations)
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        return "the node is cordoned (spec.unschedulable)"
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         cordoned = view.field(view.node, "spec", "unschedulable", missing=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo, counts
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
@@ -33,6 +34,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
 from scheduler_core.plugins.csi_migration import TranslationError
@@ -72,6 +74,11 @@ def _limit_text(limit: int) -> str:
 
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     name = "NodeVolumeLimits"
+    pod_fields = ("volumes",)
+    fixes = ("fewer-volumes", "volumes")
+    phrases = {
+        TOO_MANY.message: "have no room for another volume",
+    }
 
     @cached_property
     def _attached(self) -> AttachedVolumes:
@@ -288,6 +295,19 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return None
 
     # ---- explanations
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the limits in the node's CSINode."""
+        csi_node = context.cluster.csi_nodes.get(context.nodes.names[row])
+        limits = [
+            f"{formatting.count(driver.allocatable.count, 'volume')} of {driver.name}"
+            for driver in (csi_node.spec.drivers if csi_node is not None else ())
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        ]
+        if status.reasons != TOO_MANY.reasons or not limits:
+            return ""
+        return f"the node takes at most {formatting.listing(limits)}"
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         name, csi_node = view.node.name, self.cluster.csi_nodes.get(view.node.name)

@@ -30,6 +30,7 @@ from scheduler_core.framework.interface import (
     Verdict,
     error,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
 from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY
@@ -44,6 +45,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
     """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets
     the limit."""
 
+    fixes = ("fewer-volumes", "volumes")
     plugin: ClassVar[str]
     resource: ClassVar[str]
 
@@ -149,6 +151,15 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         return TOO_MANY if len(used | wanted) > limit else None
 
     # ---- explanations
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the limit of the node."""
+        plugin, node = context.plugin(status.plugin), context.nodes.nodes[row]
+        if status.reasons != TOO_MANY.reasons or not isinstance(plugin, NonCSILimits):
+            return ""
+        limit = node.status.allocatable.get(plugin.resource, plugin.default_limit(node))
+        return f"the node takes at most {limit} volumes of this kind ({plugin.resource})"
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         name = view.node.name

@@ -19,7 +19,7 @@ from msgspec import structs
 from scheduler_core.api import objects, selectors
 from scheduler_core.api.objects import Node, TopologySpreadConstraint
 from scheduler_core.api.selectors import Selector
-from scheduler_core.cluster import node_matching
+from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
@@ -46,6 +46,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
 from scheduler_core.plugins.resource_allocation import round_half_away
@@ -163,10 +164,52 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, defaulting_type=defaulting_type)
 
 
+def _skew(context: RejectionContext, row: int, spread: Spread) -> str | None:
+    constraint = spread.constraint
+    key = constraint.topology_key
+    here = context.nodes.nodes[row].metadata.labels.get(key)
+    if here is None:
+        return f"the node has no label {key}"
+    counts = _counts(context, spread)
+    few = len(counts) < constraint.min_domains
+    fewest = 0 if few else min(counts.values(), default=0)
+    skew = counts.get(here, 0) + spread.own - fewest
+    if skew <= constraint.max_skew:
+        return None
+    detail = f"{key}={here} has {formatting.count(counts.get(here, 0), 'matching pod')}, "
+    if few:
+        detail += f"there are {len(counts)} of the {constraint.min_domains} domains wanted"
+    else:
+        least = formatting.some([value for value, number in counts.items() if number == fewest], 3)
+        detail += f"the fewest are {fewest} in {least}"
+    return f"{detail}: the skew would be {skew}, maxSkew is {constraint.max_skew}"
+
+
+def _counts(context: RejectionContext, spread: Spread) -> dict[str, int]:
+    """Return the number of matching pods of each domain that counts, without the pod itself."""
+    constraint, counts = spread.constraint, dict[str, int]()
+    for row, node in enumerate(context.nodes.nodes):
+        value = node.metadata.labels.get(constraint.topology_key)
+        if value is None or not (spread.eligible is None or spread.eligible[row]):
+            continue
+        here = int(spread.column.counts[row]) - (spread.own and node.name == context.own_node)
+        here += sum(map(spread.column.matches, context.further.get(row, ())))
+        # since 1.27, upstream counts no pods for an empty selector
+        counted = constraint.selector.key != () or context.cluster.release.empty_selectors_match_all
+        counts[value] = counts.get(value, 0) + (here if counted else 0)
+    return counts
+
+
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "PodTopologySpread"
     args_class = PodTopologySpreadArgs
+    pod_fields = ("topologySpreadConstraints",)
+    fixes = ("topology-spread",)
     precise_node_updates = "always"
+    phrases = {
+        SKEWED.message: "would break its topology spread",
+        MISSING_LABEL.message: "lack the label it spreads over",
+    }
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -436,6 +479,21 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return []
         column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), compiled.selector, terminating=False)
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the constraint that would be violated, with the numbers it compares."""
+        plugin = context.plugin("PodTopologySpread")
+        if not isinstance(plugin, PodTopologySpread):
+            plugin = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="System"), context.cluster)
+        state = CycleState()
+        plugin.pre_filter(state, context.pod)
+        spreads: list[Spread] = state.get(plugin.name, [])
+        for spread in spreads:
+            told = _skew(context, row, spread)
+            if told is not None:
+                return told
+        return ""
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         parts, told = [], []

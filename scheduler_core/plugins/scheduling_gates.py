@@ -3,15 +3,18 @@
 Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 """
 
+from typing import Any
+
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import PreEnqueuePlugin, Status, unresolvable
+from scheduler_core.framework.interface import PodEdit, PreEnqueuePlugin, Status, unresolvable
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
 
 class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
+    pod_fields = ("schedulingGates",)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         gates = pod.pod.spec.scheduling_gates
@@ -29,6 +32,16 @@ class SchedulingGates(PreEnqueuePlugin):
             f"waits for {', '.join(gate.name for gate in gates)} to be removed" if gates else "has no scheduling gates"
         )
         return some(parts, "scheduling gates of the pod").tells(f"The pod {told}")
+
+    @staticmethod
+    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
+        gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
+
+        def edit(document: dict[str, Any]) -> None:
+            document["spec"].pop("schedulingGates", None)
+
+        text = f"remove scheduling gate{'s' if len(gates) > 1 else ''} {', '.join(gates)}"
+        return [PodEdit(text, 0.5, edit)] if gates else []
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.POD, events.UPDATE_POD_GATES_ELIMINATED, hint=self._own_gates_gone)]

@@ -79,6 +79,9 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
     name = "ServiceAffinity"
     args_class = ServiceAffinityArgs
     opt_in = True
+    phrases = {
+        NOT_MATCHED.message: "are not like the nodes of its service's pods",
+    }
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Find the pods that have all labels of this pod, if a service selects it."""

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster import node_matching
+from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
@@ -21,6 +21,7 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import untolerated
 from scheduler_core.provenance.scores import by_highest
@@ -33,6 +34,8 @@ OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "TaintToleration"
+    pod_fields = ("tolerations",)
+    fixes = ("taints",)
     precise_node_updates = "once"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
@@ -60,6 +63,16 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         return default_normalize(scores, reverse=True)
 
     # ---- explanations
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        tolerations = context.pod.pod.spec.tolerations
+        taints = [
+            f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+            for taint in context.nodes.nodes[row].spec.taints
+            if selectors.first_untolerated([taint], tolerations, selectors.NO_SCHEDULE) is not None
+        ]
+        return f"taint {formatting.listing(taints)}" if taints else ""
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         taints = range(len(view.node.spec.taints))

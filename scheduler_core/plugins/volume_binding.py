@@ -28,6 +28,8 @@ from scheduler_core.api.objects import (
     StorageClass,
     TopologySelectorTerm,
 )
+from scheduler_core.api.selector_text import missing, unmet_text
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.object_store import Table
 from scheduler_core.cluster.pod_info import PodInfo
@@ -53,13 +55,17 @@ from scheduler_core.framework.interface import (
     error,
     unresolvable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.storage_capacity import StorageRoom, largest_volume
 from scheduler_core.plugins.volume_matching import FreeVolumes, Picks
 from scheduler_core.plugins.volumes import (
+    affinity_terms,
+    bound_claims,
     claim_missing,
     claim_name,
+    claims,
     claims_of,
     class_of_claim,
     fully_bound,
@@ -139,8 +145,16 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
 class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
     name = "VolumeBinding"
     args_class = VolumeBindingArgs
+    pod_fields = ("volumes",)
+    fixes = ("volumes",)
     precise_node_updates = "always"
     narrows_nodes = True
+    phrases = {
+        _REASONS[_AFFINITY]: "cannot reach its volume",
+        _OLD_AFFINITY: "cannot reach its volume",
+        _REASONS[_NO_VOLUME]: "have no volume to bind",
+        _REASONS[_NO_SPACE]: "have no room for its volume",
+    }
 
     @cached_property
     def _free(self) -> FreeVolumes:
@@ -467,6 +481,20 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
         return self.explain_reserve(state, view)
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the volume that is unreachable, otherwise the claims without a suitable volume."""
+        node = context.nodes.nodes[row]
+        for key, volume in bound_claims(context):
+            lacks = missing(node, affinity_terms(volume) or [])
+            if lacks:
+                return f"volume {volume.name} of claim {key} {unmet_text(node, lacks, 'wants')}"
+        waiting = [key for key, claim in claims(context) if claim is not None and not claim.spec.volume_name]
+        if not waiting:
+            return ""
+        what = f"claim{'s' if len(waiting) > 1 else ''} {formatting.listing(waiting)}"
+        return f"{'; '.join(status.reasons)} ({what})"
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         broken: Status | None = state.get(f"{self.name}/error")

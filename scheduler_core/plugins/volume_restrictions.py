@@ -20,6 +20,7 @@ from scheduler_core.api.objects import (
     PersistentVolumeClaim,
     Volume,
 )
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import events, signers
@@ -36,7 +37,8 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.plugins.volumes import claim_missing, claims_of, is_missing, names_claim
+from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.plugins.volumes import claim_missing, claim_name, claims, claims_of, is_missing, names_claim
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
 
@@ -128,9 +130,30 @@ class Wanted:
         return any(_clash(disk, used) for pod in pods for used in pod.pod.spec.volumes for disk in self.disks)
 
 
+def _disks(pod: PodInfo) -> set[str]:
+    found = set()
+    for volume in pod.pod.spec.volumes:
+        if volume.gce_persistent_disk is not None:
+            found.add(f"GCE disk {volume.gce_persistent_disk.pd_name}")
+        if volume.aws_elastic_block_store is not None:
+            found.add(f"EBS volume {volume.aws_elastic_block_store.volume_id}")
+        if volume.iscsi is not None:
+            found.add(f"iSCSI target {volume.iscsi.iqn}")
+        if volume.rbd is not None:
+            found.add(f"RBD image {volume.rbd.pool}/{volume.rbd.image}")
+    return found
+
+
 class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     name = "VolumeRestrictions"
+    pod_fields = ("volumes",)
+    fixes = ("disk-users", "volumes")
     precise_node_updates = "always"
+    phrases = {
+        DISK_CONFLICT.message: "have its disk in use",
+        CLAIM_IN_USE.message: "have a pod that has its volume for itself",
+        OLD_CLAIM_IN_USE.message: "have a pod that has its volume for itself",
+    }
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Reject a pod whose claim is missing; skip a pod without disks that may conflict and without ReadWriteOncePod
@@ -196,6 +219,29 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
         told = next((part.label for part in parts if part.value), "its claims are there")
         return some(parts).tells(f"The pod as a whole: {told}")
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the pod that uses the disk on the node, or the pods that use the ReadWriteOncePod claim."""
+        wanted = _disks(context.pod)
+        for pod in context.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
+            shared = sorted(wanted & _disks(pod))
+            if shared:
+                return f"{formatting.listing(shared)} is in use by {pod.key}"
+        for key, claim in claims(context):
+            if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
+                continue
+            users = [
+                pod.key
+                for pods in context.cluster.volume_users.by_node.values()
+                for pod in pods.values()
+                if pod.namespace == context.pod.namespace
+                and pod.key != context.pod.key
+                and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
+            ]
+            if users:
+                return f"claim {key} is in use by {formatting.some(users, 3)}"
+        return ""
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         pod = view.pod

@@ -21,8 +21,10 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import (
     NO_NAME,
+    bound_claims,
     claim_missing,
     claims_of,
     class_of_claim,
@@ -57,7 +59,12 @@ def _zones(text: str) -> frozenset[str]:
 
 class VolumeZone(PreFilterPlugin, FilterPlugin):
     name = "VolumeZone"
+    pod_fields = ("volumes",)
+    fixes = ("volumes",)
     precise_node_updates = "always"
+    phrases = {
+        CONFLICT.message: "are outside its volume's zone",
+    }
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Collect the zone and region labels of the bound volumes; skip if there are none."""
@@ -146,6 +153,17 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         parts = self._broken_claims(view)
         told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
         return some(parts).tells(f"The pod as a whole: {told}")
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+        """Return the zone or region of the volume, and that of the node."""
+        node = context.nodes.nodes[row].metadata.labels
+        for key, volume in bound_claims(context):
+            for label, value in volume.metadata.labels.items():
+                if label.rpartition("/")[2] in ("zone", "region") and node.get(label) not in value.split("__"):
+                    has = f"the node has {label}={node[label]}" if label in node else "the node has no such label"
+                    return f"volume {volume.name} of claim {key} is in {label}={value} ({has})"
+        return ""
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         node = view.node

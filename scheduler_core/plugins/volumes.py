@@ -22,6 +22,7 @@ from scheduler_core.api.objects import (
 )
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, over
 
@@ -184,3 +185,19 @@ def waits(view: View, claim: PersistentVolumeClaim) -> Tree:
     first = equal(mode, constant("WaitForFirstConsumer", "VolumeBindingWaitForFirstConsumer"))
     unnamed = equal(view.field(claim, "spec", "volumeName"), constant("", "no volume"), "names no volume")
     return every([first, unnamed], f"{claim.name} gets its volume with its first pod")
+
+
+def claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
+    """Yield the pod's claims: `namespace/name` and the claim, None if it is missing."""
+    for volume in context.pod.pod.spec.volumes:
+        name = claim_name(context.pod, volume)
+        if name is not None:
+            key = f"{context.pod.namespace}/{name}"
+            yield key, context.cluster.claims.get(key)
+
+
+def bound_claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolume]]:
+    for key, claim in claims(context):
+        volume = context.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
+        if volume is not None:
+            yield key, volume

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from scheduler_core.cluster.formatting import count
 from scheduler_core.controllers.admission import DEFAULT_TOLERATION_SECONDS, missing_tolerations
-from scheduler_core.explain.formatting import count
 from scheduler_core.releases import Release
 
 Raw = dict[str, Any]

@@ -12,11 +12,11 @@ from typing import Any
 
 from scheduler_core.api.devices import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.api.objects import Object, PersistentVolumeClaim, Pod, decode_all
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count, some
 from scheduler_core.releases import Release
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cycle.schedule_one import SKIPPED
-from scheduler_core.explain.formatting import agree, count, some
 from scheduler_core.snapshot.preflight import Choices, Outlook
 from scheduler_core.snapshot.workload_pods import number_of_pods
 

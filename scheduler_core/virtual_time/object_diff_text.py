@@ -10,7 +10,7 @@ from typing import Any
 
 from scheduler_core.api.objects import Node, Object, Pod, Taint
 from scheduler_core.cluster import resources
-from scheduler_core.explain.formatting import amount
+from scheduler_core.cluster.formatting import amount
 
 MOST = 40  # maximum number of changes listed for one object
 MOST_LETTERS = 80  # maximum length of a value

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.metrics import metrics
 from scheduler_core.debugger.compare.run_side import Outcome, Side
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count, listing
 
 SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B = "same", "moved", "gained", "lost", "other", "only_a", "only_b"
 CHANGES = (SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B)

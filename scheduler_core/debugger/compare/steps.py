@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import Cycle
-from scheduler_core.explain.formatting import count
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 
 Rows = npt.NDArray[np.intp]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
 from scheduler_core.debugger.compare.deltas import Unit, applied_to, units_of
 from scheduler_core.debugger.compare.inputs import Inputs
@@ -21,7 +22,6 @@ from scheduler_core.debugger.compare.outcomes import Fate, Refusals, fates, only
 from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, Least
 from scheduler_core.debugger.compare.run_side import Outcome
 from scheduler_core.errors import InputError
-from scheduler_core.explain.formatting import count, listing
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
 KINDS = (*(change for change in CHANGES if change != SAME), NOMINATED, REASONS, WORDS)

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from scheduler_core.api.devices import DeviceRequest, ResourceClaim
+from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
-from scheduler_core.explain import formatting
 from scheduler_core.virtual_time.scenario import Reference
 
 Edit = Callable[[Raw], None]  # edits a device request in place

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.requests import short
 from scheduler_core.debugger.suggestions.steps import EVICT, Step
-from scheduler_core.explain import formatting
 from scheduler_core.virtual_time.scenario import Reference
 
 MOST = 30  # maximum number of pods deleted for one pod

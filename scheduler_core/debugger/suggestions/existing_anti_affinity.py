@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, islice, product
 
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_columns import REQUIRED_ANTI_AFFINITY
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
-from scheduler_core.explain import formatting
 
 Labels = dict[str, str | None]
 MOST = 300  # maximum number of label changes to try

@@ -9,12 +9,12 @@ import msgspec
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
+from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
+from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, Spot, is_ready
 from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
-from scheduler_core.explain import formatting
-from scheduler_core.explain.labels import NAME, missing, requirement
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import NodeTaint
 
@@ -125,7 +125,7 @@ def _terms(document: Raw) -> list[Raw]:
 
 def _requirement_fitted(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit] | None:
     has = spot.labels.get(req.key)
-    if req.key == NAME:
+    if req.key == NODE_NAME:
         if req.operator != "In":
             return None
         gone = req.values[0] not in spot.cluster.nodes.rows
@@ -168,7 +168,7 @@ def _put_key(term: int, req: Requirement, key: str, document: Raw) -> None:
 
 
 def _requirement_dropped(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit]:
-    why = _absent(spot, req.key, req.values) if req.operator == "In" and req.key != NAME else ""
+    why = _absent(spot, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
     text = f"do not require {requirement(req)} in the node affinity"
     return (
         (f"{why}: {text}", 2.2, partial(_unrequire, term, req)) if why else (text, 4.5, partial(_unrequire, term, req))
@@ -193,7 +193,7 @@ def _drop_required(_: None, document: Raw) -> None:
 def _labelled(spot: Spot, wanted: list[Requirement]) -> list[Step]:
     labels: dict[str, str | None] = {}
     for req in wanted:
-        if req.key in GIVEN_LABELS or req.key == NAME:
+        if req.key in GIVEN_LABELS or req.key == NODE_NAME:
             return []
         match req.operator:
             case "In":

@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import Node
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
 from scheduler_core.debugger.suggestions.add_node import another, kinds
 from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
-from scheduler_core.explain import formatting
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # maximum number of added nodes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from scheduler_core.api.selector_text import selector_text
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
@@ -13,8 +15,6 @@ from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, Spot
 from scheduler_core.debugger.suggestions.steps import NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
-from scheduler_core.explain import formatting
-from scheduler_core.explain.labels import selector_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
 

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from scheduler_core.cluster import formatting
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip, Weight
 from scheduler_core.debugger.suggestions.search import Search, shortened
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
 from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
 from scheduler_core.errors import InputError
-from scheduler_core.explain import formatting
 from scheduler_core.simulation import Simulation
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -19,7 +19,7 @@ from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions import add_node
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
-from scheduler_core.debugger.suggestions.strategies import ways_of
+from scheduler_core.debugger.suggestions.strategies import steps_for
 from scheduler_core.debugger.suggestions.targets import worth_trying
 from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
 from scheduler_core.errors import InputError
@@ -141,7 +141,7 @@ class Search:
             cluster, framework = self.trial.cluster, self.trial.framework
             spot = Spot(cluster, framework, pod, self.trial.document, trace, row)
             for plugin in spot.statuses():
-                seen.append([step for ways in ways_of(plugin) for step in ways(spot)])
+                seen.append(steps_for(plugin, spot))
 
         try:
             self.trial.run(plan.changes(self.trial.document), look)

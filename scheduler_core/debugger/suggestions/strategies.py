@@ -1,4 +1,4 @@
-"""Steps offered for the rejections of each plugin."""
+"""Strategies: functions that offer steps for the rejections of a plugin. Plugins name theirs in `fixes`."""
 
 from __future__ import annotations
 
@@ -7,55 +7,36 @@ from collections.abc import Callable
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger.suggestions import devices, evict_pods, labels, pod_constraints, requests, volumes
 from scheduler_core.debugger.suggestions.node_context import Spot
-from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
+from scheduler_core.debugger.suggestions.steps import POD, Step
+from scheduler_core.plugins import PLUGINS
 
-Ways = Callable[[Spot], list[Step]]
+Strategy = Callable[[Spot], list[Step]]
 
-
-def _gates(spot: Spot) -> list[Step]:
-    gates = [gate.name for gate in spot.pod.pod.spec.scheduling_gates]
-    named = ", ".join(gates)
-
-    def edit(document: Raw) -> None:
-        document["spec"].pop("schedulingGates", None)
-
-    return [Step(f"remove scheduling gate{'s' if len(gates) > 1 else ''} {named}", POD, 0.5, edit)] if gates else []
-
-
-def _group(spot: Spot) -> list[Step]:
-    keys = [key for key in spot.pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
-
-    def edit(document: Raw) -> None:
-        for key in keys:
-            document["metadata"]["labels"].pop(key, None)
-
-    return [Step("run without its pod group", POD, 5.0, edit)] if keys else []
-
-
-WAYS: dict[str, tuple[Ways, ...]] = {
-    "SchedulingGates": (_gates,),
-    "NodeResourcesFit": (requests.steps, evict_pods.room),
-    "NodeAffinity": (labels.affinity,),
-    "TaintToleration": (labels.taints,),
-    "NodeUnschedulable": (labels.cordon,),
-    "NodePorts": (pod_constraints.ports,),
-    "PodTopologySpread": (pod_constraints.spread,),
-    "InterPodAffinity": (pod_constraints.affinity,),
-    "VolumeBinding": (volumes.volumes,),
-    "VolumeZone": (volumes.volumes,),
-    "VolumeRestrictions": (volumes.disk_users, volumes.volumes),
-    "NodeVolumeLimits": (volumes.fewer_volumes, volumes.volumes),
-    "EBSLimits": (volumes.fewer_volumes, volumes.volumes),
-    "GCEPDLimits": (volumes.fewer_volumes, volumes.volumes),
-    "AzureDiskLimits": (volumes.fewer_volumes, volumes.volumes),
-    "CinderLimits": (volumes.fewer_volumes, volumes.volumes),
-    "DynamicResources": (devices.steps,),
-    "Coscheduling": (_group,),
-    "": (labels.affinity, volumes.volumes),
+STRATEGIES: dict[str, Strategy] = {
+    "cordon": labels.cordon,
+    "devices": devices.steps,
+    "disk-users": volumes.disk_users,
+    "evict-pods": evict_pods.room,
+    "fewer-volumes": volumes.fewer_volumes,
+    "host-ports": pod_constraints.ports,
+    "node-affinity": labels.affinity,
+    "pod-affinity": pod_constraints.affinity,
+    "requests": requests.steps,
+    "taints": labels.taints,
+    "topology-spread": pod_constraints.spread,
+    "volumes": volumes.volumes,
 }
-_GENERAL = (*WAYS["NodeResourcesFit"], labels.affinity, pod_constraints.ports)
+# for a node that PreFilter left out, and for the predicate that comprises several plugins
+_OTHERS = {
+    "": ("node-affinity", "volumes"),
+    "GeneralPredicates": ("requests", "evict-pods", "node-affinity", "host-ports"),
+}
 
 
-def ways_of(plugin: str) -> tuple[Ways, ...]:
-    """Return the strategies for a plugin. A legacy predicate uses those of its successor."""
-    return _GENERAL if plugin == "GeneralPredicates" else WAYS.get(successor(plugin), ())
+def steps_for(plugin: str, spot: Spot) -> list[Step]:
+    """Return the steps for a rejection by a plugin. A legacy predicate has those of its successor."""
+    cls = PLUGINS.get(successor(plugin))
+    fixes = _OTHERS.get(plugin) or (cls.fixes if cls is not None else ())
+    steps = [step for name in fixes for step in STRATEGIES[name](spot)]
+    edits = cls.suggest_edits(spot.pod) if cls is not None else []
+    return [*steps, *(Step(edit.text, POD, edit.cost, edit.edit) for edit in edits)]

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import ADD, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import nearest
-from scheduler_core.explain import formatting
 from scheduler_core.plugins.volumes import (
     BIND_COMPLETED,
     NO_PROVISIONER,

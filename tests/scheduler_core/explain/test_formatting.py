@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.explain.formatting import agree, phrase
+from scheduler_core.cluster.formatting import agree
+from scheduler_core.explain.phrases import phrase
 
 
 @pytest.mark.parametrize(

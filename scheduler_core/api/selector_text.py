@@ -1,4 +1,4 @@
-"""Labels that a node lacks for node selectors and node affinity, of pods and of volumes."""
+"""Text of selectors, and the requirements that a node does not meet."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement
 from scheduler_core.api.selectors import Selector
-from scheduler_core.explain.context import Scene
-from scheduler_core.framework.interface import Status
 
-NAME = "metadata.name"
+NODE_NAME = "metadata.name"
 
 
 def requirement(req: Requirement) -> str:
@@ -40,38 +38,22 @@ def missing(node: Node, terms: Sequence[NodeSelectorTerm]) -> list[Requirement]:
     """Return what the node lacks for its closest term; empty if it matches one, or if no term can be matched."""
     best: list[Requirement] | None = None
     for term in terms:
-        lacks = [r for r in term.match_expressions if not _met(r, node.metadata.labels)]
-        lacks += [r for r in term.match_fields if not _met(r, {NAME: node.name})]
+        lacks = [r for r in term.match_expressions if not meets(r, node.metadata.labels)]
+        lacks += [r for r in term.match_fields if not meets(r, {NODE_NAME: node.name})]
         if best is None or len(lacks) < len(best):
             best = lacks
     return best or []
 
 
-def _met(req: Requirement, labels: Mapping[str, str]) -> bool:
+def meets(req: Requirement, labels: Mapping[str, str]) -> bool:
     return selectors.requirement_matches(req, labels.get(req.key))
 
 
-def told(node: Node, lacks: Sequence[Requirement], who: str) -> str:
+def unmet_text(node: Node, lacks: Sequence[Requirement], who: str) -> str:
     """Return the requirements that the node does not meet, with the labels that it has instead."""
     details = []
     for req in lacks:
         has = node.metadata.labels.get(req.key)
         instead = f" (the node has {req.key}={has})" if has is not None else " (the node has no such label)"
-        details.append(f"{who} {requirement(req)}{'' if req.key == NAME else instead}")
+        details.append(f"{who} {requirement(req)}{'' if req.key == NODE_NAME else instead}")
     return "; ".join(details)
-
-
-def node_affinity(scene: Scene, row: int, status: Status) -> str:
-    """NodeAffinity: the labels of the node selector, and the closest term of the required affinity."""
-    node, spec = scene.nodes.nodes[row], scene.pod.pod.spec
-    wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
-    lacks = [r for r in wanted if not _met(r, node.metadata.labels)]
-    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
-    if required is not None:
-        lacks += [r for r in missing(node, required.node_selector_terms) if r not in lacks]
-    if lacks:
-        return told(node, lacks, "the pod wants")
-    added = getattr(scene.plugin("NodeAffinity"), "added", None)
-    if added is None or added.required is None:
-        return ""
-    return told(node, missing(node, added.required.node_selector_terms), "the profile wants")
