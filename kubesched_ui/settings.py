@@ -160,6 +160,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout
 RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # seconds without a heartbeat: the worker is lost
 RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
 RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
+WORKER_BEAT_S = 5  # of a worker's event loop (observability/worker_watchdog.py)
 RUN_MAX_STARTS = 5  # a run fails after this many workers died in it
 # Runs with an estimate up to this use the workers for short runs.
 RUN_SHORT_SECONDS = env.number("RUN_SHORT_SECONDS", 10)

@@ -155,8 +155,8 @@ class RunDetail(RunOut):
         return retention.ends(run)
 
     @staticmethod
-    def resolve_waits(run: Run) -> queue.Place | None:
-        return queue.place(run)
+    def resolve_waits(run: Run) -> queue.QueuePosition | None:
+        return queue.queue_position(run)
 
     @staticmethod
     def resolve_warnings(run: Run) -> list[str]:
@@ -200,7 +200,7 @@ class EstimateOut(Schema):
 
     @staticmethod
     def resolve_told(expected: estimate.Estimate) -> str:
-        return queue.told(expected)
+        return queue.estimate_text(expected)
 
 
 PODS = Query(None, ge=0, le=MAX_ID, description="Number of pods to schedule. Default: all pending pods.")

@@ -18,41 +18,41 @@ LEAST = 32 * 1024 * 1024  # bytes; with less free space the disk counts as full
 WAITS = "waits-for-room"  # cache key, set while a worker waits: web processes may not see its disk
 WAITS_S = 90
 RETRY_S = 60
-LATELY_S = 5.0
+RECENT_S = 5.0
 
 
-def check_room() -> None:
+def check_space() -> None:
     """Call before starting new work. Raises ServiceUnavailable if disk space is low."""
-    if problem := short():
+    if problem := space_problem():
         raise ServiceUnavailable(Outage(problem, RETRY_S))
 
 
-def short() -> str:
+def space_problem() -> str:
     """Return why no new work is accepted, one or two sentences; "" if there is enough space."""
     if is_full():
         return FULL.message
-    free, least = free_here(), settings.DISK_MIN_FREE_BYTES
+    free, least = free_bytes(), settings.DISK_MIN_FREE_BYTES
     if free < least:
-        return f"The disk is almost full: {shown(free)} free, {shown(least)} required for new work. {DELETE}"
+        return f"The disk is almost full: {size_text(free)} free, {size_text(least)} required for new work. {DELETE}"
     if most := settings.DATABASE_MAX_BYTES:
-        size, room = size_and_free()
-        if size - room > most:
-            return f"The database is almost full: {shown(size - room)} of {shown(most)} used. {DELETE}"
+        size, unused = size_and_free()
+        if size - unused > most:
+            return f"The database is almost full: {size_text(size - unused)} of {size_text(most)} used. {DELETE}"
     return ""
 
 
-_lately: tuple[float, str] = (-LATELY_S, "")
+_recent: tuple[float, str] = (-RECENT_S, "")
 
 
-def short_lately() -> str:
+def recent_problem() -> str:
     """Return the same for every displayed page, cached for a few seconds."""
-    global _lately
-    if time.monotonic() - _lately[0] >= LATELY_S:
+    global _recent
+    if time.monotonic() - _recent[0] >= RECENT_S:
         try:
-            _lately = (time.monotonic(), short())
+            _recent = (time.monotonic(), space_problem())
         except (OSError, DatabaseError):  # the page reports this error itself
-            _lately = (time.monotonic(), "")
-    return _lately[1]
+            _recent = (time.monotonic(), "")
+    return _recent[1]
 
 
 DELETE = "Delete runs and scenarios that you do not need. Existing recordings are not affected."
@@ -60,20 +60,20 @@ DELETE = "Delete runs and scenarios that you do not need. Existing recordings ar
 
 def is_full() -> bool:
     """Return whether nothing more can be stored. Active runs then wait."""
-    return free_here() < LEAST or bool(cache.get(WAITS))
+    return free_bytes() < LEAST or bool(cache.get(WAITS))
 
 
-def waits() -> None:
+def notify_waiting() -> None:
     """Notify web processes that a worker waits for disk space."""
     cache.set(WAITS, 1, WAITS_S)
 
 
-def no_longer() -> None:
+def clear_waiting() -> None:
     """Withdraw that notice."""
     cache.delete(WAITS)
 
 
-def free_here() -> int:
+def free_bytes() -> int:
     """Return the free bytes where this process writes: the file of the database, uploads."""
     folders = {Path(settings.VAR_DIR), Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":
@@ -81,7 +81,7 @@ def free_here() -> int:
     return min(shutil.disk_usage(folder).free for folder in folders)
 
 
-def shown(size: float) -> str:
+def size_text(size: float) -> str:
     """Return a number of bytes as text: `1.5 GB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:

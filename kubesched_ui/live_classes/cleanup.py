@@ -34,4 +34,4 @@ def sweep() -> None:
         logger.info("Room %s is deleted: its days were over", room.code)
 
 
-tasks.also.append(tasks.Also(due, sweep))
+tasks.cleanups.append(tasks.Cleanup(due, sweep))

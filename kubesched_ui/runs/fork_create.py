@@ -41,7 +41,7 @@ def create_fork(
     `settings` are those of FORKED that are given. The message to the workers is sent after the transaction is
     committed. Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
     """
-    disk_space.check_room()
+    disk_space.check_space()
     quota.check_run(parent.scenario, parent.pods, parent.copies)
     cycle = moment_of(parent, at, t)
     read_changes(changes)

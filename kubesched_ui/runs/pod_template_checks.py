@@ -24,7 +24,7 @@ def remarks(scenario: Scenario, text: str, copies: int, release: str, config: st
     check_names(obj["metadata"], copies)
     if obj["kind"] == "Pod":
         check_scheduler(text, release, config, unknown)
-        check_room(scenario, obj["metadata"], copies)
+        check_copy_names(scenario, obj["metadata"], copies)
     return [f"{WHERE}: {found}" for found in islice(unknown_fields(obj), MOST)]
 
 
@@ -48,7 +48,7 @@ def check_scheduler(text: str, release: str, config: str, unknown: Unknown) -> N
         raise InputError(WHERE, error.field, error.problem) from None
 
 
-def check_room(scenario: Scenario, metadata: dict[str, Any], copies: int) -> None:
+def check_copy_names(scenario: Scenario, metadata: dict[str, Any], copies: int) -> None:
     """Raise InputError if the cluster has a pod with the name of a copy."""
     base, namespace = f"{metadata['name']}-", metadata["namespace"]
     there = ClusterObject.objects.filter(scenario=scenario, kind="Pod", namespace=namespace, name__startswith=base)

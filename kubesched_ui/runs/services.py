@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.dispatch import Signal
@@ -31,9 +31,9 @@ from scheduler_core.snapshot.preflight import Choices
 logger = logging.getLogger(__name__)
 
 # Names of the tasks by queue, so that this module need not import the tasks.
-TAKE = {Run.Lane.SHORT.value: "kubesched.take_short", Run.Lane.LONG.value: "kubesched.take_long"}
+TASKS = {Run.Lane.SHORT.value: "kubesched.take_short", Run.Lane.LONG.value: "kubesched.take_long"}
 
-over = Signal()  # sent when a worker has finished the run `run_id`
+run_finished = Signal()  # sent when a worker has finished the run `run_id`
 
 MAX_SEED = 2**63 - 1
 
@@ -107,7 +107,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
 
     Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
     """
-    disk_space.check_room()
+    disk_space.check_space()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
         wanted = replace(wanted, until=virtual_time.until_of(scenario.time))
@@ -186,18 +186,18 @@ def enqueue(run_id: int) -> None:
         run.lane = changes["lane"] = estimated.lane
         changes["estimate_s"] = estimated.seconds
     Run.everything.filter(pk=run_id, state=Run.State.QUEUED).update(**changes)
-    tell(run.lane, run_id)
+    notify_workers(run.lane, run_id)
 
 
-def tell(lane: str, run_id: int) -> None:
-    """Notify the workers of a queue that a run waits. They query the database for the next one (`queue.take`)."""
+def notify_workers(lane: str, run_id: int) -> None:
+    """Notify the workers of a queue that a run waits. They query the database for the next one (`queue.claim_next`)."""
     try:
-        app.send_task(TAKE[lane], [run_id])
+        app.send_task(TASKS[lane], [run_id])
     except (OperationalError, OSError) as error:
         logger.warning("Run %s waits for the broker: %s", run_id, error)
 
 
-def put_with_long(run: Run, played_s: float) -> None:
+def move_to_long_queue(run: Run, played_s: float) -> None:
     """Move a run that takes longer than estimated to the queue of long runs. Its recorded data is kept."""
     so_far = played_s * max(1.0, run.cycles_total / run.cycles_done if run.cycles_done and not run.in_time else 1.0)
     Run.everything.held(run).update(
@@ -230,7 +230,6 @@ def sweep() -> None:
             give_up(run)
         else:
             enqueue(run.pk)
-    connection.close()
 
 
 def give_up(run: Run) -> None:

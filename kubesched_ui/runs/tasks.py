@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import msgspec
 from celery import shared_task
-from celery.signals import worker_ready
 from django.conf import settings
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, cycle_events, event
 from kubesched_ui.event_log.log import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
 from kubesched_ui.event_log.pod_result import pod_result
@@ -37,53 +37,53 @@ from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 
-ROOM_S, LONG_ROOM_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
+FULL_DISK_WAIT_S, FULL_DISK_MAX_WAIT_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
 
 
-@shared_task(name=services.TAKE["short"], acks_late=True)
+@shared_task(name=services.TASKS["short"], acks_late=True)
 def take_short(run_id: int) -> None:
     """Claim and finish the next short run, which need not be `run_id`."""
-    take_next(Run.Lane.SHORT, run_id)
+    execute_next(Run.Lane.SHORT, run_id)
 
 
-@shared_task(name=services.TAKE["long"], acks_late=True)
+@shared_task(name=services.TASKS["long"], acks_late=True)
 def take_long(run_id: int) -> None:
     """Claim and finish the next long run, which need not be `run_id`."""
-    take_next(Run.Lane.LONG, run_id)
+    execute_next(Run.Lane.LONG, run_id)
 
 
-def take_next(lane: str, told: int = 0) -> None:
+def execute_next(lane: str, message_run_id: int = 0) -> None:
     """Execute the next run of the queue, if there is one, and signal its end.
 
-    `told`: the run of the message. Logs of another run do not carry the message's request id.
+    `message_run_id`: the run of the message. Logs of another run do not carry the message's request id.
     """
-    run = queue.take(lane, leases.token())
+    run = queue.claim_next(lane, leases.lease_token())
     if run is None:
         return
     RUN_ID.set(run.pk)
-    if run.pk != told:
+    if run.pk != message_run_id:
         REQUEST_ID.set("")
     try:
-        carry_out(run)
+        execute(run)
     finally:
-        services.over.send(sender=Run, run_id=run.pk)
-        if following := next(queue.order(lane), None):  # its own message may have come too early
-            services.tell(lane, following.pk)
+        services.run_finished.send(sender=Run, run_id=run.pk)
+        if following := next(queue.queue_order(lane), None):  # its own message may have come too early
+            services.notify_workers(lane, following.pk)
 
 
 def execute_run(run_id: int) -> None:
     """Claim and finish a run. Ignore one that another worker holds or that is over."""
-    run = Run.objects.claim(run_id, leases.token())
+    run = Run.objects.claim(run_id, leases.lease_token())
     if run is not None:
-        carry_out(run)
+        execute(run)
 
 
-def carry_out(run: Run) -> None:
+def execute(run: Run) -> None:
     """Finish a run that is claimed."""
     with Heartbeat(Run.objects.held(run), f"run-{run.pk}"), Notifier(run.pk) as notify:
-        going: Run | None = run
-        while going is not None:
-            going = play(going, notify)
+        remaining: Run | None = run
+        while remaining is not None:
+            remaining = play(remaining, notify)
 
 
 def play(run: Run, notify: Notifier) -> Run | None:
@@ -94,9 +94,9 @@ def play(run: Run, notify: Notifier) -> Run | None:
         recorded(run, RunLog(run, notify, deadline=time.monotonic() + limit))
     except DATABASE as error:
         if outage_of(error) is FULL:
-            return once_there_is_room(run)
+            return wait_for_disk_space(run)
         logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
-        leases.wait_for_the_database(run)
+        leases.release_on_outage(run)
     return None
 
 
@@ -107,7 +107,7 @@ def recorded(run: Run, log: RunLog) -> None:
     except Cancelled:
         log.finish(Run.State.CANCELLED)
     except OutOfTime:
-        out_of_time(run, log)
+        handle_time_limit(run, log)
     except InputError as error:
         finish(run, log, Run.State.FAILED, str(error))
     except LostClaim:
@@ -119,37 +119,37 @@ def recorded(run: Run, log: RunLog) -> None:
         fail(log, f"Internal error ({type(error).__name__}); see the worker log for details.")
 
 
-def out_of_time(run: Run, log: RunLog) -> None:
+def handle_time_limit(run: Run, log: RunLog) -> None:
     """Move a run that is too long for the short queue to the other one; fail a run that exceeds the limit."""
     if run.lane == Run.Lane.SHORT:
         logger.info("Run %s is not short: it goes on among the long ones", run.pk)
-        services.put_with_long(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
+        services.move_to_long_queue(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
         return
     limit = settings.RUN_TIME_LIMIT_S
     log.deadline = math.inf
     finish(run, log, Run.State.FAILED, f"It took longer than {limit:,} s, which is as long as a run may take.")
 
 
-def once_there_is_room(run: Run) -> Run | None:
+def wait_for_disk_space(run: Run) -> Run | None:
     """Wait for disk space and return the stored run to continue; None if this worker no longer holds it.
 
     The run does not fail, since it is not the cause, and other runs could not be recorded either.
     """
-    wait = ROOM_S
+    wait = FULL_DISK_WAIT_S
     logger.warning("Run %s waits: %s", run.pk, FULL.message)
     while True:
-        disk_space.waits()
+        disk_space.notify_waiting()
         time.sleep(wait)
-        wait = min(2 * wait, LONG_ROOM_S)  # each attempt starts over and repeats the stored cycles
+        wait = min(2 * wait, FULL_DISK_MAX_WAIT_S)  # each attempt starts over and repeats the stored cycles
         try:
-            if disk_space.free_here() < disk_space.LEAST:
+            if disk_space.free_bytes() < disk_space.LEAST:
                 continue
             held = Run.objects.held(run).update(heartbeat_at=Now())
         except DATABASE as error:
             logger.info("Run %s still waits: %s", run.pk, error)
             connection.close()  # its server may be gone
             continue
-        disk_space.no_longer()
+        disk_space.clear_waiting()
         return Run.objects.get(pk=run.pk) if held else None
 
 
@@ -363,17 +363,8 @@ class Heartbeat:
         connection.close()
 
 
-@worker_ready.connect
-def sweep_regularly(sender: Any, **_: Any) -> None:
-    """Let every worker recover lost runs, at its start and periodically."""
-    sweep_safely()
-    sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
-
-
-def sweep_safely() -> None:
-    """Sweep runs and incomplete scenarios from a timer, which must not fail."""
-    try:
-        chunked_store.sweep()
-        services.sweep()
-    except Exception as error:
-        logger.warning("Could not look for what was lost: %s", error)
+@periodic("RUN_SWEEP_EVERY_S")
+def sweep() -> None:
+    """Recover lost runs, and remove incomplete scenarios."""
+    chunked_store.sweep()
+    services.sweep()

@@ -41,7 +41,7 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
     Defaults that were set in the object become a warning of the version. Raises IngestError if the text is no valid
     object or names another existing object, and OverQuota.
     """
-    disk_space.check_room()
+    disk_space.check_space()
     quota.check_scenario()
     read = read_one(text) if text is not None else None
     record = next(iter(read.records.values())) if read else None

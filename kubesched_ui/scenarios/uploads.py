@@ -51,7 +51,7 @@ def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenar
 
     Raises IngestError, OverQuota, and ServiceUnavailable if disk space is low or too many uploads wait.
     """
-    disk_space.check_room()
+    disk_space.check_space()
     quota.check_scenario()
     with tempfile.TemporaryDirectory(dir=folder()) as mine:
         if request.content_type == "multipart/form-data":

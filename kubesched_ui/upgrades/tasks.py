@@ -8,13 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready
 from django.conf import settings
-from django.db import connection
 from django.db.models.functions import Now
 from django.dispatch import receiver
 from django.utils import timezone
 
+from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.log import Cancelled, LostClaim
 from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.outages import DATABASE
@@ -30,13 +29,13 @@ from scheduler_core.releases.behaviors import differences
 
 logger = logging.getLogger(__name__)
 
-TELL_EVERY_S = 0.5
+PROGRESS_EVERY_S = 0.5
 
 
 @shared_task(name=upgrade_services.EXPLAIN, acks_late=True)
 def explain_upgrade(number: int) -> None:
     """Claim and finish a preview. Ignore one that another worker holds or that is over."""
-    upgrade = Upgrade.objects.claim(number, leases.token())
+    upgrade = Upgrade.objects.claim(number, leases.lease_token())
     if upgrade is None:
         return
     with Heartbeat(Upgrade.objects.held(upgrade), f"upgrade-{number}"):
@@ -51,7 +50,7 @@ def explain_upgrade(number: int) -> None:
             logger.warning("Upgrade preview %s was taken over by another worker", number)
         except DATABASE as error:
             logger.warning("Upgrade preview %s cannot be written, and is taken up again later: %s", number, error)
-            leases.wait_for_the_database(upgrade)
+            leases.release_on_outage(upgrade)
         except Exception as error:
             logger.exception("Upgrade preview %s failed", number)
             told = f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details."
@@ -71,7 +70,7 @@ def explain(upgrade: Upgrade) -> None:
             continue
         before = previous if previous is not None else inputs_of(a)
         previous = inputs_of(b)
-        watch = teller(upgrade, done, planned)
+        watch = progress_callback(upgrade, done, planned)
         found = step(before, previous, watch, most_seconds=settings.UPGRADE_MAX_SECONDS)
         done += found.runs
         named = {"a": a.release_number, "b": b.release_number}
@@ -92,14 +91,14 @@ def runs_of(upgrade: Upgrade) -> list[Run]:
     return list(found.values())
 
 
-def teller(upgrade: Upgrade, done: int, planned: int) -> Watch:
+def progress_callback(upgrade: Upgrade, done: int, planned: int) -> Watch:
     """Return a callback that stores progress and checks for cancellation. `done`, `planned`: runs of the other
     steps."""
     last = time.monotonic()
 
     def watch(played: int, to_play: int) -> None:
         nonlocal last
-        if time.monotonic() - last < TELL_EVERY_S:
+        if time.monotonic() - last < PROGRESS_EVERY_S:
             return
         last = time.monotonic()
         write(upgrade, done=done + played, planned=done + to_play + planned)
@@ -119,23 +118,10 @@ def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
     Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
 
 
-@receiver(services.over)
+@receiver(services.run_finished)
 def run_is_over(run_id: int, **_: Any) -> None:
     """Continue previews that waited for the run."""
     upgrade_services.run_is_over(run_id)
 
 
-@worker_ready.connect
-def sweep_regularly(sender: Any, **_: Any) -> None:
-    """Let every worker recover abandoned previews, at its start and periodically."""
-    sweep_safely()
-    sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
-
-
-def sweep_safely() -> None:
-    """Call `sweep` from a timer, which must not fail."""
-    try:
-        upgrade_services.sweep()
-    except Exception as error:
-        logger.warning("Could not look for lost upgrade previews: %s", error)
-    connection.close()
+periodic("RUN_SWEEP_EVERY_S")(upgrade_services.sweep)

@@ -48,7 +48,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         "page": page,
         "states": Run.State.values,
         "any": page.object_list or Run.objects.exists(),
-        "usage": quota.told(),
+        "usage": quota.usage_texts(),
     }
     return render(request, "runs.html", context | values)
 
@@ -70,5 +70,5 @@ def scenarios(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
     lines = [(scenario, digest(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
     context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}
-    context |= {"any": lines or Scenario.objects.exists(), "usage": quota.told()}
+    context |= {"any": lines or Scenario.objects.exists(), "usage": quota.usage_texts()}
     return render(request, "scenarios.html", context | values)

@@ -70,10 +70,10 @@ def progress(run: Run) -> dict[str, Any]:
 
 def waits(run: Run) -> str:
     """Return what a queued run waits for: `Waits behind 2 runs, about 40 s.`"""
-    at = queue.place(run)
+    at = queue.queue_position(run)
     if at is None or not at.behind:
         return ""
-    told = queue.waits(at)
+    told = queue.wait_text(at)
     return f"{told[0].upper()}{told[1:]}{' (lower priority)' if run.low else ''}."
 
 

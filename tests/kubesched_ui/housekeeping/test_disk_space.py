@@ -19,7 +19,7 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_space, "LATELY_S", 0.0)
+    monkeypatch.setattr(disk_space, "RECENT_S", 0.0)
     cache.delete(disk_space.WAITS)
 
 
@@ -39,15 +39,15 @@ def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
 def test_how_much_is_free(monkeypatch: pytest.MonkeyPatch, settings: Any, free: float, said: str) -> None:
     settings.DISK_MIN_FREE_BYTES = 10**9
     leave(monkeypatch, free)
-    assert disk_space.short()[: len(said)] == said
-    assert bool(disk_space.short()) == bool(said)
+    assert disk_space.space_problem()[: len(said)] == said
+    assert bool(disk_space.space_problem()) == bool(said)
 
 
 @pytest.mark.django_db
 def test_a_database_may_have_a_limit(settings: Any) -> None:
     settings.DATABASE_MAX_BYTES = 1000
-    assert "The database is almost full: " in disk_space.short()
-    assert "of 1 kB" in disk_space.short()
+    assert "The database is almost full: " in disk_space.space_problem()
+    assert "of 1 kB" in disk_space.space_problem()
 
 
 @pytest.mark.django_db
@@ -114,5 +114,5 @@ def test_a_run_that_was_deleted_meanwhile_is_left(monkeypatch: pytest.MonkeyPatc
     claimed = Run.objects.claim(run.pk, "me")
     assert claimed
     monkeypatch.setattr("time.sleep", lambda seconds: run.delete() if run.pk else None)
-    assert tasks.once_there_is_room(claimed) is None
+    assert tasks.wait_for_disk_space(claimed) is None
     assert not disk_space.is_full()

@@ -57,7 +57,7 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
     settings.QUOTA_PODS, settings.QUOTA_RUNNING = 2, 1
     cluster = scenario(node("n1"), pod("a"), pod("b"), pod("c"))
     address = f"/api/scenarios/{cluster.pk}/runs"
-    said = "The run would have 3 pods, of 2 that it may. Choose fewer of them."
+    said = "The run would have 3 pods. The limit is 2. Choose fewer pods."
     assert post(client, address) == (400, said)
     assert post(client, address, {"pods": ["default/a", "default/b"]})[0] == 202
     first = Run.objects.get()

@@ -67,14 +67,13 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
 def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks.app, "send_task", lambda name, **_: sent.append(name))
-    monkeypatch.setattr(tasks, "connection", SimpleNamespace(close=lambda: None))
     vacuum.give_back()  # what other tests left
-    tasks.look()
+    tasks.request_cleanup()
     recorded(8).delete()
-    tasks.look()
+    tasks.request_cleanup()
     before = size(file)
     tasks.tidy()
-    tasks.look()
+    tasks.request_cleanup()
     assert sent == [tasks.TIDY]
     assert size(file) <= before - 8
 

@@ -94,9 +94,9 @@ def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monke
     left, alive = unfinished(), unfinished()
     Scenario.everything.filter(pk=left.pk).update(storing_at=timezone.now() + timedelta(minutes=minutes))
     monkeypatch.setattr(chunked_store, "REMOVED_AT_ONCE", 2)
-    tasks.sweep_safely()
+    tasks.sweep()
     assert left.cluster_objects.count() == 1
-    tasks.sweep_safely()
+    tasks.sweep()
     assert list(Scenario.everything.values_list("pk", flat=True)) == [alive.pk]
     assert set(ClusterObject.objects.values_list("scenario_id", flat=True)) == {alive.pk}
 

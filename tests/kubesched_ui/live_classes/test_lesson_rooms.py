@@ -255,9 +255,9 @@ def test_closed_and_expired(lesson_class: Class) -> None:
 def test_rooms_that_are_over_are_deleted(lesson_class: Class, settings: Any) -> None:
     lesson_class.join("Ada")
     app.loader.import_default_modules()  # as a worker does
-    assert not any(one.due() for one in tasks.also)
+    assert not any(one.due() for one in tasks.cleanups)
     Room.objects.update(closed_at=timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS, seconds=1))
-    assert any(one.due() for one in tasks.also)
+    assert any(one.due() for one in tasks.cleanups)
     tasks.tidy()
     assert (Room.objects.count(), Student.objects.count()) == (0, 0)
 

@@ -80,7 +80,7 @@ def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytes
 class Task:
     """As Celery hands it to signals."""
 
-    name = task_correlation.TAKES[0]
+    name = task_correlation.RUN_TASKS[0]
 
     def __init__(self, headers: dict[str, Any]) -> None:
         self.request = type("Request", (), headers)()
@@ -89,13 +89,13 @@ class Task:
 def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
     headers: dict[str, Any] = {}
     REQUEST_ID.set("abc")
-    task_correlation.send_along(headers=headers)
+    task_correlation.add_request_id(headers=headers)
     REQUEST_ID.set("")
-    task_correlation.take_up(task=Task(headers), args=[7])
+    task_correlation.set_ids(task=Task(headers), args=[7])
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("abc", 7)
-    task_correlation.put_down()
+    task_correlation.clear_ids()
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
-    task_correlation.take_up(task=Task({}), args=[])  # one that the sweep sends has none
+    task_correlation.set_ids(task=Task({}), args=[])  # one that the sweep sends has none
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
 
 

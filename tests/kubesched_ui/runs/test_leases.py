@@ -31,8 +31,8 @@ def claimed(token: str) -> Run:
 
 
 def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[int]) -> None:
-    ours, others = claimed(leases.token()), claimed("another:1:2")
-    leases.hand_back()
+    ours, others = claimed(leases.lease_token()), claimed("another:1:2")
+    leases.requeue_all()
     assert sent == [ours.pk]
     with pytest.raises(LostClaim):
         RunLog(ours).flush()

@@ -50,7 +50,7 @@ def people(db: None) -> list[User]:
 
 
 def names(lane: str = LONG) -> list[str]:
-    return [Run.objects.get(pk=run.pk).name for run in queue.order(lane)]
+    return [Run.objects.get(pk=run.pk).name for run in queue.queue_order(lane)]
 
 
 def test_people_take_turns(people: list[User]) -> None:
@@ -80,12 +80,12 @@ def test_a_person_has_so_many_long_ones_at_once(people: list[User], settings: An
     scenario, (ada, bob, _) = small(), people
     settings.RUN_LONG_PER_PERSON = 1
     mine, mine_too, hers = (queued(scenario, owner=who) for who in (ada, ada, bob))
-    assert queue.take(LONG, "a") == mine
-    assert queue.take(LONG, "b") == hers
-    assert queue.take(LONG, "c") is None
-    assert queue.take(SHORT, "c") is None
+    assert queue.claim_next(LONG, "a") == mine
+    assert queue.claim_next(LONG, "b") == hers
+    assert queue.claim_next(LONG, "c") is None
+    assert queue.claim_next(SHORT, "c") is None
     Run.objects.filter(pk=mine.pk).update(state="done")
-    assert queue.take(LONG, "c") == mine_too
+    assert queue.claim_next(LONG, "c") == mine_too
 
 
 def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[User], settings: Any) -> None:
@@ -94,12 +94,12 @@ def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[Use
     running(scenario, owner=ada)
     queued(scenario, owner=ada)
     some = [queued(scenario, SHORT, owner=ada) for _ in range(2)]
-    assert [queue.take(SHORT, "a"), queue.take(SHORT, "b")] == some
+    assert [queue.claim_next(SHORT, "a"), queue.claim_next(SHORT, "b")] == some
 
 
 def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
     lost = running(small(), heartbeat_at=timezone.now() - timedelta(minutes=5), worker="gone")
-    taken = queue.take(LONG, "new")
+    taken = queue.claim_next(LONG, "new")
     assert taken == lost
     assert taken is not None
     assert taken.worker == "new"
@@ -140,11 +140,11 @@ def test_a_short_run_is_played_while_a_long_one_is_held(told: Any, monkeypatch: 
 def test_a_message_means_that_there_is_one_not_which(told: list[tuple[str, int]], people: list[User]) -> None:
     scenario, (ada, bob, _) = small(), people
     over: list[int] = []
-    services.over.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
+    services.run_finished.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
     running(scenario, owner=ada, starts=1)
     hers, his = queued(scenario, owner=ada), queued(scenario, owner=bob)
     tasks.take_long(hers.pk)
-    services.over.disconnect(dispatch_uid="test")
+    services.run_finished.disconnect(dispatch_uid="test")
     hers.refresh_from_db()
     his.refresh_from_db()
     assert (hers.state, his.state, over) == ("queued", "done", [his.pk])
@@ -208,9 +208,9 @@ def test_estimates_learn_from_what_runs_took(db: None) -> None:
         queued(scenario, release="1.34", **done)
     assert estimate.before(other, "1.34", False).seconds > expected.seconds
     assert estimate.before(other, "1.34", True).pods == 3
-    assert queue.told(estimate.Estimate(11, 3, 1, 12)) == "About 11 s for 3 pods on 1 node."
+    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 12)) == "About 11 s for 3 pods on 1 node."
     busy = f"About 11 s, up to {duration.span(108)} if the machine is busy, for 3 pods on 1 node."
-    assert queue.told(estimate.Estimate(11, 3, 1, 108)) == busy
+    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 108)) == busy
 
 
 def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None, settings: Any) -> None:
@@ -240,7 +240,6 @@ def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None
         client.post(f"/runs/{waits.pk}/yield/", {"low": low})
         waits.refresh_from_db()
         assert waits.low is (low == "1")
-    assert queue.figures()["long"] | {"oldest_s": 0} == {"waiting": 2, "running": 1, "oldest_s": 0}
 
 
 def test_the_start_form_takes_a_lower_priority(client: Client, db: None) -> None:

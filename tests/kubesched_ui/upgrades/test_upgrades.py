@@ -164,7 +164,7 @@ def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.Monkey
     upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
     for run in upgrade.runs.all():
         execute_run(run.pk)
-    monkeypatch.setattr(module, "TELL_EVERY_S", -1)
+    monkeypatch.setattr(module, "PROGRESS_EVERY_S", -1)
     told_of = module.write
 
     def write(one: Upgrade, **values: Any) -> None:
