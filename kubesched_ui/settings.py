@@ -219,7 +219,7 @@ INGEST_ISOLATED = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
-FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/temp_files.py removes files of killed processes
+FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/uploads.py removes files of killed processes
 FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 
 STATIC_URL = "/static/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_ui.editor.limits import MAX_BYTES
-from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Scenario
 from kubesched_ui.runs.services import own_release

@@ -15,8 +15,7 @@ from asgiref.sync import sync_to_async
 
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.exports import parquet, run_file
-from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
-from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP, scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs.build_simulation import added_pods, pod_key, pods_named

@@ -17,8 +17,7 @@ import msgspec
 from django.conf import settings
 
 from kubesched_ui.event_log.fingerprints import Fingerprints, traces
-from kubesched_ui.ingest.formats import OUR_API, RUN_KIND
-from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.formats import OUR_API, RUN_KIND, scenario_document
 from kubesched_ui.models import Run
 from kubesched_ui.runs import fork_create
 from kubesched_ui.runs.services import settings_of

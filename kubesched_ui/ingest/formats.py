@@ -4,7 +4,7 @@ format."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -306,3 +306,21 @@ def _part(value: Any, cls: Any, where: Where, field: str) -> Any:
         problem, _, inner = str(error).partition(" - at ")
         path = ".".join(part for part in (field, inner.strip("`$.")) if part)
         raise IngestError(where, problem.lower(), path) from None
+
+
+def scenario_document(
+    name: str,
+    objects: Iterable[dict[str, Any]],
+    description: str = "",
+    kubernetes: str = "",
+    config: str = "",
+    time: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the document that `ingest_files` reads as the same scenario. Write it with `to_yaml` or as JSON."""
+    spec = {"description": description, "kubernetes": kubernetes, "config": config}
+    return {
+        "apiVersion": OUR_API,
+        "kind": SCENARIO_KIND,
+        "metadata": {"name": name},
+        "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects), **(time or {})},
+    }

@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, internal_types, preflight, run_file, scenario_time, unknown_fields
-from kubesched_ui.ingest.api_versions import normalise
+from kubesched_ui.ingest import events, preflight, run_file, scenario_time, unknown_fields
+from kubesched_ui.ingest.api_versions import external, is_internal, normalise
 from kubesched_ui.ingest.archives import Archives
-from kubesched_ui.ingest.budget import Budget, Watch
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
@@ -22,10 +21,9 @@ from kubesched_ui.ingest.fast_skip import skim
 from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Part, Time, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
-from kubesched_ui.ingest.limits import Limits
-from kubesched_ui.ingest.redact import redact
+from kubesched_ui.ingest.limits import Budget, Limits, Watch
+from kubesched_ui.ingest.redact import clean, redact, suspect
 from kubesched_ui.ingest.result import IngestResult, Record
-from kubesched_ui.ingest.sanitize import clean, suspect
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.warnings import Warnings
 from kubesched_ui.ingest.wrong_input_hints import instead, instead_of_broken
@@ -167,8 +165,8 @@ class _Reading:
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
         obj = read_object(found.value, where, self.limits.max_depth)
-        if internal_types.is_internal(obj):
-            obj = internal_types.external(obj)
+        if is_internal(obj):
+            obj = external(obj)
         where, namespace, name = _identity(obj, kind, where)
         for odd in clean(obj) if suspect(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))

@@ -21,7 +21,7 @@ from django.utils import timezone
 from kubesched_ui.models import Run, RunQuerySet, silent
 from kubesched_ui.runs import estimate
 from scheduler_core.api import duration
-from scheduler_core.explain.formatting import count
+from scheduler_core.cluster.formatting import count
 
 LOCK = 0x6B756265  # key of the PostgreSQL advisory lock during a claim
 RECENT_RUNS = 500  # maximum number of runs that are read to find when each user last started one

@@ -5,8 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kubesched_ui.ingest.run_file import RunFile
+
+File = tuple[str, bytes | Path]  # name, content
 
 SMALL_CPU_SECONDS = 1.0  # CPU seconds; an upload that takes more is not small
 
@@ -20,7 +26,7 @@ class Job(NamedTuple):
     the scenario as soon as a part is stored, so that it can be removed if the worker dies.
     """
 
-    files: list[tuple[str, bytes | Path]]
+    files: list[File]
     name: str
     origin: str
     token: str = ""
@@ -43,7 +49,7 @@ def prepare() -> None:
     import django
 
     django.setup()
-    from kubesched_ui.scenarios import import_scenario  # noqa: F401  (the first upload would load it)
+    from kubesched_ui.ingest import reader, store  # noqa: F401  (the first upload would load them)
 
     signal.signal(signal.SIGPROF, _stop)
 
@@ -53,16 +59,16 @@ def _stop(*_: Any) -> None:
 
 
 def read_upload(job: Job) -> Any:
-    """Read and store an upload for its owner as `import_scenario.read_and_store` does. Also raises TooLargeForPool."""
+    """Read and store an upload for its owner as `read_and_store` does. Also raises TooLargeForPool."""
     from django.db import connection
 
     from kubesched_ui import current_viewer
-    from kubesched_ui.scenarios.import_scenario import read_and_store
 
-    limit_time(job)
+    if job.small:
+        signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
     try:
         with current_viewer.looking(current_viewer.By(job.owner_id)):
-            return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: mark(job, pk))
+            return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: mark(job.marker, pk))
     except _CpuLimit:
         raise TooLargeForPool from None
     except MemoryError:
@@ -74,15 +80,31 @@ def read_upload(job: Job) -> Any:
         connection.close()
 
 
-def limit_time(job: Job) -> None:
-    """Limit the CPU time of a small upload."""
-    if job.small:
-        signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
+def read_and_store(
+    files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], None] | None = None
+) -> tuple[int, RunFile | None]:
+    """Return the ID of the new scenario, and the run of a run file if there was one.
+
+    `token`: with which the page polls the progress. `begun`: as in `store`. Raises IngestError.
+    """
+    from kubesched_ui.ingest import Limits, ingest_files
+    from kubesched_ui.ingest.store import store
+    from kubesched_ui.scenarios.progress import Progress
+
+    with Progress(token, size_of(files)) as progress:
+        result = ingest_files(files, Limits.from_settings(), progress)
+        title = name or result.name or Path(files[0][0]).name
+        return store(result, name=title[:200], origin=origin, begun=begun).pk, result.run
 
 
-def mark(job: Job, pk: int) -> None:
+def size_of(files: list[File]) -> int:
+    """Return the size of the uploaded files in bytes."""
+    return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
+
+
+def mark(marker: Path, pk: int) -> None:
     """Write the ID of the scenario that is being stored to the marker file."""
-    job.marker.write_text(str(pk))
+    marker.write_text(str(pk))
 
 
 def sendable(error: Exception) -> Exception:

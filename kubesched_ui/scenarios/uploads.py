@@ -6,9 +6,12 @@ affected by either.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -28,13 +31,12 @@ from kubesched_ui.offload.pool import Crashed, OffloadError, OutOfMemory, PoolBu
 from kubesched_ui.offload.pools import find_pool, get_pool
 from kubesched_ui.outages import Outage, ServiceUnavailable
 from kubesched_ui.scenarios import upload_metrics, upload_worker
-from kubesched_ui.scenarios.import_scenario import File, read_and_store, size_of
 from kubesched_ui.scenarios.progress import Progress
-from kubesched_ui.scenarios.temp_files import folder, tidy
-from kubesched_ui.scenarios.upload_worker import Job, TooLargeForPool
+from kubesched_ui.scenarios.upload_worker import File, Job, TooLargeForPool, read_and_store, size_of
 
 CHUNK = 1024 * 1024
 SMALL = 1024 * 1024  # bytes
+LEFT_S = 3600  # age of temporary files that are not in use any more
 
 BUSY = Outage("Too many uploads are waiting. Nothing was stored. Try again in a few seconds.", 30)
 
@@ -111,7 +113,7 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Made:
     if not connection.in_atomic_block:
         connection.close()  # the upload may take long; others can use the connection
     if find_pool("large-uploads") is None:
-        tidy()
+        remove_old_files()
     size = size_of(files)
     with Progress(token, size) as progress, tempfile.TemporaryDirectory(dir=folder()) as mine:
         job = Job(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario")
@@ -155,3 +157,22 @@ def why_it_failed(error: OffloadError) -> str:
     if code == -signal.SIGKILL:
         return "could not be read: its reader was ended by the system, which may have run out of memory"
     return f"could not be read: its reader broke down (code {code}), and nothing of it was kept"
+
+
+# ---- temporary files
+
+
+def folder() -> Path:
+    """Return the folder, created if necessary."""
+    found: Path = settings.VAR_DIR / "uploads"
+    found.mkdir(exist_ok=True)
+    return found
+
+
+def remove_old_files() -> None:
+    """Remove the files of killed processes. Called at the start of a process, while other web processes may be
+    working."""
+    for path in folder().iterdir():
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFT_S:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -49,16 +49,14 @@ def hold(job: Job, *args: Any) -> Any:
 
 def slow(job: Job, *args: Any) -> Any:
     """Never end with what looks small."""
-    from kubesched_ui.scenarios import import_scenario
-
-    store = import_scenario.read_and_store
+    store = upload_worker.read_and_store
 
     def forever(*given: Any) -> Any:
         while job.small:
             pass
         return store(*given)
 
-    import_scenario.read_and_store = forever
+    upload_worker.read_and_store = forever
     return _read(job, *args)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Scenario
 

@@ -20,7 +20,7 @@ from kubesched_ui.presenters.cycle_rows import warnings_of
 from kubesched_ui.runs import build_simulation, services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
-from kubesched_ui.scenarios.import_scenario import File
+from kubesched_ui.scenarios.upload_worker import File
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError

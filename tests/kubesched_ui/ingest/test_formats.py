@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
-from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
-from kubesched_ui.ingest.internal_types import external
+from kubesched_ui.ingest.api_versions import external
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.examples import examples

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
-from kubesched_ui.ingest.sanitize import NUL, NULL, Odd, clean
+from kubesched_ui.ingest.redact import NUL, NULL, Odd, clean
 from kubesched_ui.scenarios.edits import read_one
 from tests.kubesched_ui.clusters import as_list, node, pod
 
