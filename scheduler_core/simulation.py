@@ -31,10 +31,10 @@ from scheduler_core.pod_groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
 
-EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod has a start time k seconds later
+START_TIME_BASE = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod has a start time k seconds later
 
 
-class _Held(NamedTuple):
+class _WaitingPod(NamedTuple):
     """A pod held by Permit plugins, with the state of its scheduling cycle."""
 
     framework: Framework
@@ -104,7 +104,7 @@ class Simulation:
             framework.list_pods = self._all_pods
         self.to_try = self._chosen(pending, pods)  # in order
         self.stages: dict[int, Callable[[], None]] = {}  # cycle number -> function to call before that cycle
-        self._held: dict[str, _Held] = {}
+        self._waiting: dict[str, _WaitingPod] = {}
         self._first_tried: dict[str, int] = {}  # pods of groups, in the order of their first attempt
         self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
         self.placed = 0  # cycles that placed a pod
@@ -167,27 +167,27 @@ class Simulation:
 
         Before the next cycle, placed pods run, victims are removed and preemptors are nominated.
         """
-        for told in self.attempts():
-            if isinstance(told, GroupTrace):
-                self.group = told
-                yield from self._members_of(told)
+        for group_trace in self.attempts():
+            if isinstance(group_trace, GroupTrace):
+                self.group = group_trace
+                yield from self._members_of(group_trace)
                 self.group = None
             else:
-                yield told
+                yield group_trace
 
-    def _members_of(self, told: GroupTrace) -> Iterator[CycleTrace]:
+    def _members_of(self, group_trace: GroupTrace) -> Iterator[CycleTrace]:
         """Yield the members' cycles and write the journal.
 
         The journal has each member's cycle after the placements of the members before it. The changes of the group as a
         whole are journaled with the last member.
         """
         journal = self.cluster.journal
-        for member in told.members:
+        for member in group_trace.members:
             journal.note(TRIED, member.trace.pod)
             journal.put(member.changes)
-            if member is told.members[-1]:
-                journal.put(told.changes)
-                for one in told.members:
+            if member is group_trace.members[-1]:
+                journal.put(group_trace.changes)
+                for one in group_trace.members:
                     if one.trace.result == "scheduled":
                         journal.note(BOUND, self.cluster.pods[one.trace.pod])
             yield member.trace
@@ -221,22 +221,22 @@ class Simulation:
         framework, state, trace = self.scheduler.try_pod(pod, attempt)
         if trace.result == "waiting":
             framework.waiting_pods.add(pod, trace.node, trace.permit_waits)
-            self._held[pod.key] = _Held(framework, state, pod, trace)
+            self._waiting[pod.key] = _WaitingPod(framework, state, pod, trace)
         else:
             if trace.result == "scheduled":
                 self.scheduler.binding_cycle(framework, state, pod, trace)
             self._settle(pod, trace)
             yield trace
-        if self._held:
+        if self._waiting:
             yield from self._decided()
         return trace
 
     def _try_group_of(self, pod: PodInfo) -> Iterator[CycleTrace | GroupTrace]:
         if pod.key in self._first_tried and not self._retry_groups:
             return  # tried with its group
-        told = self._try_group(pod)
-        yield told
-        if self._retry_preemptors and isinstance(told, GroupTrace) and told.waits_for_preemption:
+        group_trace = self._try_group(pod)
+        yield group_trace
+        if self._retry_preemptors and isinstance(group_trace, GroupTrace) and group_trace.waits_for_preemption:
             yield self._try_group(pod)
 
     def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
@@ -250,32 +250,32 @@ class Simulation:
             trace = self.scheduler.begin(popped, 1)
             trace.preenqueue, trace.result = held, "gated"
             return trace
-        told = GroupTrace(key, popped.key, group.spec)
+        group_trace = GroupTrace(key, popped.key, group.spec)
         before = self.cluster.journal.take()
         waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
         members = sorted((p for p in waiting if is_member(p, group)), key=lambda p: (p is not popped, p.key))
-        told.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
-        members = [pod for pod in members if pod.key not in told.held]
+        group_trace.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
+        members = [pod for pod in members if pod.key not in group_trace.held]
         for pod in members:
             self._first_tried.setdefault(pod.key, len(self._first_tried))
         scheduling = GroupScheduler(self.scheduler, framework, group, self._evict)
-        for one in scheduling.schedule_group(order_of(members, self._first_tried), told):
+        for one in scheduling.schedule_group(order_of(members, self._first_tried), group_trace):
             trace = one.told.trace
             if trace.result == "scheduled":
                 self.placed += 1
-                one.pod.start_time = EPOCH + self.placed
+                one.pod.start_time = START_TIME_BASE + self.placed
                 continue
             self.cluster.nominator.forget(one.pod)
             one.pod.nominated_node = one.told.nominated
             if one.told.nominated:
                 self.cluster.nominator.nominate(one.pod, one.told.nominated)
-        if told.status.code == SUCCESS:
-            self._scheduled_groups[key] = condition_of(told.status)
+        if group_trace.status.code == SUCCESS:
+            self._scheduled_groups[key] = condition_of(group_trace.status)
         # once true, the condition stays true
-        told.condition = self._scheduled_groups.get(key) or condition_of(told.status)
-        told.changes += self.cluster.journal.take()
+        group_trace.condition = self._scheduled_groups.get(key) or condition_of(group_trace.status)
+        group_trace.changes += self.cluster.journal.take()
         self.cluster.journal.put(before)
-        return told
+        return group_trace
 
     def _evict(self, key: str) -> None:
         self.cluster.remove_pod(self.cluster.pods[key])
@@ -286,7 +286,7 @@ class Simulation:
         for framework in self.scheduler.profiles.values():
             while decided := framework.waiting_pods.take_decided():
                 for waiting in decided:
-                    _, state, pod, trace = self._held.pop(waiting.pod.key)
+                    _, state, pod, trace = self._waiting.pop(waiting.pod.key)
                     if waiting.rejected is None:
                         trace.result = "scheduled"
                         self.scheduler.binding_cycle(framework, state, pod, trace)
@@ -297,8 +297,8 @@ class Simulation:
 
     def _time_out(self) -> Iterator[CycleTrace]:
         """Time out the waiting pods after all pods were tried; the pod that has waited longest comes first."""
-        while self._held:
-            key, held = next(iter(self._held.items()))
+        while self._waiting:
+            key, held = next(iter(self._waiting.items()))
             waiting = held.framework.waiting_pods.get(key)
             assert waiting is not None
             plugin = min(waiting.pending, key=lambda name: (held.trace.permit_waits[name], name))
@@ -309,12 +309,12 @@ class Simulation:
         nominator = self.cluster.nominator
         if trace.result == "scheduled":
             self.placed += 1
-            pod.start_time = EPOCH + self.placed
+            pod.start_time = START_TIME_BASE + self.placed
             return
         if trace.postfilter is None:
             return
         for key in trace.victims:
-            held = self._held.get(key)
+            held = self._waiting.get(key)
             waiting = held.framework.waiting_pods.get(key) if held is not None else None
             if waiting is not None:
                 waiting.reject(trace.postfilter.status.plugin if trace.postfilter.status else "", "preempted")

@@ -31,7 +31,7 @@ from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.queries.recording_cache import NotRecorded
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.debugger.search import WrongExpression
 from scheduler_core.errors import InputError
 
@@ -58,7 +58,7 @@ def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> Htt
 ERRORS: dict[type, tuple[int, str]] = {
     InputError: (400, ""),
     IngestError: (400, ""),
-    NotThere: (404, ""),
+    NotDecided: (404, ""),
     NotRecorded: (409, ""),
     PoolBusy: (503, ""),
     Http404: (404, "Nothing exists at this address."),

@@ -19,7 +19,7 @@ from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from scheduler_core.debugger import change_stream, cycle_steps, timepoints
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
-from scheduler_core.debugger.timepoints import Asked
+from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 router = Router(tags=["debugger"])
@@ -90,7 +90,7 @@ def state(
     default at the end. With `since`, return only the changes between the two timepoints, in either direction.
     """
     run = asked(run_id, seq)
-    return encoded(timepoints.tell(recording_of(run), Asked(cycle, t, seq), since))
+    return encoded(timepoints.cluster_at(recording_of(run), Timepoint(cycle, t, seq), since))
 
 
 @router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **ASKED})
@@ -99,7 +99,7 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
     and priorities of pods (scheduler_core/debugger/change_stream.py).
     """
     recording = recording_of(asked(run_id, seq))
-    found = change_stream.picture(recording, Asked(cycle, t, seq).moment(recording))
+    found = change_stream.cluster_columns(recording, Timepoint(cycle, t, seq).moment(recording))
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
 
 
@@ -110,7 +110,7 @@ def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until
     A client can continue in both directions.
     """
     run = asked(run_id, None)
-    found = change_stream.tape(recording_of(run), after, until)
+    found = change_stream.stream(recording_of(run), after, until)
     return encoded(found | {"cycles": named(run, found["cycles"])})
 
 
@@ -141,7 +141,7 @@ def object_then(
     the run.
     """
     run = asked(run_id, seq)
-    moment = Asked(cycle, t, seq).moment(recording_of(run))
+    moment = Timepoint(cycle, t, seq).moment(recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
         raise Http404(f"There is no {kind[:100]} {name[:253]} at that timepoint.")
@@ -207,7 +207,7 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
         "nodes_version": row.nodes_version,
         "names": None if known == row.nodes_version else row.nodes,
     }
-    return encoded(cycle_steps.told(trace, scores) | about)
+    return encoded(cycle_steps.cycle_data(trace, scores) | about)
 
 
 class BreakpointIn(Schema):

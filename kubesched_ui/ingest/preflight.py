@@ -50,7 +50,7 @@ def told(workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], 
         return []
     for obj in objects:
         if obj is not None:
-            outlook.see(obj)
+            outlook.add(obj)
     return [as_dict(remark) for remark in remarks(outlook, AS_UPSTREAM)]
 
 

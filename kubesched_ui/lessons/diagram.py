@@ -109,7 +109,7 @@ def _tree(facts: Facts, cycle: Attempted) -> Tree | None:
     with suppress(InputError, ValueError):
         if focus.point == "queue":
             times = facts.run.queue_times(cycle.pod)
-            return times.tell(times.begin_of(cycle.seq))
+            return times.explain(times.begin_of(cycle.seq))
         if focus.point == "total" or (focus.point in ("raw", "normalized", "weighted", "filter") and focus.plugin):
             return facts.tree(focus.point, focus.pod, focus.node, focus.plugin)
     return None

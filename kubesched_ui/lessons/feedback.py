@@ -234,7 +234,7 @@ def _when(question: Question, given: float) -> Iterator[str]:
     yield f"{shown(Seconds(given))} is too {'late' if given > cycle.t else 'early'}."
     times = facts.run.queue_times(cycle.pod)
     with suppress(InputError):
-        yield _made_of(times.tell(times.begin_of(cycle.seq)))
+        yield _made_of(times.explain(times.begin_of(cycle.seq)))
 
 
 def _woken(question: Question, given: str) -> Iterator[str]:

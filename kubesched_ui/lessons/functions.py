@@ -131,7 +131,7 @@ class Facts:
     def tree(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> Tree:
         """Return the provenance tree of a number. Raises Unknown, Untold."""
         cycle = self.cycle(pod, attempt)
-        return self.run.provenance(cycle).tell(Question(point, node, plugin))
+        return self.run.provenance(cycle).explain(Question(point, node, plugin))
 
     def scored(self, pod: str, node: str, plugin: str, attempt: int | None) -> tuple[int, int, int]:
         """Return the raw score, the normalised score and the weight. Raises Unknown, Untold."""

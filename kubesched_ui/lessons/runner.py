@@ -149,7 +149,7 @@ class Played:
         spec.preemption = settings.preemption and spec.preemption
         spec.percentage = spec.percentage if settings.percentage is None else settings.percentage
         run = ScenarioRun(scenario, document)
-        run.timeline.max_records, run.timeline.max_pods = MAX_RECORDS, MAX_PODS
+        run.engine.max_records, run.engine.max_pods = MAX_RECORDS, MAX_PODS
         self.configuration = run.simulation.configuration
         self._make = self._maker(self.configuration, spec.preemption, spec.percentage)
         nodes = list(run.simulation.nodes)

@@ -19,7 +19,7 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, verdict_amounts
 from kubesched_ui.presenters.capacity_bars import Amounts, Node, Shelf
 from kubesched_ui.queries.recording_cache import recording_of
-from kubesched_ui.queries.shortfalls import room_of
+from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.api.duration import clock
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
@@ -103,7 +103,7 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
-    if (room := room_of(run, row, trace)) is not None:
+    if (room := headroom_of(run, row, trace)) is not None:
         verdict_amounts.put_in(matrix, room)
     preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)

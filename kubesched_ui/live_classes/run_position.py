@@ -16,7 +16,7 @@ from django.urls import resolve
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters.attempts import chosen
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
-from scheduler_core.debugger.timepoints import Asked
+from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 # Query parameters that are dropped on navigation: the timepoint, the selected node, and the page of the node list.
@@ -116,6 +116,6 @@ def moment_of(run: Run, query: QueryDict) -> int:
     if cycle := number_in(query):
         return recording.before_cycle(min(cycle, run.cycles_done + 1))
     if text := query.get("t", ""):
-        return Asked(t=float(text[:40])).moment(recording)
+        return Timepoint(t=float(text[:40])).moment(recording)
     seq = query.get("seq", "")
-    return Asked(seq=max(0, int(seq[:18])) if seq else None).moment(recording)
+    return Timepoint(seq=max(0, int(seq[:18])) if seq else None).moment(recording)

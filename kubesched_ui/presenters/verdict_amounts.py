@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubesched_ui.presenters.cycle_presenter import Matrix
-from scheduler_core.debugger.headroom import TOLD, Room
+from scheduler_core.debugger.headroom import WITH_DETAILS, Headroom
 
 
-def put_in(verdicts: Matrix, room: Room) -> None:
+def put_in(verdicts: Matrix, headroom: Headroom) -> None:
     """Add quantities or taints to all groups whose reasons omit them, decisive or not."""
     for group in verdicts.groups:
         group.cells = [
-            replace(cell, told=tuple(room.told(cell.reasons, group.nodes)))
-            if cell.plugin in TOLD and cell.reasons
+            replace(cell, told=tuple(headroom.with_amounts(cell.reasons, group.nodes)))
+            if cell.plugin in WITH_DETAILS and cell.reasons
             else cell
             for cell in group.cells
         ]
-        if group.plugin in TOLD:
-            group.told = tuple(room.told(group.reasons, group.nodes))
-            each = room.each(group.reasons, group.nodes)
+        if group.plugin in WITH_DETAILS:
+            group.told = tuple(headroom.with_amounts(group.reasons, group.nodes))
+            each = headroom.each(group.reasons, group.nodes)
             group.each = each if len(set(each)) > 1 else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.presenters import cycle_rows, explanations
-from kubesched_ui.queries.shortfalls import room_of
+from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.cluster.formatting import some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
@@ -35,7 +35,7 @@ def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
         return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({said(trace.prefilter)})"
     if trace.reserve is not None:
         return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({said(trace.reserve)})"
-    room = None if run.active else room_of(run, row, trace)
+    room = None if run.active else headroom_of(run, row, trace)
     answer = explanations.answer(trace, nodes, room)
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
     names = [name for group in inside for name in group.nodes]

@@ -19,7 +19,7 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_devices import PoolThen
 from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.timepoints import Asked
+from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 STEPS = 300  # columns of a curve
@@ -76,14 +76,14 @@ class WrongMoment(InputError):
     """Raised if a URL names a timepoint that does not exist."""
 
 
-def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Asked, int]:
+def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, int]:
     """Return the timepoint of a URL, as given and as the recording's number. Raises WrongMoment."""
     found: dict[str, Any] = {}
     try:
         for key in ("cycle", "t", "seq"):
             if text := query.get(key, ""):
                 found[key] = float(text) if key == "t" else int(text)
-        asked = Asked(**found)
+        asked = Timepoint(**found)
         return asked, asked.moment(recording)
     except InputError as error:
         raise WrongMoment(error.where, error.field, error.problem) from None

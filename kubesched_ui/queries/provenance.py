@@ -17,7 +17,7 @@ from kubesched_ui.queries.recording_cache import key_of, recording_of
 from kubesched_ui.queries.remedies import maker
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.claims import Claims
-from scheduler_core.debugger.preemption_dry_run import Trials
+from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.provenance.tree import Tree
@@ -31,29 +31,29 @@ _lock = threading.Lock()  # also guards the clusters: they are moved, and plugin
 
 
 def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
-    """Return the explanation tree of a number of one cycle. Raises NotRecorded, InputError, NotThere."""
+    """Return the explanation tree of a number of one cycle. Raises NotRecorded, InputError, NotDecided."""
     with _lock:
-        return _provenance(run, cycle).tell(question)
+        return _provenance(run, cycle).explain(question)
 
 
 def trials_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
     """Return the preemption dry runs of one cycle, as in docs/debugger.md; those on one node are repeated.
 
-    Raises NotRecorded, InputError, NotThere.
+    Raises NotRecorded, InputError, NotDecided.
     """
     with _lock:
         found = _provenance(run, cycle)
-        return {"cycle": cycle.number} | Trials(found.framework, found.pod, found.trace).told(node, page)
+        return {"cycle": cycle.number} | PreemptionDryRuns(found.framework, found.pod, found.trace).as_dict(node, page)
 
 
 def claims_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
     """Return the claims of one cycle's pod and the devices of a node, as in docs/debugger.md.
 
-    Raises NotRecorded, InputError, NotThere.
+    Raises NotRecorded, InputError, NotDecided.
     """
     with _lock:
         found = _provenance(run, cycle)
-        return {"cycle": cycle.number} | Claims(found.framework, found.pod, found.trace).told(node, page)
+        return {"cycle": cycle.number} | Claims(found.framework, found.pod, found.trace).as_dict(node, page)
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:

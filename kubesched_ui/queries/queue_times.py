@@ -14,7 +14,7 @@ from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
@@ -26,15 +26,15 @@ ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
 
 
 def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
-    """Explain the time of a move, or without a move the beginning of the cycle. Raises InputError, NotThere."""
+    """Explain the time of a move, or without a move the beginning of the cycle. Raises InputError, NotDecided."""
     if not run.in_time:
-        raise NotThere(
+        raise NotDecided(
             "point", "", "queue is only for runs in virtual time; this is a single-pass run, in which pods do not wait"
         )
     times = _of(run, namespace, name)
     if move is None:
         move = times.begin_of(_finished(run, cycle) if cycle is not None else None)
-    return times.tell(move, until)
+    return times.explain(move, until)
 
 
 def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
@@ -57,7 +57,7 @@ def _finished(run: Run, cycle: Cycle) -> int:
     numbers = _numbers(run, cycle.namespace, cycle.name)
     place = numbers.index(cycle.number)
     if place >= len(groups):
-        raise NotThere("attempt", "", f"is beyond the first {pod_timeline.MAX_EVENTS:,} events of the pod")
+        raise NotDecided("attempt", "", f"is beyond the first {pod_timeline.MAX_EVENTS:,} events of the pod")
     seq: int = groups[place][-1]["seq"]
     return seq
 

@@ -10,13 +10,13 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of, stored_object
 from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.headroom import FITS, TAINTS, TOLD, Room, row_of, told_of
+from scheduler_core.debugger.headroom import FITS, TAINTS, WITH_DETAILS, Headroom, node_reasons_with_amounts, row_of
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.releases import get_release
 
 
-def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
+def headroom_of(run: Run, row: Cycle, trace: CycleTrace) -> Headroom | None:
     """Return the nodes' headroom before a cycle.
 
     Return None if no reason needs it (no resource is short, and no taint is unnamed by the release), or if it was not
@@ -37,7 +37,7 @@ def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
         return None
     moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
     tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
-    return Room(recording, moment, pod, promised, tolerations)
+    return Headroom(recording, moment, pod, promised, tolerations)
 
 
 def _refuses(trace: CycleTrace, plugin: str) -> bool:
@@ -56,11 +56,11 @@ def _tolerations(run: Run, recording: Recording, moment: int, pod: str) -> Seque
 def reasons_on(run: Run, history: NodeHistory, row: Cycle, trace: CycleTrace, at: int) -> list[str]:
     """Return why the node of row `at` in the cycle rejected the pod, with quantities. Raises NotRecorded."""
     status = trace.status_at(at)
-    if status is None or status.plugin not in TOLD:
+    if status is None or status.plugin not in WITH_DETAILS:
         return list(status.reasons) if status else []
     recording = recording_of(run)
     moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
     nominated = trace.nominated.get(at) is not None
     unnamed = status.plugin == TAINTS and not get_release(run.release).taint_reason_names_taint
     tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
-    return told_of(recording, history, moment, pod, status.reasons, nominated, tolerations)
+    return node_reasons_with_amounts(recording, history, moment, pod, status.reasons, nominated, tolerations)

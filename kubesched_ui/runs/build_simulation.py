@@ -156,8 +156,8 @@ def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
         choices=choices_of(run),
         only=only,
     )
-    in_time.timeline.max_records = settings.RUN_MAX_RECORDS
-    in_time.timeline.max_pods = settings.RUN_MAX_PODS
+    in_time.engine.max_records = settings.RUN_MAX_RECORDS
+    in_time.engine.max_pods = settings.RUN_MAX_PODS
     return in_time, recorded
 
 

@@ -123,7 +123,7 @@ class InTime:
 
         def hear(number: int) -> None:
             if number == own:
-                self.at = in_time.timeline.seq
+                self.at = in_time.engine.seq
 
         plan_in_time(in_time, fork_create.stages_of(self.run), hear)
 

@@ -13,7 +13,7 @@ import yaml
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
 from kubesched_ui.queries.recording_cache import object_at, recording_of
-from scheduler_core.debugger.timepoints import Asked
+from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 CONFIGURATION = "KubeSchedulerConfiguration"
@@ -36,7 +36,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
         return page | {"plugin": query.get("plugin", ""), "lines": lines(text, steps), "default": not text}
     cycle, seq = (whole(query, key) for key in ("cycle", "seq"))
     recording = recording_of(run)
-    moment = Asked(cycle, None, seq).moment(recording)
+    moment = Timepoint(cycle, None, seq).moment(recording)
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
         return None

@@ -36,7 +36,7 @@ from kubesched_ui.presenters.cycle_presenter import (
 )
 from kubesched_ui.queries import claims
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
-from kubesched_ui.queries.shortfalls import room_of
+from kubesched_ui.queries.shortfalls import headroom_of
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_group_context
@@ -205,7 +205,7 @@ def about_cycle(
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, nodes)
     verdicts, tie = matrix(cycle, nodes), run.tie_break
-    room = room_of(run, row, trace)
+    room = headroom_of(run, row, trace)
     if room is not None:
         verdict_amounts.put_in(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points

@@ -119,5 +119,5 @@ class Lifecycle:
     def _expect(self, pod: PodInfo, move: str, *states: State | None) -> None:
         state = self._states.get(pod.key)
         if state not in states:
-            told = state.value if state is not None else "not in the cache"
-            raise ImpossibleMove(f"cannot {move} Pod {pod.key}: it is {told}")
+            found = state.value if state is not None else "not in the cache"
+            raise ImpossibleMove(f"cannot {move} Pod {pod.key}: it is {found}")

@@ -286,11 +286,11 @@ class NodeTable:
         if not placed:
             return
         rows = np.array([row for row, _ in placed], np.intp)
-        asked = list({id(pod.held): pod.held for _, pod in placed}.values())
-        place = {id(held): i for i, held in enumerate(asked)}
-        which = [place[id(pod.held)] for _, pod in placed]
-        for name in {name for requests in asked for name in requests}:
-            np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in asked], np.int64)[which])
+        distinct = list({id(pod.held): pod.held for _, pod in placed}.values())
+        number_of = {id(held): i for i, held in enumerate(distinct)}
+        index = [number_of[id(pod.held)] for _, pod in placed]
+        for name in {name for requests in distinct for name in requests}:
+            np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in distinct], np.int64)[index])
         np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))
         np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero[1] for _, pod in placed], np.int64))
         np.add.at(self.pod_count, rows, 1)

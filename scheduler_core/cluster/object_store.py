@@ -18,22 +18,22 @@ class Table(MutableMapping[str, T]):
         self._watchers: list[Callable[[str, T | None, T | None], object]] = []
         self.version = 0
 
-    def watch(self, told: Callable[[str, T | None, T | None], object]) -> None:
-        """Register a callback `told(key, old, new)` for changes. `old` is None for an addition, `new` for a removal."""
-        self._watchers.append(told)
+    def watch(self, callback: Callable[[str, T | None, T | None], object]) -> None:
+        """Call `callback(key, old, new)` after each change. `old` is None for an addition, `new` for a removal."""
+        self._watchers.append(callback)
 
-    def _tell(self, key: str, old: T | None, new: T | None) -> None:
+    def _notify(self, key: str, old: T | None, new: T | None) -> None:
         self.version += 1
-        for told in self._watchers:
-            told(key, old, new)
+        for callback in self._watchers:
+            callback(key, old, new)
 
     def __setitem__(self, key: str, new: T) -> None:
         old = self._objects.get(key)
         self._objects[key] = new
-        self._tell(key, old, new)
+        self._notify(key, old, new)
 
     def __delitem__(self, key: str) -> None:
-        self._tell(key, self._objects.pop(key), None)
+        self._notify(key, self._objects.pop(key), None)
 
     def __getitem__(self, key: str) -> T:
         return self._objects[key]

@@ -45,13 +45,13 @@ class VolumeUsers:
         self._attachments: dict[str, dict[str, VolumeAttachment]] = {}  # node name -> name -> attachment
         self._watchers: list[Callable[[str], object]] = []
 
-    def watch(self, told: Callable[[str], object]) -> None:
-        """Register a callback `told(node)` for pods with volumes that are added or removed, and for attachments."""
-        self._watchers.append(told)
+    def watch(self, callback: Callable[[str], object]) -> None:
+        """Call `callback(node)` after a pod with volumes is added or removed, and after a change of attachments."""
+        self._watchers.append(callback)
 
-    def _tell(self, node: str) -> None:
-        for told in self._watchers:
-            told(node)
+    def _notify(self, node: str) -> None:
+        for callback in self._watchers:
+            callback(node)
 
     def nodes(self) -> set[str]:
         """Return the nodes with such pods or attached volumes."""
@@ -62,7 +62,7 @@ class VolumeUsers:
         for key in _references(pod):
             users = self._nodes.setdefault(key, {})
             users[node] = users.get(node, 0) + 1
-        self._tell(node)
+        self._notify(node)
 
     def remove(self, pod: PodInfo, node: str) -> None:
         pods = self.by_node.get(node)
@@ -77,16 +77,16 @@ class VolumeUsers:
                 del users[node]
             if not users:
                 del self._nodes[key]
-        self._tell(node)
+        self._notify(node)
 
     def attach(self, name: str, old: VolumeAttachment | None, new: VolumeAttachment | None) -> None:
         """Handle a change of the table of VolumeAttachments."""
         if old is not None:
             del self._attachments[old.spec.node_name][name]
-            self._tell(old.spec.node_name)
+            self._notify(old.spec.node_name)
         if new is not None:
             self._attachments.setdefault(new.spec.node_name, {})[name] = new
-            self._tell(new.spec.node_name)
+            self._notify(new.spec.node_name)
 
     def attachments(self, node: str) -> list[VolumeAttachment]:
         """Return the VolumeAttachments of a node."""

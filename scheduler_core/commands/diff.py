@@ -80,26 +80,26 @@ def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = Fals
     Returns 0 if every pod has the same outcome, otherwise 1. Raises InputError.
     """
     comparison = Comparison(side_of(a), side_of(b))
-    told = comparison.as_dict(pod)
-    code = int(told["summary"][SAME] < sum(told["summary"].values()))
+    data = comparison.as_dict(pod)
+    code = int(data["summary"][SAME] < sum(data["summary"].values()))
     if as_json:
-        print(msgspec.json.encode(told).decode(), file=out)
+        print(msgspec.json.encode(data).decode(), file=out)
         return code
-    print(told["sentence"], file=out)
-    for found in told["settings"]:
+    print(data["sentence"], file=out)
+    for found in data["settings"]:
         print(f"{found['path']}: {_value(found['a'])} → {_value(found['b'])}", file=out)
-    for found in told["objects"]:
+    for found in data["objects"]:
         name = f"{found['namespace']}/{found['name']}".lstrip("/")
         where = f"{found['kind']} {name} {found['path']}".rstrip()
         print(f"{where}: {_value(found['a'])} → {_value(found['b'])}", file=out)
-    if told["more_objects"]:
-        print(f"and {count(told['more_objects'], 'difference')} of objects more", file=out)
-    if parting := told["divergence"]:
+    if data["more_objects"]:
+        print(f"and {count(data['more_objects'], 'difference')} of objects more", file=out)
+    if parting := data["divergence"]:
         print(f"The runs part in cycle {parting['cycle']:,}, pod {parting['pod']}: {_first(parting)}", file=out)
     if pod:
-        _write_steps(told["steps"], out)
+        _write_steps(data["steps"], out)
         return code
-    differing = [entry for entry in told["pods"] if entry["change"] != SAME]
+    differing = [entry for entry in data["pods"] if entry["change"] != SAME]
     rows = [
         (e["pod"], e["change"].replace("_", " "), _outcome(e["a"]), _outcome(e["b"]), _first(e["first"]))
         for e in differing

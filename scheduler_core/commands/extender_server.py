@@ -16,32 +16,32 @@ from typing import Any
 import msgspec
 
 
-def _nodes(asked: Mapping[str, Any]) -> list[str]:
+def _nodes(request: Mapping[str, Any]) -> list[str]:
     """Return the names of the nodes in the request, in either form."""
-    if "Nodes" in asked:
-        return [node["metadata"]["name"] for node in asked["Nodes"]["items"]]
-    return list(asked["NodeNames"])
+    if "Nodes" in request:
+        return [node["metadata"]["name"] for node in request["Nodes"]["items"]]
+    return list(request["NodeNames"])
 
 
-def _filter(says: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    nodes = _nodes(asked)
-    refuse, unresolvable = ({n: why for n, why in says.get(key, {}).items() if n in nodes} for key in _REFUSALS)
+def _filter(answers: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    nodes = _nodes(request)
+    refuse, unresolvable = ({n: why for n, why in answers.get(key, {}).items() if n in nodes} for key in _REFUSALS)
     left = [name for name in nodes if name not in refuse and name not in unresolvable]
-    answer = {"FailedNodes": refuse, "FailedAndUnresolvableNodes": unresolvable, "Error": says.get("error", "")}
-    if "NodeNames" in asked:
+    answer = {"FailedNodes": refuse, "FailedAndUnresolvableNodes": unresolvable, "Error": answers.get("error", "")}
+    if "NodeNames" in request:
         return answer | {"NodeNames": left}
-    items = [node for node in asked["Nodes"]["items"] if node["metadata"]["name"] in left]
+    items = [node for node in request["Nodes"]["items"] if node["metadata"]["name"] in left]
     return answer | {"Nodes": {"items": items}}
 
 
-def _prioritize(says: Mapping[str, Any], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"Host": name, "Score": says.get("scores", {}).get(name, 0)} for name in _nodes(asked)]
+def _prioritize(answers: Mapping[str, Any], request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"Host": name, "Score": answers.get("scores", {}).get(name, 0)} for name in _nodes(request)]
 
 
-def _preempt(says: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    whole = asked.get("NodeNameToVictims") or {}
-    meta = asked.get("NodeNameToMetaVictims") or {node: _meta(victims) for node, victims in whole.items()}
-    return {"NodeNameToMetaVictims": {n: said for n, said in meta.items() if n not in says.get("drop", ())}}
+def _preempt(answers: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    whole = request.get("NodeNameToVictims") or {}
+    meta = request.get("NodeNameToMetaVictims") or {node: _meta(victims) for node, victims in whole.items()}
+    return {"NodeNameToMetaVictims": {n: victims for n, victims in meta.items() if n not in answers.get("drop", ())}}
 
 
 def _meta(victims: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ _VERBS = {"filter": _filter, "prioritize": _prioritize, "preempt": _preempt}
 
 
 @contextmanager
-def answering(extenders: Mapping[str, Any]) -> Iterator[str]:
+def serve_extenders(extenders: Mapping[str, Any]) -> Iterator[str]:
     """Run a server that answers http://HOST/NAME/VERB as `extenders` specifies, and yield its address.
 
     `extenders`: name -> verb -> the answer: `refuse`, `unresolvable` (node -> message), `error`; `scores` (node ->
@@ -64,10 +64,10 @@ def answering(extenders: Mapping[str, Any]) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             name, _, verb = urllib.parse.urlsplit(self.path).path.strip("/").partition("/")
-            asked = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
-            says = extenders.get(name, {}).get(verb, {})
-            status = says.get("status", 200 if verb in _VERBS else 404)
-            body = msgspec.json.encode(_VERBS[verb](says, asked)) if status == 200 else b""
+            request = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
+            answers = extenders.get(name, {}).get(verb, {})
+            status = answers.get("status", 200 if verb in _VERBS else 404)
+            body = msgspec.json.encode(_VERBS[verb](answers, request)) if status == 200 else b""
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -10,7 +10,7 @@ import msgspec
 
 from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import NotThere, Question, of_recording
+from scheduler_core.debugger.provenance import NotDecided, Question, of_recording
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
@@ -31,7 +31,7 @@ def provenance(
         tie_break=settings["tie_break"],
     )
     rewound = Rewound(played.recording, played.objects.__getitem__, make, get_release(settings["release"]))
-    tree = of_recording(rewound, number, trace).tell(question)
+    tree = of_recording(rewound, number, trace).explain(question)
     if as_json:
         print(msgspec.json.encode(tree).decode(), file=out)
         return 0
@@ -51,16 +51,16 @@ def _cycle_of(played: Played, pod: str, attempt: int | None) -> tuple[int, Cycle
             if attempt in (None, its):
                 found = number
     if not known:
-        raise NotThere("pod", "", f"{pod[:253]!r} was not tried in this run; name it as namespace/name")
+        raise NotDecided("pod", "", f"{pod[:253]!r} was not tried in this run; name it as namespace/name")
     if attempt is not None and attempt not in known:
-        raise NotThere("attempt", "", f"must be one of {', '.join(map(str, known))}, got {attempt}")
+        raise NotDecided("attempt", "", f"must be one of {', '.join(map(str, known))}, got {attempt}")
     return found, CycleTrace.decode(played.cycles[found - 1][0])
 
 
 def lines(tree: Tree, depth: int = 0) -> Iterator[str]:
     """Yield the tree as text, one line for each value."""
     value = str(tree.value).lower() if isinstance(tree.value, bool) else tree.value
-    told = f"{'  ' * depth}{value}{tree.unit}  {tree.op}"
+    head = f"{'  ' * depth}{value}{tree.unit}  {tree.op}"
     about = [tree.label] if tree.label else []
     if tree.source is not None:
         source = tree.source
@@ -71,6 +71,6 @@ def lines(tree: Tree, depth: int = 0) -> Iterator[str]:
         about.append(f"{tree.function} of {tree.count}" + (f", on {tree.node}" if tree.node else ""))
     if tree.cycle:
         about.append(f"cycle {tree.cycle}")
-    yield "  ".join([told, *about])
+    yield "  ".join([head, *about])
     for arg in tree.args or ():
         yield from lines(arg, depth + 1)

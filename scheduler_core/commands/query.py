@@ -27,7 +27,7 @@ from scheduler_core.debugger.recording import (
     objects_from,
 )
 from scheduler_core.debugger.search import Search
-from scheduler_core.debugger.timepoints import Asked
+from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release, with_gates
@@ -160,17 +160,17 @@ def state(
     """Write the cluster at a timepoint, as a table or as JSON of the API. Returns 0. Raises InputError."""
     if seq is not None and not played.in_time:
         raise InputError("seq", "", "is for runs in time; ask by cycle")
-    told = timepoints.tell(played.recording, Asked(cycle, t, seq), since)
+    found = timepoints.cluster_at(played.recording, Timepoint(cycle, t, seq), since)
     if as_json or since is not None:
-        print(msgspec.json.encode(told).decode(), file=out)
+        print(msgspec.json.encode(found).decode(), file=out)
         return 0
-    cycles, number = played.recording.cycles, told["cycle"]
+    cycles, number = played.recording.cycles, found["cycle"]
     where = (
         f"before cycle {number:,} of {cycles:,}" if number <= cycles else f"after {formatting.count(cycles, 'cycle')}"
     )
-    print(f"{where}, at {told['t']:g} s", file=out)
+    print(f"{where}, at {found['t']:g} s", file=out)
     rows = [("NODE", "CPU", "MEMORY", "PODS", "")]
-    for node in told["nodes"]:
+    for node in found["nodes"]:
         has, used = node["allocatable"], node["requested"]
         shares = (
             f"{formatting.amount(name, used[name])} of {formatting.amount(name, has.get(name, 0))}"
@@ -183,10 +183,10 @@ def state(
         cells = (cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True))
         print("  ".join(cells).rstrip(), file=out)
     for part in ("nominated", "waiting", "orphans"):
-        for pod, name in told[part].items():
+        for pod, name in found[part].items():
             print(f"{part}: {pod} on {name}", file=out)
     print(
-        f"{formatting.count(len(told['pending']), 'pod')} pending: {formatting.some(told['pending'], 10) or 'none'}",
+        f"{formatting.count(len(found['pending']), 'pod')} pending: {formatting.some(found['pending'], 10) or 'none'}",
         file=out,
     )
     return 0

@@ -12,7 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.commands.extender_server import answering
+from scheduler_core.commands.extender_server import serve_extenders
 from scheduler_core.config.policy import is_policy
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
@@ -87,7 +87,7 @@ def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[
         yield
         return
     hosts = {urllib.parse.urlsplit(config.url_prefix).netloc for config in configs}
-    with answering(says) as address:
+    with serve_extenders(says) as address:
         simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
         yield
 

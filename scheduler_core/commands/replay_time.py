@@ -11,7 +11,7 @@ from scheduler_core.commands.replay import release_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
-from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.engine import Engine, Record
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         tie_break="name",
         timer=lambda: 0,
     )
-    timeline = Timeline(simulation)
+    timeline = Engine(simulation)
     for entry in case["timeline"]:
         obj = decode(entry["object"])
         if obj is not None:

@@ -54,7 +54,7 @@ def simulate(
     write = _write_line if style == "jsonl" else write_row
     for record in run.run():
         write(record, out)
-    left = run.timeline.queue.parts()
+    left = run.engine.queue.parts()
     if style == "table":
         bound = len(run.api.cluster.pods) - len(run.api.lifecycle.assumed())
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))

@@ -17,7 +17,7 @@ from scheduler_core.commands.query import is_scenario
 from scheduler_core.config import Unknown
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.outcomes import Fate
-from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, told_of, upgrade
+from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
@@ -154,7 +154,7 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
 
 
 def _write(step: Step, out: IO[str]) -> None:
-    print(f"{step.a} → {step.b}: {told_of(step.summary)}", file=out)
+    print(f"{step.a} → {step.b}: {upgrade_sentence(step.summary)}", file=out)
     for group in step.groups():
         print(f"  {_named(step, group.cause)}", file=out)
         for kind, pods in group.pods.items():

@@ -84,13 +84,15 @@ class Admission:
         where, spec = f"Pod {pod.key}", pod.spec
         value, policy = self._wanted(pod, where)
         if spec.priority is not None and spec.priority != value:
-            told = f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
-            told += f"priority admission controller computed {value} from the given PriorityClass name"
-            raise InputError(where, "spec.priority", told)
+            problem = f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
+            problem += f"priority admission controller computed {value} from the given PriorityClass name"
+            raise InputError(where, "spec.priority", problem)
         if spec.preemption_policy and spec.preemption_policy != policy:
-            told = f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; "
-            told += f"priority admission controller computed {policy} from the given PriorityClass name"
-            raise InputError(where, "spec.preemptionPolicy", told)
+            problem = (
+                f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; "
+            )
+            problem += f"priority admission controller computed {policy} from the given PriorityClass name"
+            raise InputError(where, "spec.preemptionPolicy", problem)
         spec.priority, spec.preemption_policy = value, policy
 
     def _wanted(self, pod: Pod, where: str) -> tuple[int, str]:
@@ -118,13 +120,13 @@ class Admission:
         spec.priority = stored.priority if spec.priority is None else spec.priority
         spec.preemption_policy = spec.preemption_policy or stored.preemption_policy
         spec.priority_class_name = spec.priority_class_name or stored.priority_class_name
-        for field, new, kept in (
+        for field, new, stored_value in (
             ("spec.priority", spec.priority, stored.priority),
             ("spec.preemptionPolicy", spec.preemption_policy, stored.preemption_policy),
             ("spec.priorityClassName", spec.priority_class_name, stored.priority_class_name),
         ):
-            if new != kept:
-                raise InputError(where, field, f"must not be changed once the pod exists (it is {kept})")
+            if new != stored_value:
+                raise InputError(where, field, f"must not be changed once the pod exists (it is {stored_value})")
 
     def check_class(self, new: PriorityClass, old: PriorityClass | None = None) -> None:
         """Validate a PriorityClass as the API server does. Raises InputError."""

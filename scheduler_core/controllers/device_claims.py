@@ -50,9 +50,9 @@ def make(
             ),
             template.spec.spec,
         )
-        told = [*pod.status.resource_claim_statuses, PodResourceClaimStatus(used.name, name)]
+        statuses = [*pod.status.resource_claim_statuses, PodResourceClaimStatus(used.name, name)]
         # pods of a template share the status
-        pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=told)
+        pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=statuses)
 
 
 def let_go(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[tuple[ResourceClaim, ResourceClaim | None]]:

@@ -22,7 +22,7 @@ CONDITION_TAINTS = {
     "PIDPressure": {"True": "node.kubernetes.io/pid-pressure"},
     "NetworkUnavailable": {"True": "node.kubernetes.io/network-unavailable"},
 }
-_OURS = {(key, "NoSchedule") for statuses in CONDITION_TAINTS.values() for key in statuses.values()} | {
+_MANAGED = {(key, "NoSchedule") for statuses in CONDITION_TAINTS.values() for key in statuses.values()} | {
     (UNSCHEDULABLE, "NoSchedule"),
     (NOT_READY, "NoExecute"),
     (UNREACHABLE, "NoExecute"),
@@ -51,12 +51,12 @@ class NodeLifecycle(Controller):
             return
         wanted = wanted_taints(new)
         # A node without conditions keeps the taints that others set.
-        ours = _OURS if new.status.conditions else {(UNSCHEDULABLE, "NoSchedule")}
-        kept = [t for t in new.spec.taints if (t.key, t.effect) not in ours or (t.key, t.effect) in wanted]
-        there = {(t.key, t.effect) for t in kept}
+        managed = _MANAGED if new.status.conditions else {(UNSCHEDULABLE, "NoSchedule")}
+        remaining = [t for t in new.spec.taints if (t.key, t.effect) not in managed or (t.key, t.effect) in wanted]
+        there = {(t.key, t.effect) for t in remaining}
         added = [Taint(key, "", effect) for key, effect in wanted if (key, effect) not in there]
-        if added or len(kept) < len(new.spec.taints):
-            spec = msgspec.structs.replace(new.spec, taints=[*kept, *added])
+        if added or len(remaining) < len(new.spec.taints):
+            spec = msgspec.structs.replace(new.spec, taints=[*remaining, *added])
             self.api.update(msgspec.structs.replace(new, spec=spec))
 
     def _collect(self, name: str) -> None:

@@ -131,8 +131,8 @@ class Extenders:
         return any(extender.config.filter_verb or extender.config.prioritize_verb for extender in self.all)
 
     def _note(self, extender: Extender, problem: ExtenderError, then: str = "") -> None:
-        told = str(problem) if extender.url in str(problem) else f"{extender.url}: {problem}"
-        self.events.append(f"extender {told}{then}")
+        message = str(problem) if extender.url in str(problem) else f"{extender.url}: {problem}"
+        self.events.append(f"extender {message}{then}")
 
     def _failed(self, extender: Extender, problem: ExtenderError) -> str:
         """Record a failure. Return the error of the cycle, "" if the extender is ignorable."""
@@ -155,7 +155,7 @@ class Extenders:
             if not extender.config.filter_verb or not extender.interested(pod):
                 continue
             try:
-                kept, refused, whole = self._ask_filter(extender, pod, [names[row] for row in rows])
+                remaining, refused, whole = self._call_filter(extender, pod, [names[row] for row in rows])
             except ExtenderError as problem:
                 trace.error = self._failed(extender, problem)
                 if trace.error:
@@ -163,9 +163,9 @@ class Extenders:
                 continue
             rebuilt = rebuilt or whole
             for row in rows:
-                if names[row] not in kept:
+                if names[row] not in remaining:
                     statuses[row] = refused.get(names[row]) or unschedulable()
-            rows = [row for row in rows if names[row] in kept]
+            rows = [row for row in rows if names[row] in remaining]
         if statuses:
             trace.refuse(EXTENDER, Verdict.of_statuses([statuses.get(row) for row in range(trace.nodes)]))
             for row in statuses.keys() & trace.nominated.keys():
@@ -173,7 +173,7 @@ class Extenders:
             trace.feasible = np.array(rows, np.intp)
         return rebuilt
 
-    def _ask_filter(
+    def _call_filter(
         self, extender: Extender, pod: PodInfo, nodes: list[str]
     ) -> tuple[set[str], dict[str, Status], bool]:
         """Return (the remaining nodes, the statuses of the others, whether the answer has whole nodes)."""
@@ -182,18 +182,18 @@ class Extenders:
             raise ExtenderError(str(answer["error"])[:200])
         whole = not (extender.config.node_cache_capable and "nodenames" in answer)
         if not whole:
-            kept = answer["nodenames"]
+            remaining = answer["nodenames"]
         else:
             items = _lower(answer.get("nodes", {}), extender).get("items", [])
-            kept = [_lower(_lower(item, extender).get("metadata"), extender).get("name") for item in items]
-        if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
+            remaining = [_lower(_lower(item, extender).get("metadata"), extender).get("name") for item in items]
+        if not isinstance(remaining, list) or not all(isinstance(name, str) for name in remaining):
             raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
-        for name in kept:
+        for name in remaining:
             if name not in nodes:
                 raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that it was not asked about")
         refused = {str(n): unschedulable(str(why)) for n, why in _lower_values(answer, "failednodes", extender)}
         hopeless = _lower_values(answer, "failedandunresolvablenodes", extender)
-        return set(kept), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
+        return set(remaining), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
 
     def _arguments(self, extender: Extender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
         """Return the ExtenderArgs: node names if the extender caches nodes, otherwise the known node objects."""
@@ -229,13 +229,13 @@ class Extenders:
             raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
         scores: dict[str, int] = {}
         for item in answer:
-            said = _lower(item, extender)
-            host, score = said.get("host"), said.get("score", 0)
+            entry = _lower(item, extender)
+            host, score = entry.get("host"), entry.get("score", 0)
             if host not in nodes:
                 raise ExtenderError(f"{extender.url}: scores a node {str(host)[:63]!r} that it was not asked about")
             if not isinstance(score, int) or not 0 <= score <= MAX_PRIORITY:
-                told = f"{extender.url}: scores node {host!r} {str(score)[:20]}, which is not in 0..{MAX_PRIORITY}"
-                raise ExtenderError(told)
+                problem = f"{extender.url}: scores node {host!r} {str(score)[:20]}, which is not in 0..{MAX_PRIORITY}"
+                raise ExtenderError(problem)
             scores[host] = score
         return [scores.get(name, 0) for name in nodes]
 
@@ -247,14 +247,14 @@ class Extenders:
             if not extender.config.preempt_verb or not extender.interested(pod) or not candidates:
                 continue
             try:
-                candidates = self._ask_preempt(extender, pod, candidates)
+                candidates = self._call_preempt(extender, pod, candidates)
             except ExtenderError as problem:
-                told = self._failed(extender, problem)
-                if told:
-                    return [], error(told)
+                message = self._failed(extender, problem)
+                if message:
+                    return [], error(message)
         return candidates, None
 
-    def _ask_preempt(self, extender: Extender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
+    def _call_preempt(self, extender: Extender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
         key, victims = "NodeNameToVictims", self._full
         if extender.config.node_cache_capable:
             key, victims = "NodeNameToMetaVictims", self._meta
@@ -262,15 +262,15 @@ class Extenders:
         answer = _lower(extender.call(extender.config.preempt_verb, arguments), extender)
         by_node = {candidate.node: candidate for candidate in candidates}
         left = []
-        for node, said in _lower_values(answer, "nodenametometavictims", extender):
+        for node, victims_left in _lower_values(answer, "nodenametometavictims", extender):
             if node not in by_node:
                 raise ExtenderError(f"{extender.url}: claims a node {str(node)[:63]!r} that it was not asked about")
             mine = {_uid(victim): victim for victim in by_node[node].victims}
-            kept = _lower(said, extender)
-            uids = [_lower(item, extender).get("uid") for item in kept.get("pods", [])]
+            remaining = _lower(victims_left, extender)
+            uids = [_lower(item, extender).get("uid") for item in remaining.get("pods", [])]
             if not set(uids) <= mine.keys():
                 raise ExtenderError(f"{extender.url}: names a victim that does not run on node {node!r}")
-            violations = kept.get("numpdbviolations", 0)
+            violations = remaining.get("numpdbviolations", 0)
             chosen = tuple(victim for uid, victim in mine.items() if uid in uids)
             if not chosen:
                 if not extender.config.ignorable:

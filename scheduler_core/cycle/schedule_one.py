@@ -198,8 +198,8 @@ class Scheduler:
         rows = self.cluster.nodes.rows
         missing = sorted(name for name in names if name not in rows)
         if self.cluster.release.prefilter_excluded_node_message:
-            told = self.cluster.release.prefilter_excluded_node_message.format(plugins=" ".join(sorted(narrowing)))
-            trace.subset_status = unresolvable(told)
+            message = self.cluster.release.prefilter_excluded_node_message.format(plugins=" ".join(sorted(narrowing)))
+            trace.subset_status = unresolvable(message)
         if missing and self.cluster.release.prefilter_missing_node_fails:
             trace.error = f'nodeinfo not found for node name "{missing[0]}"'
             trace.skipped_filter = []
@@ -281,7 +281,7 @@ class Scheduler:
     def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run preemption, then build the message of the FailedScheduling event."""
         trace.result = "unschedulable"
-        told = ""
+        postfilter = ""
         if self.preemption and framework.post_filter:
             start = self.timer()
             result, status = framework.run_post_filter(state, pod, trace)
@@ -290,12 +290,12 @@ class Scheduler:
             trace.nominated_node = trace.postfilter.nominated_node
             trace.victims = [victim.key for victim in result.victims] if result is not None else []
             if self.cluster.release.reports_postfilter_message:
-                told = status.message and status.message + self.cluster.release.postfilter_message_suffix
+                postfilter = status.message and status.message + self.cluster.release.postfilter_message_suffix
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()
         if trace.prefilter is not None and self.cluster.release.prefilter_rejection_counts_all_nodes:
             prefilter, reasons = "", dict.fromkeys(trace.prefilter.reasons, trace.there)
-        trace.message = fit_error_message(trace.there, reasons, prefilter, told)
+        trace.message = fit_error_message(trace.there, reasons, prefilter, postfilter)
 
     # ---- feasible nodes
 

@@ -338,9 +338,9 @@ class CycleTrace:
     def _golden_filter(self, names: Sequence[str]) -> dict[str, Any]:
         statuses: dict[str, Any] = {}
         for status, rows in self.decisive_statuses():
-            said = _golden_status(status.of("") if status.plugin == EXTENDER else status)
+            golden = _golden_status(status.of("") if status.plugin == EXTENDER else status)
             for row in rows.tolist():
-                statuses[names[row]] = said
+                statuses[names[row]] = golden
         if self.subset is not None and self.subset_status is not None and self.prefilter is None:
             inside = set(self.subset.tolist())
             for row, name in enumerate(names) if self.placement is None else ((r, names[r]) for r in self.placement):
@@ -451,8 +451,8 @@ class CycleTrace:
             trace.subset = None if subset is None else _unpack(subset).astype(np.intp)
             trace.looked = None if looked is None else _unpack(looked).astype(np.bool_)
             trace.feasible = None if feasible is None else _unpack(feasible).astype(np.intp)
-            for plugin, told, codes in verdicts:
-                known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in told)
+            for plugin, packed, codes in verdicts:
+                known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in packed)
                 trace.verdicts[plugin] = PASSES if codes is None else Verdict(_unpack(codes).astype(np.uint16), known)
             trace.nominated = {row: _unpack_status(s) for row, s in nominated}
             for plugin, weight, raw, normalized in scores:
@@ -524,7 +524,7 @@ def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
-    rejected = [(_pack_status(said), _pack(rows)) for said, rows in trace.rejected]
+    rejected = [(_pack_status(status), _pack(rows)) for status, rows in trace.rejected]
     status = _pack_status(trace.status)
     how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
     return status, trace.nominated_node, trace.candidates, rejected, *how
@@ -560,5 +560,5 @@ def _golden_postfilter(trace: PostFilterTrace, names: Sequence[str]) -> dict[str
         node: {"victims": list(victims), "pdb_violations": violations}
         for node, (victims, violations) in trace.candidates.items()
     }
-    out["rejected"] = {names[row]: _golden_status(said) for said, rows in trace.rejected for row in rows.tolist()}
+    out["rejected"] = {names[row]: _golden_status(status) for status, rows in trace.rejected for row in rows.tolist()}
     return out

@@ -18,7 +18,7 @@ from scheduler_core.errors import InputError
 
 Int64 = npt.NDArray[np.int64]
 
-MAX_MOMENTS = 4000  # covered by one piece of the stream
+MAX_TIMEPOINTS = 4000  # covered by one piece of the stream
 MAX_CHANGES = 4000  # of pods in one piece, unless a single timepoint has more
 MAX_VALUES = 1000  # maximum number of values of a label by which nodes can be grouped
 
@@ -27,21 +27,21 @@ Place = tuple[int, int, int]
 """(node, an index of the recording's names or -1; state; the row of `places` at which it came to that node)."""
 
 
-def picture(recording: Recording, moment: int) -> dict[str, Any]:
+def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
     """Return the state of the cluster after a timepoint.
 
-    `nodes`: columns, see `nodes_told`. `pods`: columns, see `pods_told`, with `node` (an index of `nodes`, -1 for no
-    node or a missing one), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node, the later one has
-    the higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod -> node.
+    `nodes`: see `node_columns`. `pods`: see `pod_columns`, with `node` (an index of `nodes`, -1 for no node or a
+    missing one), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node, the later one has the
+    higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod -> node.
     """
     state = State(recording, moment)
     there = np.concatenate([state.placed, np.flatnonzero(state.state == 1)])
     places = recording.tables["places"]
     return {
         **position(recording, moment),
-        "nodes": nodes_told(recording, state.versions),
+        "nodes": node_columns(recording, state.versions),
         "pods": {
-            **pods_told(recording, there.tolist()),
+            **pod_columns(recording, there.tolist()),
             "node": state.row_of[state.node[there]].tolist(),
             "state": state.state[there].tolist(),
             "came": state.came[there].tolist(),
@@ -62,7 +62,7 @@ def position(recording: Recording, moment: int) -> dict[str, Any]:
     }
 
 
-def nodes_told(recording: Recording, versions: Int64) -> dict[str, Any]:
+def node_columns(recording: Recording, versions: Int64) -> dict[str, Any]:
     """Return nodes, given by rows of the recording's table, in columns.
 
     `name`; `allocatable` and `taints` (indexes of `amounts` and `taint_sets`); `unschedulable` (0 or 1); `labels`: key
@@ -109,7 +109,7 @@ def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     return found
 
 
-def pods_told(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
+def pod_columns(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
     """Return pods in columns.
 
     `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`), `priority`.
@@ -136,11 +136,11 @@ def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
     return [values[i] for i in used.tolist()], index.tolist()
 
 
-def tape(recording: Recording, after: int | None = None, until: int | None = None) -> dict[str, Any]:
+def stream(recording: Recording, after: int | None = None, until: int | None = None) -> dict[str, Any]:
     """Return one piece of the changes after a timepoint, or up to one.
 
     {from, to}: it covers the timepoints after `from` up to `to`. `places`: columns `at`, `pod`, `node` (a name, "" for
-    none), `state`, `came`, and the previous values as `was_...`. `pods`: the pods in it, as in `pods_told`. `nodes`:
+    none), `state`, `came`, and the previous values as `was_...`. `pods`: the pods in it, as in `pod_columns`. `nodes`:
     [{at, name, now, was}], each as in `one_node` or None. `nominated`: [{at, pod, now, was}]. `cycles`: columns
     `number`, `at`. `instants`: columns `at`, `t`. Raises InputError unless exactly one timepoint is given.
     """
@@ -160,7 +160,7 @@ def tape(recording: Recording, after: int | None = None, until: int | None = Non
         "end": recording.end,
         "total": recording.cycles,
         "places": moved,
-        "pods": pods_told(recording, list(dict.fromkeys(moved["pod"]))),
+        "pods": pod_columns(recording, list(dict.fromkeys(moved["pod"]))),
         "nodes": _presences(recording, first, last),
         "nominated": _nominations(recording, first, last),
         "cycles": {"number": (numbers + 1).tolist(), "at": cycles[numbers].tolist()},
@@ -173,13 +173,13 @@ def _covered(recording: Recording, after: int | None, until: int | None) -> tupl
     at = recording.tables["places"]["at"]
     if after is not None:
         first = min(after, recording.end)
-        last = min(recording.end, first + MAX_MOMENTS)
+        last = min(recording.end, first + MAX_TIMEPOINTS)
         next_row = int(np.searchsorted(at, first, "right")) + MAX_CHANGES
         if next_row < len(at) and at[next_row] <= last:
             last = max(first + 1, int(at[next_row]) - 1)
         return first, last
     last = min(until or 0, recording.end)
-    first = max(0, last - MAX_MOMENTS)
+    first = max(0, last - MAX_TIMEPOINTS)
     row = int(np.searchsorted(at, last, "right")) - MAX_CHANGES - 1
     if row >= 0 and at[row] > first:
         first = min(max(0, last - 1), int(at[row]))
@@ -229,16 +229,16 @@ def _presences(recording: Recording, first: int, last: int) -> list[dict[str, An
     begin, end = (int(np.searchsorted(presence["at"], moment, "right")) for moment in (first, last))
     if begin == end:
         return []
-    said: dict[int, int] = dict(
+    latest: dict[int, int] = dict(
         zip(presence["name"][:begin].tolist(), presence["node"][:begin].tolist(), strict=True)
     )  # the last row of a node counts
     found = []
     columns = (presence[name][begin:end].tolist() for name in ("at", "name", "node"))
     for at, name, version in zip(*columns, strict=True):
-        was = said.get(name, -1)
-        said[name] = version
-        told = {"now": one_node(recording, version), "was": one_node(recording, was)}
-        found.append({"at": at, "name": recording.names[name], **told})
+        was = latest.get(name, -1)
+        latest[name] = version
+        versions = {"now": one_node(recording, version), "was": one_node(recording, was)}
+        found.append({"at": at, "name": recording.names[name], **versions})
     return found
 
 
@@ -250,8 +250,8 @@ def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
     if version < 0:
         return None
     table = recording.tables["nodes"]
-    told = {name: table.at(name, version) for name in ("allocatable", "taints", "labels")}
-    return told | {"unschedulable": int(table["unschedulable"][version])}
+    found = {name: table.at(name, version) for name in ("allocatable", "taints", "labels")}
+    return found | {"unschedulable": int(table["unschedulable"][version])}
 
 
 def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
@@ -259,11 +259,11 @@ def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, 
     begin, end = (int(np.searchsorted(nominated["at"], moment, "right")) for moment in (first, last))
     keys = nominated.texts["pod"]
     columns = (nominated[name][:end].tolist() for name in ("at", "pod", "node"))
-    said: dict[str, str] = {}
+    latest: dict[str, str] = {}
     found = []
     for row, (at, pod, node) in enumerate(zip(*columns, strict=True)):
         key, now = keys[pod], names[node] if node >= 0 else ""
         if row >= begin:
-            found.append({"at": at, "pod": key, "now": now, "was": said.get(key, "")})
-        said[key] = now
+            found.append({"at": at, "pod": key, "now": now, "was": latest.get(key, "")})
+        latest[key] = now
     return found

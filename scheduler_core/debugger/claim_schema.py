@@ -180,9 +180,9 @@ def value_of(attribute: DeviceAttribute) -> str:
     return next((str(value) for value in values if value is not None), "")
 
 
-def selectors_of(provider: DeviceClass | None, asked: ExactRequest) -> list[Selector]:
+def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[Selector]:
     """Return the selectors of the device class, then those of the request."""
-    groups = [("", asked.selectors)]
+    groups = [("", request.selectors)]
     if provider is not None:
         groups.insert(0, (provider.name, provider.spec.selectors))
     return [
@@ -193,14 +193,14 @@ def selectors_of(provider: DeviceClass | None, asked: ExactRequest) -> list[Sele
     ]
 
 
-def constraints_of(claim: ResourceClaim, seen: ClaimLook, entries: Entries) -> Iterator[Constraint]:
+def constraints_of(claim: ResourceClaim, evaluated: ClaimLook, entries: Entries) -> Iterator[Constraint]:
     for one in claim.spec.devices.constraints:
         attribute = one.match_attribute or one.distinct_attribute
         if attribute is None:
             continue
         concerned = [
             alternatives
-            for alternatives in seen.requests
+            for alternatives in evaluated.requests
             if not one.requests or any(_named(request, one.requests) for request in alternatives)
         ]
         fitting = {
@@ -210,13 +210,15 @@ def constraints_of(claim: ResourceClaim, seen: ClaimLook, entries: Entries) -> I
             for device in request.devices
             if not device.objections
         }
-        values = Counter[str]()
+        counts = Counter[str]()
         for device in fitting:
             found = entries[device].attribute(attribute)
-            values[value_of(found) if found is not None else ""] += 1
+            counts[value_of(found) if found is not None else ""] += 1
         wanted = sum(min((request.wanted for request in alternatives), default=0) for alternatives in concerned)
-        told = [Value(value, number) for value, number in sorted(values.items(), key=lambda item: (-item[1], item[0]))]
-        yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, told)
+        values = [
+            Value(value, number) for value, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, values)
 
 
 def _named(request: RequestLook, names: Sequence[str]) -> bool:
@@ -249,8 +251,8 @@ def out_of(request: RequestLook) -> dict[str, int]:
     return dict(found)
 
 
-def short_of(seen: NodeLook) -> Iterator[Short]:
-    for claim in seen.claims:
+def short_of(evaluated: NodeLook) -> Iterator[Short]:
+    for claim in evaluated.claims:
         for request in requests_of(claim):
             yield Short(
                 claim.claim, request.name, request.wanted, request.fitting, len(request.devices), out_of(request)
@@ -263,5 +265,5 @@ def lacking(group: Group) -> int:
 
 def terms_text(terms: Sequence[NodeSelectorTerm]) -> str:
     """Format node selector terms: terms are joined by "or", the requirements of one term by "and"."""
-    asked = ((*term.match_fields, *term.match_expressions) for term in terms)
-    return " or ".join(" and ".join(requirement(one) for one in some) for some in asked)
+    requirements = ((*term.match_fields, *term.match_expressions) for term in terms)
+    return " or ".join(" and ".join(requirement(one) for one in some) for some in requirements)

@@ -17,7 +17,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import claim_schema as shapes
 from scheduler_core.debugger.claim_schema import Claim, Device, Entries, Group, OneNode, Request, Short
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import ClaimLook, RequestLook, look
@@ -46,7 +46,7 @@ class Claims:
     """The claims of one cycle's pod.
 
     `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
-    NotThere if the pod has no claims or its profile does not run DynamicResources.
+    NotDecided if the pod has no claims or its profile does not run DynamicResources.
     """
 
     framework: Framework
@@ -57,10 +57,10 @@ class Claims:
 
     def __post_init__(self) -> None:
         if all(plugin.name != PLUGIN for plugin in self.framework.filter):
-            raise NotThere("plugin", "", f"{PLUGIN} is not at filter in the pod's profile")
+            raise NotDecided("plugin", "", f"{PLUGIN} is not at filter in the pod's profile")
         self.used = [self._used(uses) for uses in self.pod.pod.spec.resource_claims]
         if not self.used:
-            raise NotThere("pod", "", "it uses no resource claims")
+            raise NotDecided("pod", "", "it uses no resource claims")
         self.framework.cluster.nodes.refresh()
         found = (one.claim for one in self.used if not one.problem)
         self.wanted = [claim for claim in found if claim is not None and claim.status.allocation is None]
@@ -77,10 +77,10 @@ class Claims:
     def devices(self) -> Devices:
         return Devices.of(self.framework.cluster)
 
-    def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
+    def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:
         """Return {pod, attempt, said, groups, nodes, total, page, pages, node} as in docs/debugger.md.
 
-        `node`: "" for the chosen or nominated node, or else the node that lacks least. Raises NotThere, InputError.
+        `node`: "" for the chosen or nominated node, or else the node that lacks least. Raises NotDecided, InputError.
         """
         groups = self.groups()
         pages = max(1, -(-len(groups) // PAGE))
@@ -91,50 +91,50 @@ class Claims:
         return {
             "pod": self.pod.key,
             "attempt": self.trace.attempt,
-            "said": self._said(),
+            "said": self._early_message(),
             "groups": groups[(page - 1) * PAGE : page * PAGE],
             "nodes": len(self.framework.cluster.nodes),
             "total": len(groups),
             "page": page,
             "pages": pages,
-            "node": self.of(shown) if shown else None,
+            "node": self.node_result(shown) if shown else None,
         }
 
-    def _said(self) -> str:
+    def _early_message(self) -> str:
         """Return the message if a problem with the claims stopped the cycle before Filter, else ""."""
         early = (self.trace.preenqueue, self.trace.prefilter)
         return next((one.message for one in early if one is not None and one.plugin == PLUGIN), "")
 
     # ---- one node
 
-    def of(self, node: str) -> OneNode:
-        """Return the result for one node, device by device. Raises NotThere."""
+    def node_result(self, node: str) -> OneNode:
+        """Return the result for one node, device by device. Raises NotDecided."""
         row = self.framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
-            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
-        seen = look(self.devices, row, self.wanted)
+            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+        evaluated = look(self.devices, row, self.wanted)
         allocations = self._allocations(row)
         entries = {entry.id: entry for pool in self.devices.pools(row) for entry in pool.entries}
         claims = []
         for one in self.used:
             place = next((i for i, claim in enumerate(self.wanted) if claim is one.claim), -1)
             given = allocations[place] if place >= 0 and allocations else None
-            claims.append(self._claim(one, row, seen.claims[place] if place >= 0 else None, given, entries))
-        fits, said = self._verdict(row)
+            claims.append(self._claim(one, row, evaluated.claims[place] if place >= 0 else None, given, entries))
+        fits, message = self._verdict(row)
         fitting = {
             (device.driver, device.pool, device.device)
-            for claim in seen.claims
+            for claim in evaluated.claims
             for request in shapes.requests_of(claim)
             for device in request.devices
             if not device.objections
         }
-        return OneNode(node, fits, said, shapes.wanted_of(seen.claims), len(fitting), claims, seen.pools)
+        return OneNode(node, fits, message, shapes.wanted_of(evaluated.claims), len(fitting), claims, evaluated.pools)
 
     def _verdict(self, row: int) -> tuple[bool, str]:
         verdict = self.trace.verdicts.get(PLUGIN)
         status = verdict.at(row) if verdict is not None else None
-        said = status.message if status is not None else self._said()
-        return not said, said
+        message = status.message if status is not None else self._early_message()
+        return not message, message
 
     def _allocations(self, row: int) -> list[Allocation]:
         """Return the allocation for each wanted claim; [] if the node cannot satisfy all of them."""
@@ -143,7 +143,9 @@ class Claims:
         column = self.devices.column(self.wanted)
         return self.devices.allocate(column, row, self.wanted) if row in column.found else []
 
-    def _claim(self, used: Used, row: int, seen: ClaimLook | None, given: Allocation | None, entries: Entries) -> Claim:
+    def _claim(
+        self, used: Used, row: int, evaluated: ClaimLook | None, given: Allocation | None, entries: Entries
+    ) -> Claim:
         claim, template = used.claim, used.uses.resource_claim_template_name or ""
         if claim is None or used.problem:
             key = claim.key if claim is not None else ""
@@ -154,7 +156,7 @@ class Claims:
         taken = {(one.request, *one.id) for one in given.devices.results} if given is not None else set()
         requests = [
             [self._request(claim, j, k, request, taken, entries) for k, request in enumerate(alternatives)]
-            for j, alternatives in enumerate(seen.requests if seen is not None else ())
+            for j, alternatives in enumerate(evaluated.requests if evaluated is not None else ())
         ]
         return Claim(
             claim.key,
@@ -163,7 +165,7 @@ class Claims:
             ALLOCATED if claim.status.allocation is not None else WANTED,
             "",
             requests,
-            list(shapes.constraints_of(claim, seen, entries)) if seen is not None else [],
+            list(shapes.constraints_of(claim, evaluated, entries)) if evaluated is not None else [],
             shapes.given_of(allocation),
             shapes.terms_text(terms.node_selector_terms) if terms is not None else "",
             here,
@@ -175,36 +177,36 @@ class Claims:
         claim: ResourceClaim,
         j: int,
         k: int,
-        seen: RequestLook,
+        evaluated: RequestLook,
         taken: set[tuple[str, str, str, str]],
         entries: Entries,
     ) -> Request:
         request = claim.spec.devices.requests[j]
-        asked = request.exactly or request.first_available[k]
-        provider = self.framework.cluster.device_classes.get(asked.device_class_name)
+        exact = request.exactly or request.first_available[k]
+        provider = self.framework.cluster.device_classes.get(exact.device_class_name)
         devices = [
             Device(
                 one.driver,
                 one.pool,
                 one.device,
                 shapes.facts_of(entries[one.driver, one.pool, one.device]),
-                shapes.of_class(seen, one),
+                shapes.of_class(evaluated, one),
                 one.objections,
-                (seen.name, one.driver, one.pool, one.device) in taken,
+                (evaluated.name, one.driver, one.pool, one.device) in taken,
             )
-            for one in seen.devices
+            for one in evaluated.devices
         ]
         devices.sort(key=lambda one: (not one.taken, len(one.objections) > 0, not one.of_class))
         return Request(
-            seen.name,
-            seen.device_class,
-            seen.mode,
-            seen.wanted,
-            seen.fitting,
-            len(seen.devices),
-            shapes.out_of(seen),
-            shapes.selectors_of(provider, asked),
-            [f"{one.key or '*'}:{one.effect or '*'}" for one in asked.tolerations],
+            evaluated.name,
+            evaluated.device_class,
+            evaluated.mode,
+            evaluated.wanted,
+            evaluated.fitting,
+            len(evaluated.devices),
+            shapes.out_of(evaluated),
+            shapes.selectors_of(provider, exact),
+            [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations],
             devices[:SHOWN],
         )
 
@@ -212,7 +214,7 @@ class Claims:
 
     def groups(self) -> list[Group]:
         """Return groups of equal nodes: nodes that satisfy the claims first, then by the number of missing devices."""
-        if self._said():
+        if self._early_message():
             return []
         names = self.framework.cluster.nodes.names
         rows: dict[tuple[Any, ...], list[int]] = {}
@@ -224,9 +226,9 @@ class Claims:
             key = verdict, msgspec.json.encode(requests)
             merged.setdefault(key, (requests, []))[1].extend(alike)
         found = []
-        for ((fits, said), _), (requests, alike) in merged.items():
+        for ((fits, message), _), (requests, alike) in merged.items():
             alike.sort()
-            found.append(Group(fits, said, len(alike), [names[row] for row in alike[:NAMED]], requests))
+            found.append(Group(fits, message, len(alike), [names[row] for row in alike[:NAMED]], requests))
         found.sort(key=lambda group: (not group.fits, shapes.lacking(group), -group.count))
         return found
 

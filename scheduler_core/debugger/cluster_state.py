@@ -127,11 +127,11 @@ class State:
         self.pod_count = np.bincount(rows, minlength=size).astype(np.int64)
         self.nonzero_cpu = total(pods["nonzero_cpu"][placed])
         self.nonzero_memory = total(pods["nonzero_memory"][placed])
-        asked = pods.distinct("requests")
+        distinct = pods.distinct("requests")
         kind = pods["requests"][placed]
         self.requested: dict[str, Int64] = {}
-        for resource in dict.fromkeys(name for amounts in asked for name in amounts):
-            by_kind = np.array([amounts.get(resource, 0) for amounts in asked], np.int64)
+        for resource in dict.fromkeys(name for amounts in distinct for name in amounts):
+            by_kind = np.array([amounts.get(resource, 0) for amounts in distinct], np.int64)
             self.requested[resource] = total(by_kind[kind])
 
     # ---- serialisation
@@ -154,7 +154,7 @@ class State:
     def nodes(self, of: Iterable[int] | None = None) -> dict[str, dict[str, Any]]:
         """Return node -> its data, in row order. `of` restricts it to these rows."""
         recording = self.recording
-        told, names = recording.tables["nodes"], recording.names
+        table, names = recording.tables["nodes"], recording.names
         pods = self._pods_of_rows()
         requested = {name: column.tolist() for name, column in self.requested.items()}
         cpu, memory, counts = self.nonzero_cpu.tolist(), self.nonzero_memory.tolist(), self.pod_count.tolist()
@@ -162,7 +162,7 @@ class State:
         found = {}
         for row in range(len(rows)) if of is None else of:
             version = versions[row]
-            allocatable = told.at("allocatable", version)
+            allocatable = table.at("allocatable", version)
             used = {name: requested[name][row] if name in requested else 0 for name in (CPU, MEMORY)}
             used["pods"] = counts[row]
             for name, column in requested.items():
@@ -174,8 +174,8 @@ class State:
                 "allocatable": allocatable,
                 "requested": used,
                 "nonzero_requested": {CPU: cpu[row], MEMORY: memory[row]},
-                "taints": told.at("taints", version),
-                "unschedulable": bool(told["unschedulable"][version]),
+                "taints": table.at("taints", version),
+                "unschedulable": bool(table["unschedulable"][version]),
                 "pods": pods[row],
             }
         return found
@@ -227,22 +227,22 @@ def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
 
 def changes(before: State, after: State) -> dict[str, Any]:
     """Return the differences between two timepoints, in either direction, with the keys of docs/debugger.md."""
-    told = after._head()
+    found = after._head()
     names = after.recording.names
     was, now = set(before.rows.tolist()), set(after.rows.tolist())
     touched = _touched(before, after)
     old, new = before.nodes(_rows(before, touched)), after.nodes(_rows(after, touched))
-    told["nodes"] = [node for name, node in new.items() if old.get(name) != node]
-    told["added"] = [names[name] for name in after.rows.tolist() if name not in was]
-    told["removed"] = [names[name] for name in before.rows.tolist() if name not in now]
+    found["nodes"] = [node for name, node in new.items() if old.get(name) != node]
+    found["added"] = [names[name] for name in after.rows.tolist() if name not in was]
+    found["removed"] = [names[name] for name in before.rows.tolist() if name not in now]
     if not np.array_equal(before.rows, after.rows):
-        told["order"] = [names[name] for name in after.rows.tolist()]
+        found["order"] = [names[name] for name in after.rows.tolist()]
     for part in ("nominated", "waiting", "orphans"):
-        told[part] = _differences(getattr(before, part)(), getattr(after, part)())
+        found[part] = _differences(getattr(before, part)(), getattr(after, part)())
     pending, settled = set(after.pending()), set(before.pending())
-    told["pending"] = sorted(pending - settled)
-    told["no_longer_pending"] = sorted(settled - pending)
-    return told
+    found["pending"] = sorted(pending - settled)
+    found["no_longer_pending"] = sorted(settled - pending)
+    return found
 
 
 def _touched(before: State, after: State) -> set[int]:

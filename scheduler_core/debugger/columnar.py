@@ -76,10 +76,10 @@ class Table:
             else:
                 texts = self.texts[name] = []
                 arrays = [_NO_INTS]
-                for told, ids in parts:
+                for distinct, ids in parts:
                     found = _unpack_ints(ids)
                     arrays.append(found + np.int64(len(texts)) if texts else found)
-                    texts += told
+                    texts += distinct
                 self.columns[name] = np.concatenate(arrays)
 
     def __len__(self) -> int:

@@ -136,13 +136,13 @@ def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Sequence[str], int]]:
 
 def _denials(trace: CycleTrace) -> list[Status]:
     """Return the statuses that rejected the chosen node."""
-    return [said for said in (trace.reserve, trace.permit) if said is not None and said.rejected]
+    return [status for status in (trace.reserve, trace.permit) if status is not None and status.rejected]
 
 
 def _narrowing(status: Status) -> list[str]:
     """Return the plugins that left nodes out in PreFilter. Only the message of the status names them."""
-    told = status.message
-    return told.removeprefix(_NAMED).rstrip("]").split() if told.startswith(_NAMED) else []
+    message = status.message
+    return message.removeprefix(_NAMED).rstrip("]").split() if message.startswith(_NAMED) else []
 
 
 def _mask(trace: CycleTrace) -> tuple[int, bytes]:

@@ -18,7 +18,7 @@ from scheduler_core.framework.interface import Status
 Rows = npt.NDArray[np.intp]
 
 
-def told(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
+def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
     """Return a cycle's data for a map of the nodes.
 
     `steps`: see `steps`. `filters`: [{plugin, decisive, also: [{code, reasons, rows}]}] in execution order; `decisive`
@@ -35,7 +35,7 @@ def told(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
         "nodes": trace.nodes,
         "rejected": _status(trace.preenqueue or trace.prefilter),
         "filters": [_filter(trace, plugin) for plugin in trace.verdicts],
-        "nominated": [{"row": row, "status": _status(said)} for row, said in trace.nominated.items()],
+        "nominated": [{"row": row, "status": _status(status)} for row, status in trace.nominated.items()],
         "left_out": _left_out(trace),
         "unlooked": ranges(looked),
         "feasible": ranges(rows),
@@ -54,24 +54,24 @@ def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     `plugin` is "" for the framework itself. `node` is "" if the result concerns the pod or all nodes.
     """
     if trace.preenqueue is not None:
-        yield _step("preenqueue", trace.preenqueue.plugin, said=_words(trace.preenqueue))
+        yield _step("preenqueue", trace.preenqueue.plugin, text=_words(trace.preenqueue))
         return
     for plugin in trace.skipped_filter:
-        yield _step("prefilter", plugin, said="has nothing to say about this pod")
+        yield _step("prefilter", plugin, text="has nothing to say about this pod")
     if trace.prefilter is not None:
-        yield _step("prefilter", trace.prefilter.plugin, said=_words(trace.prefilter))
+        yield _step("prefilter", trace.prefilter.plugin, text=_words(trace.prefilter))
     elif trace.subset_status is not None and trace.subset is not None and len(trace.subset) < trace.nodes:
-        yield _step("prefilter", "", said=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to be looked at")
+        yield _step("prefilter", "", text=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to be looked at")
     if trace.prefilter is None:
         yield from _filter_steps(trace)
     yield from _postfilter_steps(trace)
     for plugin in trace.skipped_score:
-        yield _step("prescore", plugin, said="has nothing to say about this pod")
+        yield _step("prescore", plugin, text="has nothing to say about this pod")
     for plugin, score in trace.scores.items():
-        yield _step("score", plugin, said=f"{_span(score.normalized)} points, weight {score.weight}")
+        yield _step("score", plugin, text=f"{_span(score.normalized)} points, weight {score.weight}")
     if trace.scores:
         total = trace.total()
-        yield _step("score", "", said=f"totals: {_span(total)}")
+        yield _step("score", "", text=f"totals: {_span(total)}")
     if trace.node:
         yield from _binding_steps(trace)
 
@@ -81,15 +81,15 @@ def _filter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     looked = trace.looked_mask()
     for number, (plugin, verdict) in enumerate(trace.verdicts.items(), 1):
         if verdict.codes is None or decisive is None:
-            yield _step("filter", plugin, said="passes every node")
+            yield _step("filter", plugin, text="passes every node")
             continue
         refused, first = int(np.count_nonzero(verdict.codes)), int(np.count_nonzero((decisive == number) & looked))
         also = f", {refused - first:,} more that are out already or not looked at" if refused > first else ""
-        yield _step("filter", plugin, said=f"decides against {first:,} of {trace.nodes:,} nodes{also}")
+        yield _step("filter", plugin, text=f"decides against {first:,} of {trace.nodes:,} nodes{also}")
     if trace.nominated:
-        out = sum(said is not None for said in trace.nominated.values())
-        said = f"with the pods nominated there counted in, {out:,} of {len(trace.nominated):,} nodes are full"
-        yield _step("filter", "", said=said)
+        out = sum(text is not None for text in trace.nominated.values())
+        text = f"with the pods nominated there counted in, {out:,} of {len(trace.nominated):,} nodes are full"
+        yield _step("filter", "", text=text)
 
 
 def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
@@ -103,7 +103,7 @@ def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
             "postfilter", plugin, node, f"{len(victims)} {'pod' if len(victims) == 1 else 'pods'} would go{broken}"
         )
     chosen = f"makes room on {found.nominated_node}" if found.nominated_node else "cannot make room"
-    yield _step("postfilter", plugin, said=chosen)
+    yield _step("postfilter", plugin, text=chosen)
 
 
 def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
@@ -120,8 +120,8 @@ def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
             yield _step(point, "", trace.node)
 
 
-def _step(point: str, plugin: str, node: str = "", said: str = "") -> dict[str, Any]:
-    return {"point": point, "plugin": plugin, "node": node, "said": said}
+def _step(point: str, plugin: str, node: str = "", text: str = "") -> dict[str, Any]:
+    return {"point": point, "plugin": plugin, "node": node, "said": text}
 
 
 def _words(status: Status) -> str:
@@ -141,10 +141,10 @@ def _filter(trace: CycleTrace, plugin: str) -> dict[str, Any]:
     verdict, decisive = trace.verdicts[plugin], trace.decisive()
     if verdict.codes is None or decisive is None:
         return {"plugin": plugin, "decisive": [], "also": []}
-    mine = decisive == list(trace.verdicts).index(plugin) + 1
+    decided = decisive == list(trace.verdicts).index(plugin) + 1
     looked = trace.looked_mask()
 
-    def told_of(mask: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
+    def statuses_of(mask: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
         found = []
         for code, status in enumerate(verdict.statuses, 1):
             rows = np.flatnonzero(mask & (verdict.codes == code))
@@ -152,7 +152,7 @@ def _filter(trace: CycleTrace, plugin: str) -> dict[str, Any]:
                 found.append({"code": status.code, "reasons": list(status.reasons), "rows": ranges(rows)})
         return found
 
-    return {"plugin": plugin, "decisive": told_of(mine & looked), "also": told_of(~(mine & looked))}
+    return {"plugin": plugin, "decisive": statuses_of(decided & looked), "also": statuses_of(~(decided & looked))}
 
 
 def _left_out(trace: CycleTrace) -> dict[str, Any] | None:
@@ -169,9 +169,9 @@ def _unlooked(trace: CycleTrace) -> Rows:
         return np.zeros(0, np.intp)
     unlooked = ~trace.looked
     if trace.subset is not None:
-        left = np.zeros(trace.nodes, np.bool_)
-        left[trace.subset] = True
-        unlooked &= left
+        allowed = np.zeros(trace.nodes, np.bool_)
+        allowed[trace.subset] = True
+        unlooked &= allowed
     return np.flatnonzero(unlooked)
 
 

@@ -78,9 +78,9 @@ class Block:
                 chosen = rows[:most]
                 decided = decisive[chosen] == place if decisive is not None else np.zeros(len(chosen), np.bool_)
                 self._verdict(number, trace.pod, names[chosen], plugin, status.code, status.reasons, decided)
-        for said in (trace.reserve, trace.permit, trace.prebind, trace.bind):
-            if said is not None and said.rejected:
-                self._verdict(number, trace.pod, np.array([trace.node], object), said.plugin, said.code, said.reasons)
+        for late in (trace.reserve, trace.permit, trace.prebind, trace.bind):
+            if late is not None and late.rejected:
+                self._verdict(number, trace.pod, np.array([trace.node], object), late.plugin, late.code, late.reasons)
         return left_out
 
     def _verdict(
@@ -88,8 +88,8 @@ class Block:
     ) -> None:
         count = 1 if nodes is None else len(nodes)
         nodes = np.array([None], object) if nodes is None else nodes
-        told = (number, pod, plugin, str(code), _listed(reasons))
-        self._verdicts.append((count, nodes, np.broadcast_to(decisive, count), *told))
+        values = (number, pod, plugin, str(code), _listed(reasons))
+        self._verdicts.append((count, nodes, np.broadcast_to(decisive, count), *values))
         self.verdicts += count
 
     def _add_scores(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:

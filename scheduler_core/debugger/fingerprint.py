@@ -29,7 +29,7 @@ def of_names(nodes: Sequence[str]) -> bytes:
 def fingerprint(trace: CycleTrace, names: bytes) -> bytes:
     """Return the fingerprint of a cycle, SIZE bytes. `names` is `of_names` of the nodes."""
     after = (trace.reserve, trace.permit, trace.prebind, trace.bind)
-    told = [
+    content = [
         [trace.pod, trace.attempt, trace.profile, round(trace.time, 6), trace.result, trace.node],
         [trace.message, trace.error, trace.nominated_node, trace.victims, sorted(trace.unschedulable_plugins)],
         names,
@@ -42,7 +42,7 @@ def fingerprint(trace: CycleTrace, names: bytes) -> bytes:
         trace.permit_waits,
         _postfilter(trace.postfilter),
     ]
-    return blake2b(_encode(told), digest_size=SIZE).digest()
+    return blake2b(_encode(content), digest_size=SIZE).digest()
 
 
 def _status(status: Status | None) -> Any:
@@ -54,11 +54,11 @@ def _verdict(plugin: str, verdict: Verdict) -> Any:
     if verdict.codes is None or not verdict.codes.any():
         return None
     used = [(code, verdict.statuses[code - 1]) for code in np.unique(verdict.codes).tolist() if code]
-    told = {code: (status.code, status.reasons) for code, status in used}
-    order = sorted(told, key=lambda code: told[code])
+    statuses = {code: (status.code, status.reasons) for code, status in used}
+    order = sorted(statuses, key=lambda code: statuses[code])
     number = np.zeros(len(verdict.statuses) + 1, "<u2")
     number[order] = np.arange(1, len(order) + 1)
-    return [plugin, [told[code] for code in order], number[verdict.codes].tobytes()]
+    return [plugin, [statuses[code] for code in order], number[verdict.codes].tobytes()]
 
 
 def _postfilter(found: PostFilterTrace | None) -> Any:

@@ -24,7 +24,7 @@ from scheduler_core.explain.shortfalls import PODS, lacking
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")
-TOLD = (*FITS, TAINTS)
+WITH_DETAILS = (*FITS, TAINTS)
 """Plugins, and predicates of old releases, whose reasons omit details that the recording has."""
 UNNAMED = "node(s) had untolerated taint(s)"
 COUNTED = ", counting pods that are nominated to the node"
@@ -39,22 +39,22 @@ def row_of(recording: Recording, pod: str, moment: int) -> int | None:
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
     mine = np.isin(pods["key"], named)
     end = int(np.searchsorted(places["at"], moment, "right"))
-    told = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
-    return int(places["pod"][told[-1]]) if len(told) else None
+    rows = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
+    return int(places["pod"][rows[-1]]) if len(rows) else None
 
 
-def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
+def requests_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
     """Return (requests including `pods`, priority) of a pod at a timepoint; None if the pod does not exist then."""
     pods, row = recording.tables["pods"], row_of(recording, pod, moment)
     return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
 
 
-def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
+def nominated_requests(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
     """Return node -> the total requests of nominated pods that count against this pod."""
-    mine = asks_of(recording, pod, moment)
+    mine = requests_of(recording, pod, moment)
     found: dict[str, dict[str, int]] = {}
     for other, node in nominated_at(recording, moment).items():
-        theirs = asks_of(recording, other, moment)
+        theirs = requests_of(recording, other, moment)
         if other != pod and mine is not None and theirs is not None and theirs[1] >= mine[1]:
             total = found.setdefault(node, {})
             for resource, number in theirs[0].items():
@@ -62,7 +62,7 @@ def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str,
     return found
 
 
-class Room:
+class Headroom:
     """The headroom of nodes before a cycle for a pod.
 
     `counted`: nodes where nominated pods also count. `tolerations`: the pod's tolerations; with None, taints are not
@@ -77,13 +77,15 @@ class Room:
         counted: Sequence[str] = (),
         tolerations: Sequence[Toleration] | None = None,
     ) -> None:
-        found = asks_of(recording, pod, moment)
-        self.asks: Amounts = found[0] if found else {}
+        found = requests_of(recording, pod, moment)
+        self.requests: Amounts = found[0] if found else {}
         self._state = state = State(recording, moment)
         names = recording.names
         self._rows = {names[name]: row for row, name in enumerate(state.rows.tolist())}
-        told = promised(recording, pod, moment) if counted else {}
-        self._promised = {self._rows[node]: told[node] for node in counted if node in told and node in self._rows}
+        nominated = nominated_requests(recording, pod, moment) if counted else {}
+        self._nominated = {
+            self._rows[node]: nominated[node] for node in counted if node in nominated and node in self._rows
+        }
         self._known: dict[str, tuple[Int64, Int64]] = {}
         self._tolerations = tolerations
         self._taints: dict[int, str] = {}
@@ -97,13 +99,13 @@ class Room:
             of = by_kind[nodes["allocatable"][state.versions]] if size else np.zeros(0, np.int64)
             used = state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(size, np.int64))
             free = of - used
-            for row, amounts in self._promised.items():
+            for row, amounts in self._nominated.items():
                 free[row] -= amounts.get(resource, 0)
             self._known[resource] = free, of
         return self._known[resource]
 
-    def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
-        """Add quantities or taints to the reasons of a plugin in TOLD. All given nodes have these reasons."""
+    def with_amounts(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
+        """Add quantities or taints to the reasons of a plugin in WITH_DETAILS. All given nodes have these reasons."""
         if list(reasons) == [UNNAMED]:
             return [_named(listing(self.taints(nodes)))]
         rows = [self._rows[node] for node in nodes if node in self._rows]
@@ -111,10 +113,10 @@ class Room:
         for resource in lacking(reasons):
             free, of = self.columns(resource)
             has[resource] = set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
-        return told(reasons, self.asks, has, bool(rows) and all(row in self._promised for row in rows))
+        return with_amounts(reasons, self.requests, has, bool(rows) and all(row in self._nominated for row in rows))
 
     def each(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
-        """Like `told`, but for each node separately; a node's reasons are joined to one text."""
+        """Like `with_amounts`, but for each node separately; a node's reasons are joined to one text."""
         if list(reasons) == [UNNAMED]:
             return [_named(self._first_taint(node)) for node in nodes]
         rows = [self._rows.get(node, -1) for node in nodes]
@@ -124,10 +126,10 @@ class Room:
         known: dict[Any, str] = {}
         texts = []
         for row, *own in zip(rows, *pairs, strict=True):
-            key = row < 0, row in self._promised, *own
+            key = row < 0, row in self._nominated, *own
             if key not in known:
                 has = {resource: [] if row < 0 else [pair] for resource, pair in zip(resources, own, strict=True)}
-                known[key] = "; ".join(told(reasons, self.asks, has, row in self._promised))
+                known[key] = "; ".join(with_amounts(reasons, self.requests, has, row in self._nominated))
             texts.append(known[key])
         return texts
 
@@ -154,7 +156,7 @@ class Room:
         known = [node for node in nodes if node in self._rows]
         rows = [self._rows[node] for node in known]
         lacks = np.zeros(len(rows))
-        for resource, number in self.asks.items():
+        for resource, number in self.requests.items():
             if number:
                 lacks += np.clip((number - self.columns(resource)[0][rows]) / number, 0.0, None)
         if not lacks.any():
@@ -172,7 +174,7 @@ class Room:
             return ""
         short = {
             resource: number - self.columns(resource)[0][rows]
-            for resource, number in self.asks.items()
+            for resource, number in self.requests.items()
             if number and (number > self.columns(resource)[0][rows]).any()
         }
         whole = [(resource, missing) for resource, missing in short.items() if (missing > 0).all()]
@@ -186,7 +188,7 @@ class Room:
 
     def _shortfalls(self, row: int) -> list[Shortfall]:
         found = []
-        for resource, number in self.asks.items():
+        for resource, number in self.requests.items():
             free, of = (int(column[row]) for column in self.columns(resource))
             if number and free < number:
                 short = number - free
@@ -208,7 +210,7 @@ def _named(taints: str) -> str:
     return f"{UNNAMED}: {taints}" if taints else UNNAMED
 
 
-def told_of(
+def node_reasons_with_amounts(
     recording: Recording,
     history: NodeHistory,
     moment: int,
@@ -218,7 +220,7 @@ def told_of(
     tolerations: Sequence[Toleration] | None = None,
 ) -> list[str]:
     """Add quantities or taints to the reasons of one node, from its history. `nominated`: nominated pods also count."""
-    found, version = asks_of(recording, pod, moment), history.version(moment)
+    found, version = requests_of(recording, pod, moment), history.version(moment)
     if found is None or version is None or version < 0:
         return list(reasons)
     nodes = recording.tables["nodes"]
@@ -226,25 +228,25 @@ def told_of(
         return [_named("" if tolerations is None else first_untolerated(nodes.at("taints", version), tolerations))]
     allocatable, used = nodes.at("allocatable", version), history.used(moment)
     name = recording.names[int(nodes["name"][version])]
-    more = promised(recording, pod, moment).get(name, {}) if nominated else {}
+    more = nominated_requests(recording, pod, moment).get(name, {}) if nominated else {}
     has = {}
     for resource in lacking(reasons):
         of = allocatable.get(resource, 0)
         has[resource] = [(of - used.get(resource, 0) - more.get(resource, 0), of)]
-    return told(reasons, found[0], has, bool(more))
+    return with_amounts(reasons, found[0], has, bool(more))
 
 
-def told(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
+def with_amounts(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
     """Add quantities to reasons, such as `Insufficient cpu: asks 4, 2.5 of 8 free`.
 
     For several nodes, the text is `asks 4, at most 2.5 of 8 free`. A reason that the quantities do not confirm stays
     unchanged. `counted`: nominated pods are included.
     """
-    texts = [_told(reason, asks, has) for reason in reasons]
+    texts = [_with_amounts(reason, asks, has) for reason in reasons]
     return [text + COUNTED if counted and text != reason else text for text, reason in zip(texts, reasons, strict=True)]
 
 
-def _told(reason: str, asks: Amounts, has: Has) -> str:
+def _with_amounts(reason: str, asks: Amounts, has: Has) -> str:
     for resource in lacking([reason]):
         pairs, wanted = has[resource], asks.get(resource, 0)
         if not pairs or any(free >= wanted for free, _ in pairs):

@@ -60,9 +60,9 @@ def history_of(recording: Recording, name: str) -> NodeHistory | None:
     moments, which = places["at"][rows], places["pod"][rows]
     at, place = np.unique(np.append(moments, 0), return_inverse=True)
     requested = {"pods": _running(np.append(signs, 0), place, len(at))}
-    asked, kind = pods.distinct("requests"), pods["requests"][which]
-    for resource in dict.fromkeys(name for amounts in asked for name in amounts):
-        amounts = np.array([amounts.get(resource, 0) for amounts in asked], np.int64)[kind] * signs
+    distinct, kind = pods.distinct("requests"), pods["requests"][which]
+    for resource in dict.fromkeys(name for amounts in distinct for name in amounts):
+        amounts = np.array([amounts.get(resource, 0) for amounts in distinct], np.int64)[kind] * signs
         if amounts.any():
             requested[resource] = _running(np.append(amounts, 0), place, len(at))
     presence = recording.tables["presence"]

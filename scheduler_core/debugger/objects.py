@@ -56,11 +56,11 @@ def _nodes(state: State) -> Iterator[ObjectAt]:
 
 def others(state: State) -> Iterator[ObjectAt]:
     """Yield the objects that are neither nodes nor pods."""
-    told = state.recording.tables["others"]
-    end = int(np.searchsorted(told["at"], state.moment, "right"))
-    kinds, keys = told.texts["kind"], told.texts["key"]
+    table = state.recording.tables["others"]
+    end = int(np.searchsorted(table["at"], state.moment, "right"))
+    kinds, keys = table.texts["kind"], table.texts["key"]
     known: dict[tuple[str, str], int] = {}
-    for kind, key, number in zip(*(told[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
+    for kind, key, number in zip(*(table[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
         if number >= 0:
             known[kinds[kind], keys[key]] = number
         else:

@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Change, CycleState, Status
 from scheduler_core.framework.runtime import Framework
@@ -24,7 +24,7 @@ NOT_TRIED = "enough candidates were found before it"
 CHANGED = "the cycle recorded another outcome: an extender changed the candidates, or the run was of another version"
 
 
-class Step(msgspec.Struct, frozen=True):
+class DryRunStep(msgspec.Struct, frozen=True):
     """One step of a dry run.
 
     `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (put one pod back). `fits`: whether the preempting pod fits
@@ -42,7 +42,7 @@ class Step(msgspec.Struct, frozen=True):
     nominated: bool
 
 
-class Trial(msgspec.Struct, frozen=True):
+class DryRun(msgspec.Struct, frozen=True):
     """Result of the dry run on one node.
 
     `tried`: whether the cycle tried this node. `victims`: most important first; empty if preemption does not help, with
@@ -52,7 +52,7 @@ class Trial(msgspec.Struct, frozen=True):
 
     node: str
     tried: bool
-    steps: list[Step]
+    steps: list[DryRunStep]
     victims: list[str]
     violations: int
     plugin: str
@@ -61,7 +61,7 @@ class Trial(msgspec.Struct, frozen=True):
     note: str
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TriedNode(msgspec.Struct, frozen=True):
     """A node that the cycle tried, with the recorded result."""
 
     node: str
@@ -72,17 +72,17 @@ class Tried(msgspec.Struct, frozen=True):
     reasons: list[str]
 
 
-class Trials:
+class PreemptionDryRuns:
     """The preemption dry runs of one cycle.
 
     `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
-    NotThere if the cycle did not reach preemption.
+    NotDecided if the cycle did not reach preemption.
     """
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
         if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
-            raise NotThere("point", "", "DefaultPreemption was not asked in this cycle")
-        self._framework, self._pod, self._trace, self._found = framework, pod, trace, trace.postfilter
+            raise NotDecided("point", "", "DefaultPreemption was not asked in this cycle")
+        self._framework, self._pod, self._trace, self._postfilter = framework, pod, trace, trace.postfilter
         self._state = CycleState()
         framework.cluster.nodes.refresh()
         framework.run_pre_filter(self._state, pod)
@@ -90,11 +90,11 @@ class Trials:
         self._budgets = Budgets(list(framework.cluster.budgets.values()))
         self._rejected = {row: status for status, rows in trace.postfilter.rejected for row in rows.tolist()}
 
-    def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
+    def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:
         """Return the dry run on one node, and one page of the nodes, with the keys of docs/debugger.md.
 
         The keys are {pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after}. `node`: "" for
-        the nominated node, or else the first node that was tried. Raises NotThere, InputError.
+        the nominated node, or else the first node that was tried. Raises NotDecided, InputError.
         """
         tried = self.nodes()
         pages = max(1, -(-len(tried) // PAGE))
@@ -107,29 +107,29 @@ class Trials:
             "pod": self._pod.key,
             "attempt": self._trace.attempt,
             "nominated": self._trace.nominated_node,
-            "said": self._found.status.message if self._found.status is not None else "",
+            "said": self._postfilter.status.message if self._postfilter.status is not None else "",
             "nodes": tried[(page - 1) * PAGE : page * PAGE],
             "total": len(tried),
             "page": page,
             "pages": pages,
-            "trial": self.of(wanted) if wanted else None,
+            "trial": self.dry_run(wanted) if wanted else None,
             "before": names[at - 1] if at > 0 else "",
             "after": names[at + 1] if 0 <= at < len(names) - 1 else "",
         }
 
-    def nodes(self) -> list[Tried]:
+    def nodes(self) -> list[TriedNode]:
         """Return the nodes that the cycle tried, in that order."""
-        table, found = self._framework.cluster.nodes, self._found
-        told = []
+        table, postfilter = self._framework.cluster.nodes, self._postfilter
+        found = []
         for row in self._order():
             name = table.names[row]
             status = self._rejected.get(row)
-            if name in found.candidates:
-                victims, violations = found.candidates[name]
-                told.append(Tried(name, True, len(victims), violations, "", []))
+            if name in postfilter.candidates:
+                victims, violations = postfilter.candidates[name]
+                found.append(TriedNode(name, True, len(victims), violations, "", []))
             elif status is not None:
-                told.append(Tried(name, False, 0, 0, status.plugin, list(status.reasons)))
-        return told
+                found.append(TriedNode(name, False, 0, 0, status.plugin, list(status.reasons)))
+        return found
 
     def _order(self) -> list[int]:
         """Return the rows of nodes where preemption may help, in the cycle's order."""
@@ -139,44 +139,52 @@ class Trials:
         order: list[int] = np.roll(rows, -picker.offset(len(rows)) if len(rows) else 0).tolist()
         return order
 
-    def of(self, node: str) -> Trial:
-        """Repeat the dry run on a node, which may be one that the cycle did not try. Raises NotThere."""
+    def dry_run(self, node: str) -> DryRun:
+        """Repeat the dry run on a node, which may be one that the cycle did not try. Raises NotDecided."""
         row = self._framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
-            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
-        tried = node in self._found.candidates or row in self._rejected
+            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+        tried = node in self._postfilter.candidates or row in self._rejected
         if not tried and row not in self._order():
             status = self._trace.status_at(row)
-            said = status.message if status is not None else "nothing that evicting could change"
-            return Trial(node, False, [], [], 0, status.plugin if status else "", [said], None, "evicting cannot help")
-        steps, came_to = self._try(node, row)
-        agrees = self._agrees(node, row, came_to) if tried else None
+            reason = status.message if status is not None else "nothing that evicting could change"
+            return DryRun(
+                node, False, [], [], 0, status.plugin if status else "", [reason], None, "evicting cannot help"
+            )
+        steps, result = self._try(node, row)
+        agrees = self._agrees(node, row, result) if tried else None
         note = CHANGED if agrees is False else "" if tried else self._untried()
-        if isinstance(came_to, Status):
-            return Trial(node, tried, steps, [], 0, came_to.plugin, list(came_to.reasons), agrees, note)
-        victims = [victim.key for victim in came_to.victims]
-        return Trial(node, tried, steps, victims, came_to.pdb_violations, "", [], agrees, note)
+        if isinstance(result, Status):
+            return DryRun(node, tried, steps, [], 0, result.plugin, list(result.reasons), agrees, note)
+        victims = [victim.key for victim in result.victims]
+        return DryRun(node, tried, steps, victims, result.pdb_violations, "", [], agrees, note)
 
     def _untried(self) -> str:
-        return NOT_TRIED if self._found.candidates else self._found.status.message if self._found.status else ""
+        return (
+            NOT_TRIED
+            if self._postfilter.candidates
+            else self._postfilter.status.message
+            if self._postfilter.status
+            else ""
+        )
 
-    def _agrees(self, node: str, row: int, came_to: Candidate | Status) -> bool:
-        if isinstance(came_to, Status):
-            return self._rejected.get(row) == came_to
-        return self._found.candidates.get(node) == ([v.key for v in came_to.victims], came_to.pdb_violations)
+    def _agrees(self, node: str, row: int, result: Candidate | Status) -> bool:
+        if isinstance(result, Status):
+            return self._rejected.get(row) == result
+        return self._postfilter.candidates.get(node) == ([v.key for v in result.victims], result.pdb_violations)
 
-    def _try(self, node: str, row: int) -> tuple[list[Step], Candidate | Status]:
+    def _try(self, node: str, row: int) -> tuple[list[DryRunStep], Candidate | Status]:
         pods = list(self._framework.cluster.nodes.pods_of(row))
         lower = sorted((pod for pod in pods if pod.priority < self._pod.priority), key=importance)
         violating = {pod.key for pod in self._budgets.split(lower)[0]}
-        steps: list[Step] = []
+        steps: list[DryRunStep] = []
 
         def fits(change: Change) -> Status | None:
             status = self._framework.check_node_with_nominated(self._state, self._pod, self._verdicts, change)
             alone = status and self._framework.check_node(self._state, self._pod, self._verdicts, change)
             first, back = not steps, change.history[-1][0]
             steps.append(
-                Step(
+                DryRunStep(
                     REMOVE if first else REPRIEVE,
                     [pod.key for pod in lower] if first else [back.key],
                     None if first else back.priority,

@@ -44,7 +44,7 @@ UNEXPLAINED = "recorded; the plugin does not say where it comes from"
 DISAGREES = "recorded; what can be told of it now comes to another value"
 
 
-class NotThere(InputError):
+class NotDecided(InputError):
     """Raised if the question is valid but the cycle did not decide it."""
 
 
@@ -89,7 +89,7 @@ class Provenance:
         self.framework, self.pod, self.trace = framework, pod, trace
         self._cycles, self._given = cycles, given
 
-    def tell(self, question: Question) -> Tree:
+    def explain(self, question: Question) -> Tree:
         """Return the explanation tree; its root is the recorded value. Raises InputError for what the cycle did not
         decide."""
         node = question.node or self.trace.node or self.trace.nominated_node
@@ -99,7 +99,7 @@ class Provenance:
             raise InputError("node", "", "must be given: the cycle chose none")
         row = self.framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
-            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
+            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
         rows: Any = slice(None) if self.trace.feasible is None else self.trace.feasible
         view = View(
             self.framework.cluster,
@@ -145,17 +145,17 @@ class Provenance:
         if rejected:
             return _checked(plugin.explain_pre_filter(state, view), True, trace.prefilter)
         if name not in trace.verdicts:
-            raise NotThere("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
+            raise NotDecided("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
         assert isinstance(plugin, FilterPlugin)
         plugin.filter(state, view.pod)
         if self.framework.cluster.release.predicates and view.row in trace.nominated:  # these pods count
             view = view.changed(self.framework.nominated_ahead(view.pod, view.node.name))
         status = trace.verdicts[name].at(view.row)
         tree = _checked(plugin.explain_filter(state, view), status is not None, status)
-        promised = trace.nominated.get(view.row)
-        if status is None and promised is not None and promised.plugin == name:
+        with_nominated = trace.nominated.get(view.row)
+        if status is None and with_nominated is not None and with_nominated.plugin == name:
             pods = ", ".join(pod.key for pod in self.framework.nominated_ahead(view.pod, view.node.name))
-            tree.text += f"; but with the pods nominated to the node ({pods}) it refuses: {promised.message}"
+            tree.text += f"; but with the pods nominated to the node ({pods}) it refuses: {with_nominated.message}"
         return tree
 
     # ---- Score
@@ -164,7 +164,7 @@ class Provenance:
         score = self.trace.scores.get(name)
         if score is None:
             _named(self.framework.score, name, "score")
-            raise NotThere("plugin", "", _silent(self.trace, name, self.trace.skipped_score, "score"))
+            raise NotDecided("plugin", "", _silent(self.trace, name, self.trace.skipped_score, "score"))
         place = self._place(view)
         state = CycleState()
         plugin = next((plugin for plugin in self.framework.score if plugin.name == name), None)
@@ -191,29 +191,35 @@ class Provenance:
         """Return the index of the node among the feasible ones."""
         found = np.flatnonzero(self.trace.feasible_rows() == view.row)
         if not len(found):
-            raise NotThere("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
+            raise NotDecided("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
         return int(found[0])
 
     def _total(self, view: View) -> Tree:
         trace = self.trace
         if not trace.scores:
-            raise NotThere("point", "", "nothing was scored in this cycle")
+            raise NotDecided("point", "", "nothing was scored in this cycle")
         place = self._place(view)
         parts = [self._score(view, "weighted", name) for name in trace.scores]
         tree = total(parts, "sum of the weighted scores")
-        told = " + ".join(f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value)
-        return _checked(tree.tells(f"{tree.value} = {told or 0} ({view.node.name})"), int(trace.total()[place]), None)
+        summands = " + ".join(
+            f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value
+        )
+        return _checked(
+            tree.tells(f"{tree.value} = {summands or 0} ({view.node.name})"), int(trace.total()[place]), None
+        )
 
     # ---- preemption
 
     def _preemption(self, view: View, name: str) -> Tree:
         if self.framework.cluster.release.predicates:
-            raise NotThere("point", "", "preemption was a part of the scheduler then; where it comes from is not told")
+            raise NotDecided(
+                "point", "", "preemption was a part of the scheduler then; where it comes from is not told"
+            )
         plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
         trace, state, pods = self.trace, CycleState(), self.framework.cluster.pods
         found = trace.postfilter
         if found is None:
-            raise NotThere("point", "", "no PostFilter plugin was asked in this cycle")
+            raise NotDecided("point", "", "no PostFilter plugin was asked in this cycle")
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]
@@ -232,16 +238,16 @@ class Provenance:
         plugins = getattr(self.framework, method)
         plugin = _named(plugins, name, point)
         if view.node.name != trace.node:
-            raise NotThere("node", "", f"{point} is about the chosen node, {trace.node or 'and there is none'}")
+            raise NotDecided("node", "", f"{point} is about the chosen node, {trace.node or 'and there is none'}")
         status: Status | None = getattr(trace, point)
         names = [one.name for one in plugins]
         refusing = status.plugin if status is not None and status.rejected and status.plugin in names else ""
         before = [getattr(trace, earlier) for earlier in list(BINDING)[: list(BINDING).index(point)]]
-        stopped = any(said is not None and said.rejected for said in before)
+        stopped = any(earlier_status is not None and earlier_status.rejected for earlier_status in before)
         if stopped or (refusing and names.index(refusing) < names.index(name)):
-            raise NotThere("plugin", "", f"{name} was not asked: the cycle ended before")
+            raise NotDecided("plugin", "", f"{name} was not asked: the cycle ended before")
         if point in ("prebind", "bind") and trace.permit_waits:
-            raise NotThere("point", "", "Permit had the pod wait: its binding came later, if at all")
+            raise NotDecided("point", "", "Permit had the pod wait: its binding came later, if at all")
         state = CycleState()
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
@@ -262,7 +268,7 @@ def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance
     pod = next((pod for pod in simulation.pending if pod.key == trace.pod), None)
     framework = simulation.scheduler.profiles.get(trace.profile)
     if pod is None or framework is None:
-        raise NotThere("cycle", "", f"pod {trace.pod} was not waiting for a node before cycle {number}")
+        raise NotDecided("cycle", "", f"pod {trace.pod} was not waiting for a node before cycle {number}")
     cycles, given = _placing_cycles(rewound.state), _as_given(recording, rewound.fetch, moment)
     return Provenance(framework, pod, trace, cycles, given)
 
@@ -300,7 +306,7 @@ def _named(plugins: Any, name: str, point: str) -> Any:
     names = ", ".join(plugin.name for plugin in plugins) or "none"
     if not name:
         raise InputError("plugin", "", f"must be given, one of {names}")
-    raise NotThere("plugin", "", f"{name[:63]!r} is not at {point} in the pod's profile; there are {names}")
+    raise NotDecided("plugin", "", f"{name[:63]!r} is not at {point} in the pod's profile; there are {names}")
 
 
 def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str:
@@ -321,5 +327,5 @@ def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:
     """Return the tree if its value is the recorded one, else a leaf with the recorded value."""
     if tree is not None and tree.value == recorded:
         return tree
-    told = f": {status.message}" if status is not None else ""
-    return constant(recorded, UNEXPLAINED if tree is None else DISAGREES).tells(f"{recorded}{told}")
+    message = f": {status.message}" if status is not None else ""
+    return constant(recorded, UNEXPLAINED if tree is None else DISAGREES).tells(f"{recorded}{message}")

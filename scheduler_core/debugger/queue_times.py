@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scheduler_core.debugger.provenance import DISAGREES, NotThere
+from scheduler_core.debugger.provenance import DISAGREES, NotDecided
 from scheduler_core.framework import events
 from scheduler_core.provenance import tree as t
 from scheduler_core.provenance.tree import Source, Tree
@@ -86,14 +86,14 @@ class Rules:
 class _Known:
     """The queue's knowledge of the pod at a move.
 
-    `since` is when the pod arrived or last failed. `kept`, used where failures are forgotten, are the failures that
-    still count; the backoff began at the last of them. `last` is the previous move.
+    `since` is when the pod arrived or last failed. `counted_failures`, used where failures are forgotten, are
+    the failures that still count; the backoff began at the last of them. `last` is the previous move.
     """
 
     since: Tree
     attempts: int = 0
     failures: list[Failed] = field(default_factory=list)
-    kept: list[Failed] = field(default_factory=list)
+    counted_failures: list[Failed] = field(default_factory=list)
     last: Move | None = None
 
     def after(self, one: Move | Failed, rules: Rules) -> _Known:
@@ -101,53 +101,58 @@ class _Known:
         if isinstance(one, Failed):
             self.failures.append(one)
             self.since = _failure(one)
-            self._keep(one, rules)
+            self._count_failure(one, rules)
             return self
         # a pod deleted from activeQ leaves its backoff to the next pod with its name
-        left = self.kept if self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE) else []
-        known = self if one.was else _Known(_event(one), kept=left)
+        left = (
+            self.counted_failures if self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE) else []
+        )
+        known = self if one.was else _Known(_event(one), counted_failures=left)
         known.attempts += one.to == POPPED
         known.last = one
         if (one.was, one.to, one.event) == (UNSCHEDULABLE, ACTIVE, UPDATED):
-            known.kept = []
+            known.counted_failures = []
         return known
 
-    def _keep(self, failed: Failed, rules: Rules) -> None:
-        if self.kept and self.kept[-1].t + rules.maximum.value <= failed.t:
-            self.kept = []
-        if not self.kept or self.kept[-1].t + rules.span(len(self.kept)) <= failed.t:
-            self.kept = [*self.kept, failed]
+    def _count_failure(self, failed: Failed, rules: Rules) -> None:
+        if self.counted_failures and self.counted_failures[-1].t + rules.maximum.value <= failed.t:
+            self.counted_failures = []
+        if (
+            not self.counted_failures
+            or self.counted_failures[-1].t + rules.span(len(self.counted_failures)) <= failed.t
+        ):
+            self.counted_failures = [*self.counted_failures, failed]
 
 
 class QueueTimes:
-    """Times of one pod. `way` holds all its moves and failed attempts in order."""
+    """Times of one pod. `history` holds all its moves and failed attempts in order."""
 
-    def __init__(self, pod: str, way: Sequence[Move | Failed], rules: Rules) -> None:
-        self._pod, self._way, self._rules = pod, way, rules
+    def __init__(self, pod: str, history: Sequence[Move | Failed], rules: Rules) -> None:
+        self._pod, self._history, self._rules = pod, history, rules
 
-    def tell(self, seq: int, until: bool = False) -> Tree:
+    def explain(self, seq: int, until: bool = False) -> Tree:
         """Explain when the move of an event happened. With `until`, explain when the state it began ends at the latest.
 
-        Raises NotThere if the event is not a move of this pod, or if the state has no end.
+        Raises NotDecided if the event is not a move of this pod, or if the state has no end.
         """
-        index = next((i for i, one in enumerate(self._way) if one.seq == seq and isinstance(one, Move)), -1)
+        index = next((i for i, one in enumerate(self._history) if one.seq == seq and isinstance(one, Move)), -1)
         if index < 0:
-            raise NotThere("move", "", f"event {seq} is no move of {self._pod} in the queue")
+            raise NotDecided("move", "", f"event {seq} is no move of {self._pod} in the queue")
         return self._until(index) if until else self._move(index)
 
     def begin_of(self, seq: int | None = None) -> int:
-        """Return the event that began the last attempt, or the last attempt before event `seq`. Raises NotThere."""
-        begun = [one.seq for one in self._way if isinstance(one, Move) and one.to == POPPED]
+        """Return the event that began the last attempt, or the last attempt before event `seq`. Raises NotDecided."""
+        begun = [one.seq for one in self._history if isinstance(one, Move) and one.to == POPPED]
         found = [number for number in begun if seq is None or number < seq]
         if not found:
-            raise NotThere("attempt", "", f"{self._pod} was never taken out of the queue")
+            raise NotDecided("attempt", "", f"{self._pod} was never taken out of the queue")
         return found[-1]
 
     def ends(self) -> dict[int, float]:
         """Map the event of each move to backoffQ or unschedulable pods to the latest second at which the pod leaves."""
         found: dict[int, float] = {}
         known = _Known(_BEGIN)
-        for one in self._way:
+        for one in self._history:
             known = known.after(one, self._rules)
             if isinstance(one, Move) and one.to in (BACKOFF, UNSCHEDULABLE):
                 found[one.seq] = (self._expiry(known) if one.to == BACKOFF else self._leftover(known)).value
@@ -158,7 +163,7 @@ class QueueTimes:
     def _known(self, index: int) -> _Known:
         """Return the state including the move at this index."""
         known = _Known(_BEGIN)
-        for one in self._way[: index + 1]:
+        for one in self._history[: index + 1]:
             known = known.after(one, self._rules)
         return known
 
@@ -179,7 +184,7 @@ class QueueTimes:
 
     def _counted(self, known: _Known) -> tuple[list[Failed], str]:
         if self._rules.forgets:
-            return known.kept, "failure"
+            return known.counted_failures, "failure"
         failures = known.failures
         if self._rules.counts_attempts:
             return failures, "failure"
@@ -191,7 +196,7 @@ class QueueTimes:
         return [one for one in failures if one.plugins], "rejection"
 
     def _expiry(self, known: _Known) -> Tree:
-        since = _failure(known.kept[-1]) if self._rules.forgets and known.kept else known.since
+        since = _failure(known.counted_failures[-1]) if self._rules.forgets and known.counted_failures else known.since
         return t.total_floats([since, self._backoff(known)], "end of its backoff").measured(SECONDS)
 
     def _flushed(self, known: _Known) -> Tree:
@@ -224,31 +229,31 @@ class QueueTimes:
     # ---- moves
 
     def _until(self, index: int) -> Tree:
-        move, known = self._way[index], self._known(index)
+        move, known = self._history[index], self._known(index)
         assert isinstance(move, Move)
         if move.to == BACKOFF:
             tree = self._expiry(known)
-            told = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
+            text = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
             return tree.tells(
-                f"{told}; it is looked at every second, so it may be tried at {_s(self._flushed(known).value)}"
+                f"{text}; it is looked at every second, so it may be tried at {_s(self._flushed(known).value)}"
             )
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
-            told = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
+            text = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
             since = f"more than {self._longest[0]} after {_s(known.since.value)}"
-            return tree.tells(f"{told}: the first round of 30 s that is {since}")
-        raise NotThere("move", "", "only a backoff and the time as an unschedulable pod have an end")
+            return tree.tells(f"{text}: the first round of 30 s that is {since}")
+        raise NotDecided("move", "", "only a backoff and the time as an unschedulable pod have an end")
 
     def _move(self, index: int) -> Tree:
         """Explain when a move happened; the value is the recorded time."""
-        move, known = self._way[index], self._known(index)
+        move, known = self._history[index], self._known(index)
         assert isinstance(move, Move)
-        tree = self._told(move, known, index)
+        tree = self._explain_move(move, known, index)
         if tree.value == move.t:
             return tree
         return _event(move, DISAGREES).tells(f"{self._what(move, known)} at {_s(move.t)} ({move.event})")
 
-    def _told(self, move: Move, known: _Known, index: int) -> Tree:
+    def _explain_move(self, move: Move, known: _Known, index: int) -> Tree:
         what = f"{self._what(move, known)} at {_s(move.t)}"
         before = self._before(index)
         if move.to == POPPED:
@@ -259,8 +264,8 @@ class QueueTimes:
             tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
             return tree.tells(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
         if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
-            told = "nothing had woken it for more than {} ({})".format(*self._longest)
-            return self._leftover(known).tells(f"{what}: {told}")
+            reason = "nothing had woken it for more than {} ({})".format(*self._longest)
+            return self._leftover(known).tells(f"{what}: {reason}")
         if move.event == events.SCHEDULE_ATTEMPT_FAILURE and known.failures:
             return self._came_back(move, known.failures[-1], what)
         because = f" by {move.event}" + (f": {move.cause.text}" if move.cause is not None else "")
@@ -275,7 +280,7 @@ class QueueTimes:
 
     def _before(self, index: int) -> int:
         """Return the index of the previous move, -1 if there is none."""
-        return next((i for i in range(index - 1, -1, -1) if isinstance(self._way[i], Move)), -1)
+        return next((i for i in range(index - 1, -1, -1) if isinstance(self._history[i], Move)), -1)
 
     def _popped(self, move: Move, known: _Known, before: int, what: str) -> Tree:
         came = self._move(before)
@@ -291,8 +296,8 @@ class QueueTimes:
                 [idle, self._flushed(known)], "the earlier of being taken out and the end of its backoff", SECONDS
             )
             end = _s(self._expiry(known).value)
-            told = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
-            return tree.tells(f"{what}: {told} ({self._backoff_text(known)})")
+            reason = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
+            return tree.tells(f"{what}: {reason} ({self._backoff_text(known)})")
         waited = move.t - came.value
         why = (
             "a cycle takes no time on the virtual clock, its turn comes at once"
@@ -306,16 +311,16 @@ class QueueTimes:
 
     def _came_back(self, move: Move, failed: Failed, what: str) -> Tree:
         why = f"rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed by an error"
-        told = (
+        text = (
             f"{what}: attempt {failed.attempt} was {why}"
             if failed.plugins
             else f"{what}: attempt {failed.attempt} {why}"
         )
         if move.to != UNSCHEDULABLE and failed.plugins:
-            told += ", and something that may help had happened during it"
-        return _failure(failed).tells(told)
+            text += ", and something that may help had happened during it"
+        return _failure(failed).tells(text)
 
-    def _woken(self, move: Move, known: _Known, told: str) -> Tree:
+    def _woken(self, move: Move, known: _Known, text: str) -> Tree:
         """Explain a wake-up by an event.
 
         A plugin that had rejected the pod asked for it. Without the event, time would have woken the pod.
@@ -323,31 +328,31 @@ class QueueTimes:
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:
-            says = [t.constant(True, f"{move.event} wakes it whatever rejected it")]
+            hints = [t.constant(True, f"{move.event} wakes it whatever rejected it")]
         elif not self._rules.with_hints:
-            says = [
+            hints = [
                 t.constant(True, f"{plugin}, which rejected it, {registered}: enough in this release")
                 for plugin in plugins
             ]
         elif len(plugins) == 1:
-            says = [t.constant(True, f"{plugins[0]}, which rejected it, {registered}, and its hint said Queue")]
+            hints = [t.constant(True, f"{plugins[0]}, which rejected it, {registered}, and its hint said Queue")]
         else:
-            says = [
+            hints = [
                 t.constant(True, f"{' or '.join(plugins)}, which rejected it, {registered}, and its hint said Queue")
             ]
         if plugins:
             how = "'s hint said Queue" if self._rules.with_hints else " registered it"
-            told += f" ({' or '.join(plugins)}{how})"
-        conditions = [t.some(says, "it may help")]
+            text += f" ({' or '.join(plugins)}{how})"
+        conditions = [t.some(hints, "it may help")]
         if move.to == ACTIVE and move.event != events.FORCE_ACTIVATE.label:
             now = t.constant(move.t, "now", SECONDS)
             over = t.less_equal(self._expiry(known), now, "its backoff is over")
             if over.value:
                 conditions.append(over)
-                told += f"; its backoff was over since {_s(self._expiry(known).value)}"
+                text += f"; its backoff was over since {_s(self._expiry(known).value)}"
         woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
         return t.either(woken, _event(move), self._leftover(known), "woken by the event, else by time", SECONDS).tells(
-            told
+            text
         )
 
     def _backoff_text(self, known: _Known) -> str:

@@ -98,11 +98,12 @@ class Block(NamedTuple):
 
 
 @dataclass(slots=True)
-class Known:
+class PodState:
     """The recorder's knowledge of the pod with a certain key.
 
     `stored` is the pod's row as it exists in the cluster, and `placed` its row as it counts on a node; both are -1 if
-    there is none. They differ while a pod is updated during its binding. `shown` and `said` are what was written last.
+    there is none. They differ while a pod is updated during its binding. `written_row` and
+    `written_place` are what was written last.
     """
 
     stored: int = -1
@@ -111,8 +112,8 @@ class Known:
     placed_info: PodInfo | None = None
     node: int = -1
     assumed: bool = False
-    shown: int = -1
-    said: tuple[int, int] = (-1, GONE)
+    written_row: int = -1
+    written_place: tuple[int, int] = (-1, GONE)
 
 
 class Recorder:
@@ -124,7 +125,7 @@ class Recorder:
 
     def __init__(self, simulation: Simulation, stored: int = -1) -> None:
         self.stored = stored
-        self._told = 0
+        self._step = 0
         self._moment = 0
         self._cluster = simulation.cluster
         self._fresh = stored < 0
@@ -135,8 +136,8 @@ class Recorder:
         self._bits: list[bytes] = []
         self._objects: list[tuple[str, bytes]] = []
         self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
-        self._given = {"moves": stored + 1, "cycles": 0, "objects": 0}
-        self._pods: dict[str, Known] = {}
+        self._drained = {"moves": stored + 1, "cycles": 0, "objects": 0}
+        self._pods: dict[str, PodState] = {}
         self._t = -1.0
         self._open(simulation)
         self._cluster.journal.entries = []
@@ -145,12 +146,12 @@ class Recorder:
 
     def cycle(self, trace: CycleTrace) -> None:
         """Record the next cycle of a single pass."""
-        heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        changes_so_far, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
-            heard.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
-        self._tell(self._counts["cycles"] + 1)
+            changes_so_far.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
+        self._begin_step(self._counts["cycles"] + 1)
         changes: list[Change] = []
-        for change in heard:
+        for change in changes_so_far:
             if change.kind == change_log.TRIED:
                 self._apply(self._moment, changes)
                 self._moment, changes = self._moment + 1, []
@@ -161,9 +162,9 @@ class Recorder:
 
     def rest(self) -> None:
         """Record the changes after the last cycle of a single pass."""
-        heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
-        self._tell(self._counts["cycles"] + 1)
-        self._apply(self._moment, [change for change in heard if change.kind != change_log.TRIED])
+        changes_so_far, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        self._begin_step(self._counts["cycles"] + 1)
+        self._apply(self._moment, [change for change in changes_so_far if change.kind != change_log.TRIED])
 
     def record(self, record: Record, at: int | None = None) -> None:
         """Record the next record of a run in virtual time. Call this when the clock has advanced past its time.
@@ -172,15 +173,15 @@ class Recorder:
         """
         at = record.seq if at is None else at
         t = round(record.time, 6)
-        self._tell(at)
+        self._begin_step(at)
         self._instant(at, t)
         if record.trace is not None:
             self._cycle(at, t, record.trace, record.data)
         if record.changes:
             self._apply(at, record.changes)
 
-    def _tell(self, number: int) -> None:
-        self._told = number
+    def _begin_step(self, number: int) -> None:
+        self._step = number
         self._fresh = number > self.stored
 
     def _instant(self, at: int, t: float) -> None:
@@ -192,7 +193,7 @@ class Recorder:
         self._counts["cycles"] += 1
         self._row("cycles", at)
         if not self._fresh:
-            self._given["cycles"] = self._counts["cycles"]
+            self._drained["cycles"] = self._counts["cycles"]
             return
         row, bits = facts_of(trace, at, t, self._pods[trace.pod].stored, outcome)
         self._facts.append(row)
@@ -208,7 +209,7 @@ class Recorder:
     def _open(self, simulation: Simulation) -> None:
         cluster = self._cluster
         cluster.nodes.refresh()
-        self._tell(0)
+        self._begin_step(0)
         self._instant(0, 0.0)
         for entry in cluster.nodes.entries.values():  # in order of arrival, which ImageLocality depends on
             if entry.node is not None:
@@ -256,7 +257,7 @@ class Recorder:
     def _move(self, kind: str, key: str, subject: Any, node: str) -> None:
         pod = self._pods.get(key)
         if pod is None:
-            pod = self._pods[key] = Known()
+            pod = self._pods[key] = PodState()
         match kind:
             case change_log.POD:
                 pod.stored, pod.stored_info = self._version(pod, subject), subject
@@ -272,7 +273,7 @@ class Recorder:
             case change_log.BOUND:
                 pod.assumed = False
 
-    def _version(self, pod: Known, info: PodInfo) -> int:
+    def _version(self, pod: PodState, info: PodInfo) -> int:
         """Return the row of this version of the pod. Add a row if this version is new."""
         amounts = info.held if info.node else info.requests  # they are equal except in old releases
         if info is pod.stored_info and amounts == info.requests:
@@ -299,18 +300,18 @@ class Recorder:
     def _show(self, at: int, key: str, arrived: bool) -> None:
         """Write where a pod is, unless that was written last."""
         pod = self._pods[key]
-        shown, node, state, start = pod.stored, -1, PENDING, 0.0
+        written_row, node, state, start = pod.stored, -1, PENDING, 0.0
         if pod.placed >= 0:
             assert pod.placed_info is not None
-            shown, node, state = pod.placed, pod.node, ASSUMED if pod.assumed else BOUND
+            written_row, node, state = pod.placed, pod.node, ASSUMED if pod.assumed else BOUND
             start = 0.0 if pod.assumed else pod.placed_info.start_time
-        if pod.shown not in (-1, shown):
-            self._row("places", at, pod.shown, -1, GONE, 0, 0.0)
-        if shown < 0:
+        if pod.written_row not in (-1, written_row):
+            self._row("places", at, pod.written_row, -1, GONE, 0, 0.0)
+        if written_row < 0:
             del self._pods[key]
-        elif arrived or (shown, node, state) != (pod.shown, *pod.said):
-            self._row("places", at, shown, node, state, int(arrived), start)
-            pod.shown, pod.said = shown, (node, state)
+        elif arrived or (written_row, node, state) != (pod.written_row, *pod.written_place):
+            self._row("places", at, written_row, node, state, int(arrived), start)
+            pod.written_row, pod.written_place = written_row, (node, state)
 
     def _object(self, at: int, obj: Object | dict[str, Any]) -> None:
         kind, key = _kind_and_key(obj)
@@ -338,7 +339,7 @@ class Recorder:
             self._objects.append((kind, msgspec.json.encode(obj)))
         self._counts["objects"] += 1
         if not self._fresh:
-            self._given["objects"] = self._counts["objects"]
+            self._drained["objects"] = self._counts["objects"]
         return self._counts["objects"] - 1
 
     def _name(self, node: str) -> int:
@@ -357,21 +358,21 @@ class Recorder:
         if any(self._rows.values()):
             tables = {name: pack(TABLES[name], rows) for name, rows in self._rows.items() if rows}
             data = encode({"version": VERSION, "names": self._new_names, **tables})
-            blocks.append(Block(MOVES_PART, self._given["moves"], self._told, data))
-            self._given["moves"] = self._told + 1
+            blocks.append(Block(MOVES_PART, self._drained["moves"], self._step, data))
+            self._drained["moves"] = self._step + 1
             self._rows = {name: [] for name in TABLES}
             self._new_names = []
         if self._facts:
             data = encode((pack(FACTS, self._facts), b"".join(self._bits)))
-            blocks.append(Block(FACTS_PART, self._given["cycles"] + 1, self._counts["cycles"], data))
+            blocks.append(Block(FACTS_PART, self._drained["cycles"] + 1, self._counts["cycles"], data))
             self._facts, self._bits = [], []
-        self._given["cycles"] = self._counts["cycles"]
-        first = self._given["objects"]
+        self._drained["cycles"] = self._counts["cycles"]
+        first = self._drained["objects"]
         for begin in range(0, len(self._objects), OBJECTS_PER_BLOCK):
             some = self._objects[begin : begin + OBJECTS_PER_BLOCK]
             blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, encode(some)))
         self._objects = []
-        self._given["objects"] = self._counts["objects"]
+        self._drained["objects"] = self._counts["objects"]
         return blocks
 
 
@@ -418,11 +419,13 @@ class Recording:
         with _reading():
             self._read([_decode(block) for block in blocks])
 
-    def _read(self, told: Sequence[dict[str, Any]]) -> None:
-        if any(block["version"] != VERSION for block in told):
+    def _read(self, blocks: Sequence[dict[str, Any]]) -> None:
+        if any(block["version"] != VERSION for block in blocks):
             raise InputError("recording", "version", f"expected {VERSION}")
-        self.names: list[str] = [name for block in told for name in block["names"]]
-        self.tables = {name: Table(schema, [block.get(name, []) for block in told]) for name, schema in TABLES.items()}
+        self.names: list[str] = [name for block in blocks for name in block["names"]]
+        self.tables = {
+            name: Table(schema, [block.get(name, []) for block in blocks]) for name, schema in TABLES.items()
+        }
         self.end = max(int(table["at"][-1]) for table in self.tables.values() if "at" in table.columns and len(table))
         self.size = sum(column.nbytes for table in self.tables.values() for column in table.columns.values())
 

@@ -54,9 +54,9 @@ def rewind(
         _fill_nodes(cluster, recording, fetch, moment)
         cluster.nodes.refresh()
         cluster.add_pods(list(_placed(state, StoredPods(recording, fetch, cluster))))
-        beside: list[Object] = [_READ[at.kind].decode(fetch(at.number)[1]) for at in others(state) if at.kind in KINDS]
-        beside += [read(fetch, at.number, "", at.nominated) for at in pending(state, waiting)]
-        simulation = make(beside, cluster=cluster, pods=pods)
+        objects: list[Object] = [_READ[at.kind].decode(fetch(at.number)[1]) for at in others(state) if at.kind in KINDS]
+        objects += [read(fetch, at.number, "", at.nominated) for at in pending(state, waiting)]
+        simulation = make(objects, cluster=cluster, pods=pods)
     _free_ports(cluster, state, fetch)
     _hold(simulation, state)
     simulation.scheduler.next_start_index = start_index
@@ -99,7 +99,7 @@ def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: in
     cluster.apply_nodes(came)
 
 
-class _Told(msgspec.Struct, gc=False):
+class _RawNode(msgspec.Struct, gc=False):
     metadata: Metadata
     spec: msgspec.Raw = msgspec.Raw(b"{}")
     status: msgspec.Raw = msgspec.Raw(b"{}")
@@ -107,13 +107,13 @@ class _Told(msgspec.Struct, gc=False):
 
 def _node_reader() -> Callable[[bytes], Node]:
     """Return a decoder of nodes that decodes equal parts, which are most, once and shares them."""
-    told_of = msgspec.json.Decoder(_Told).decode
+    raw_of = msgspec.json.Decoder(_RawNode).decode
     spec_of = cache(msgspec.json.Decoder(NodeSpec).decode)
     status_of = cache(msgspec.json.Decoder(NodeStatus).decode)
 
     def read_node(text: bytes) -> Node:
-        told = told_of(text)
-        return Node(told.metadata, spec_of(bytes(told.spec)), status_of(bytes(told.status)))
+        raw = raw_of(text)
+        return Node(raw.metadata, spec_of(bytes(raw.spec)), status_of(bytes(raw.status)))
 
     return read_node
 

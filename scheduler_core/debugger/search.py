@@ -146,7 +146,7 @@ class Search:
                 found.append(i + 1)
             elif value is not False:
                 without += 1
-                sample = sample or f"cycle {i + 1}: {_told(str(value))}"
+                sample = sample or f"cycle {i + 1}: {_without_codes(str(value))}"
         return found, f"It has no answer in {without:,} of {len(self.facts):,} cycles ({sample})" if without else ""
 
     def _column(self, name: str) -> list[Any]:
@@ -246,16 +246,16 @@ def _with_stand_in(where: str) -> str:
     return _TOKENS.sub(replaced, where)
 
 
-def _wrong(told: str) -> WrongExpression:
+def _wrong(message: str) -> WrongExpression:
     """Convert an error of CEL to a readable one with its position."""
-    told = told.replace(_STAND_IN, _RESERVED)
-    if _DEEP in told:
+    message = message.replace(_STAND_IN, _RESERVED)
+    if _DEEP in message:
         return WrongExpression("is nested too deeply (32 levels are taken)")
-    if _BUDGET in told:
+    if _BUDGET in message:
         return WrongExpression("goes through too many things at once")
-    match = _ERROR.search(told)
+    match = _ERROR.search(message)
     if match is None:
-        return WrongExpression(_told(told))
+        return WrongExpression(_without_codes(message))
     problem = match[3].removeprefix("Syntax error: ").replace(" (in container '')", "")
     problem = problem.partition(" expecting ")[0].replace("mismatched input '<EOF>'", "it ends too early")[:300]
     problem = problem.replace("token recognition error at: '= '", "'=' is no operator, '==' compares")
@@ -264,6 +264,6 @@ def _wrong(told: str) -> WrongExpression:
     return WrongExpression(problem, int(match[1]), int(match[2]))
 
 
-def _told(text: str) -> str:
+def _without_codes(text: str) -> str:
     """Return CEL's message without its codes."""
     return re.sub(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$", "", text.strip().split("\n")[0])[:300]

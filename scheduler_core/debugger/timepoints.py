@@ -11,7 +11,7 @@ from scheduler_core.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Timepoint:
     """A timepoint: before a cycle, after a second, or after an event. It is the end if none is given.
 
     Raises InputError if more than one is given.
@@ -33,24 +33,24 @@ class Asked:
             return recording.after_time(self.t)
         return recording.end if self.seq is None else min(self.seq, recording.end)
 
-    def another(self, value: float) -> Asked:
+    def another(self, value: float) -> Timepoint:
         """Return another timepoint in the same unit; the unit is cycles if this is the end. Raises InputError."""
         if self.t is not None:
-            return Asked(t=value)
+            return Timepoint(t=value)
         if not value.is_integer():
             raise InputError("since", "", f"must be a whole number, got {value:g}")
-        return Asked(seq=int(value)) if self.seq is not None else Asked(cycle=int(value))
+        return Timepoint(seq=int(value)) if self.seq is not None else Timepoint(cycle=int(value))
 
 
-def tell(recording: Recording, asked: Asked, since: float | None = None) -> dict[str, Any]:
+def cluster_at(recording: Recording, timepoint: Timepoint, since: float | None = None) -> dict[str, Any]:
     """Return the cluster at a timepoint, or the changes `since` another, as in docs/debugger.md. Raises InputError."""
-    now = State(recording, asked.moment(recording))
+    now = State(recording, timepoint.moment(recording))
     if since is None:
         answer = now.as_dict()
     else:
-        then = asked.another(since)
+        then = timepoint.another(since)
         answer = changes(State(recording, then.moment(recording)), now)
         answer["since"] = since if then.t is not None else int(since)
-    if asked.cycle is not None:
-        answer |= {"cycle": asked.cycle, "t": recording.time_of_cycle(asked.cycle)}
-    return answer | ({"t": asked.t} if asked.t is not None else {})
+    if timepoint.cycle is not None:
+        answer |= {"cycle": timepoint.cycle, "t": recording.time_of_cycle(timepoint.cycle)}
+    return answer | ({"t": timepoint.t} if timepoint.t is not None else {})

@@ -139,11 +139,11 @@ def _requests_of_pod(spec: Raw, containers: list[Raw]) -> bool:
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
     if not isinstance(own, dict):
         return False
-    asked = {name for c in containers for name in _dict(_dict(c.get("resources")).get("requests"))} | own.keys()
+    requested = {name for c in containers for name in _dict(_dict(c.get("resources")).get("requests"))} | own.keys()
     added = {
         name: amount
         for name, amount in limits.items()
-        if name not in asked and (name in ("cpu", "memory") or str(name).startswith("hugepages-"))
+        if name not in requested and (name in ("cpu", "memory") or str(name).startswith("hugepages-"))
     }
     if added:
         resources["requests"] = {**own, **added}

@@ -51,8 +51,8 @@ def read_bytes(path: str) -> bytes:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
                 data = unpacked.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error, ValueError) as problem:
-        told = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-        raise InputError(path, "", f"cannot be read: {told}") from None
+        text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        raise InputError(path, "", f"cannot be read: {text}") from None
     if len(data) > MAX_BYTES:
         raise InputError(path, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
     return data

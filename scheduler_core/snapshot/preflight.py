@@ -71,12 +71,12 @@ class Outlook:
         self._claims_named: dict[str, list[str]] = {}  # claim -> pods
         self._classes_named: dict[str, list[str]] = {}  # priority class -> pods without their own priority
 
-    def see(self, obj: Object) -> None:
+    def add(self, obj: Object) -> None:
         match obj:
             case Pod():
-                self.bare.see(obj)
-                self.see_pod(obj)
-                self.see_class(obj)
+                self.bare.add(obj)
+                self.add_pod(obj)
+                self.add_class(obj)
             case Node():
                 self.nodes.append(obj)
             case PersistentVolumeClaim():
@@ -86,7 +86,7 @@ class Outlook:
             case StorageClass():
                 self.storage_classes[obj.name] = obj
 
-    def see_pod(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod) -> None:
         """Add a pod of the snapshot, or one that is created for the run."""
         if pod.terminated:
             return
@@ -99,7 +99,7 @@ class Outlook:
         elif pod.spec.scheduler_name not in self.schedulers:
             self._others[pod.key] = pod.spec.scheduler_name
 
-    def see_class(self, pod: Pod) -> None:
+    def add_class(self, pod: Pod) -> None:
         """Record the PriorityClass that a pod names. A pod created later is refused if the class does not exist."""
         spec = pod.spec
         if spec.priority is None and spec.priority_class_name and not pod.terminated:

@@ -23,7 +23,7 @@ from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.missing_claims import claims_of, stand_ins
 from scheduler_core.snapshot.preflight import Choices, Outlook
 from scheduler_core.snapshot.warnings import SHOWN, Remark, remarks
-from scheduler_core.snapshot.workload_pods import beside, pods_of
+from scheduler_core.snapshot.workload_pods import other_objects, pods_of
 
 Raw = dict[str, Any]
 
@@ -69,12 +69,12 @@ def prepare(
     outlook = Outlook(raws, schedulers, release, only)
     objects = decode_all(raws)
     for obj in objects:
-        outlook.see(obj)
+        outlook.add(obj)
     bare = outlook.bare.workloads
-    made, beside_them = make(bare, outlook, seed)
+    made, others = make(bare, outlook, seed)
     for pod in made:
-        outlook.see_class(pod)
-    prepared = Prepared([*objects, *made, *beside_them], bare, made)
+        outlook.add_class(pod)
+    prepared = Prepared([*objects, *made, *others], bare, made)
     complete(prepared, outlook, choices)
     if filled:
         prepared.remarks.append(Remark("filled", filled.message, filled.counts))
@@ -101,11 +101,11 @@ def prepare_in_time(
     objects = list(objects)
     outlook = Outlook(workloads, schedulers, release, only)
     for obj in (*objects, *(obj for obj in planned if isinstance(obj, Object) and not isinstance(obj, Pod))):
-        outlook.see(obj)
+        outlook.add(obj)
     prepared = Prepared(objects, outlook.bare.workloads)
     pods = [obj for obj in planned if isinstance(obj, Pod)]
     for pod in pods:
-        outlook.see_pod(pod)
+        outlook.add_pod(pod)
     makers = [*prepared.bare, *(obj for obj in planned if isinstance(obj, Workload))]
     expected, _ = make([copy.copy(maker) for maker in makers], outlook, 0)  # only to find out which objects they name
     complete(prepared, outlook, choices, [*pods, *expected, *(maker.base for maker in makers)], admission)
@@ -119,11 +119,11 @@ def make(workloads: Iterable[Workload], outlook: Outlook, seed: int) -> tuple[li
     for workload in workloads:
         pods = list(pods_of(workload, outlook.nodes, outlook.release, chance))
         made += pods
-        more += beside(workload, pods, outlook.storage_classes)
+        more += other_objects(workload, pods, outlook.storage_classes)
     for pod in made:
-        outlook.see_pod(pod)
+        outlook.add_pod(pod)
     for obj in more:
-        outlook.see(obj)
+        outlook.add(obj)
     return made, more
 
 
@@ -159,15 +159,15 @@ def _admit(prepared: Prepared, outlook: Outlook) -> list[Remark]:
         elif isinstance(obj, PersistentVolumeClaim) and obj.typed:
             claims += admission.admit_claim(obj)
     del priorities[""]
-    said = []
+    found = []
     if priorities:
         names = some([f"{name} ({pods:,})" for name, pods in priorities.most_common()], SHOWN)
         message = f"Priority filled in from the PriorityClass for {count(priorities.total(), 'pod')}: {names}."
-        said.append(Remark("priorities", message, priorities))
+        found.append(Remark("priorities", message, priorities))
     if claims:
         message = f"The default StorageClass was filled in for {count(claims, 'claim')}."
-        said.append(Remark("storage-class", message, {"claims": claims}))
-    return said
+        found.append(Remark("storage-class", message, {"claims": claims}))
+    return found
 
 
 def _claim_devices(prepared: Prepared) -> list[Remark]:

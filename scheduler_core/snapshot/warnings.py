@@ -29,8 +29,8 @@ class Remark:
 
 def remarks(outlook: Outlook, choices: Choices) -> list[Remark]:
     """Return the warnings, the most important first."""
-    told = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
-    return [remark for tell in told for remark in tell(outlook, choices)]
+    warnings = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
+    return [remark for warning in warnings for remark in warning(outlook, choices)]
 
 
 def _absent_claims(outlook: Outlook, choices: Choices) -> Iterator[Remark]:

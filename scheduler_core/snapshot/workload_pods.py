@@ -41,7 +41,7 @@ class Bare:
                 self._by_namespace.setdefault(workload.namespace, []).append((workload, _selector(workload)))
         self.cron_jobs = [title(raw) for raw in written if raw.get("kind") == "CronJob"]
 
-    def see(self, pod: Pod) -> None:
+    def add(self, pod: Pod) -> None:
         """Add a pod of the snapshot: its workload has pods."""
         waiting = self._by_namespace.get(pod.namespace)
         if not waiting:
@@ -110,7 +110,7 @@ def pods_of(workload: Workload, nodes: Iterable[Node], release: Release, chance:
             yield from (workload.pod(workload.suffixed(chance)) for _ in range(number))
 
 
-def beside(workload: Workload, pods: Sequence[Pod], classes: Mapping[str, StorageClass]) -> Iterator[Object]:
+def other_objects(workload: Workload, pods: Sequence[Pod], classes: Mapping[str, StorageClass]) -> Iterator[Object]:
     """Yield the other objects of a controller: a Deployment's ReplicaSet, the claims of a StatefulSet's pods."""
     if workload.set is not None:
         yield workload.set

@@ -71,7 +71,7 @@ class ApiServer:
         for pod in list(self.pods.values()):
             self._started(pod)
         for node in list(self.cluster.nodes.nodes):
-            self._tell_node(None, node)
+            self._notify_node(None, node)
         for pod in list(self.pods.values()):
             for controller in self.controllers:
                 controller.pod_changed(None, pod)
@@ -93,7 +93,7 @@ class ApiServer:
         with self._note_change("created", obj):
             self.handlers.add(obj)
             if isinstance(obj, Node):
-                self._tell_node(None, obj)
+                self._notify_node(None, obj)
 
     def appear(self, pod: PodInfo) -> None:
         """Add a pod. A pod with `spec.nodeName` runs on that node immediately."""
@@ -143,7 +143,7 @@ class ApiServer:
         with self._note_change("updated", obj, old_object):
             self.handlers.update(old_object, obj)
             if isinstance(obj, Node) and isinstance(old_object, Node):
-                self._tell_node(old_object, obj)
+                self._notify_node(old_object, obj)
 
     @staticmethod
     def _keep_identity(obj: Pod, stored: Pod) -> None:
@@ -208,7 +208,7 @@ class ApiServer:
         with self._note_change("deleted", stored):
             self.handlers.delete(stored)
             if isinstance(stored, Node):
-                self._tell_node(stored, None)
+                self._notify_node(stored, None)
 
     def evict(self, pod: PodInfo, reason: str, by: str = "", condition: Condition | None = None) -> None:
         """Evict a pod because of preemption, a taint or a drain. `by`: the pod for which it is evicted."""
@@ -266,7 +266,7 @@ class ApiServer:
 
     # ---- delivery
 
-    def _tell_node(self, old: Node | None, new: Node | None) -> None:
+    def _notify_node(self, old: Node | None, new: Node | None) -> None:
         for controller in self.controllers:
             controller.node_changed(old, new)
 

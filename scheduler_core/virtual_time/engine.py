@@ -54,7 +54,7 @@ class Record:
     changes: list[Change] = field(default_factory=list, compare=False)
 
 
-class Timeline:
+class Engine:
     """A run in virtual time. `simulation`: the initial cluster, the profiles and the pending pods. `admission`,
     `graceful`: see ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
 
@@ -141,10 +141,10 @@ class Timeline:
         now = self.next_instant()
         self.clock.advance(now)
         if self.after_second and self.after_second[0][0] == now < self._next():
-            self._apart()
+            self._begin_changes()
             self.after_second.pop(0)[1]()
         else:
-            self._happen(now)
+            self._run_due(now)
             if now == int(now):
                 self.queue.flush_backoff()
                 if now % LEFTOVER_PERIOD == 0:
@@ -155,20 +155,20 @@ class Timeline:
             if (pod := self.queue.pop()) is None:
                 break
             self._attempt(pod)
-            self._happen(now)
+            self._run_due(now)
 
     def _stage(self) -> bool:
         """Run the action planned before the next cycle; return whether there was one."""
         action = self.before_cycle.pop(self.scheduler.cycles + 1, None)
         if action is not None:
-            self._apart()
+            self._begin_changes()
             action()
         return action is not None
 
-    def _happen(self, now: float) -> None:
+    def _run_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             _, _, cause, action = heapq.heappop(self._due)
-            self._apart()
+            self._begin_changes()
             with self.caused(cause):
                 action()
 
@@ -178,7 +178,7 @@ class Timeline:
         """Add a record for the current time; return its number."""
         return self._note(kind, data)
 
-    def _apart(self) -> None:
+    def _begin_changes(self) -> None:
         """Attribute the following changes to the next record instead of the last one."""
         self.cluster.journal.entries = self._early
 
@@ -216,7 +216,7 @@ class Timeline:
         if self.cluster.nodes.names is not self._listed:
             self._listed = self.cluster.nodes.names
             self.record("nodes.listed", names=list(self._listed))
-        self._apart()
+        self._begin_changes()
         framework, state, trace = self.scheduler.try_pod(pod, queued.attempts)
         trace.time = self.clock.now
         seq = self._note("attempt", _summary(trace), trace)
@@ -287,7 +287,7 @@ class Timeline:
 
 def _summary(trace: CycleTrace) -> dict[str, Any]:
     """Return the result of an attempt, without empty fields."""
-    said = {
+    details = {
         "node": trace.node if trace.result in ("scheduled", "waiting") else "",
         "message": trace.message or trace.error,
         "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
@@ -295,4 +295,4 @@ def _summary(trace: CycleTrace) -> dict[str, Any]:
         "victims": trace.victims,
     }
     known = {"pod": trace.pod, "attempt": trace.attempt, "result": trace.result}
-    return known | {key: value for key, value in said.items() if value}
+    return known | {key: value for key, value in details.items() if value}

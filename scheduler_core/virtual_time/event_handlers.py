@@ -38,7 +38,7 @@ class EventHandlers:
         while self._written:
             old, new = self._written.pop(0)
             action = events.ADD if old is None else events.DELETE if new is None else events.UPDATE
-            self._tell(ClusterEvent("ResourceClaim", action), old, new)
+            self._requeue(ClusterEvent("ResourceClaim", action), old, new)
 
     def _apply(self, obj: Object) -> None:
         """Apply a write of another client, which is delivered separately, so that `deliver` does not repeat it."""
@@ -49,12 +49,12 @@ class EventHandlers:
     def add(self, obj: Object) -> list[str]:
         """Handle a new object other than a pod. Returns the pods that were requeued."""
         self._apply(obj)
-        return self._tell(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
+        return self._requeue(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
 
     def update(self, old: Object, new: Object) -> list[str]:
         self._apply(new)
         if not (isinstance(old, Node) and isinstance(new, Node)):
-            return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
+            return self._requeue(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
         woken: list[str] = []
         release = self.cluster.release
         changes = events.node_changes(old, new, release.queueing_hint_node_annotations)
@@ -63,18 +63,18 @@ class EventHandlers:
         if release.every_event_requeues and not self.queue.unschedulable:
             self.queue.move_request_cycle = self.queue.cycle  # no pod is unschedulable: the kind of change is ignored
         for event in changes if release.queueing_hint_every_node_change else changes[:1]:
-            woken += self._tell(event, old, new)
+            woken += self._requeue(event, old, new)
         return woken
 
     def delete(self, obj: Object) -> list[str]:
-        told = not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes
-        woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if told else []
+        handled = not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes
+        woken = self._requeue(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if handled else []
         known = len(self._written)
         self.cluster.remove(obj)
         del self._written[known:]
         return woken
 
-    def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
+    def _requeue(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
         check = None
         if self.cluster.release.every_event_requeues:
             if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":

@@ -29,10 +29,10 @@ def changes(old: Object, new: Object) -> list[Change]:
         found = list(_of_pod(old, new))
     else:
         return []
-    told = [{"of": of, "text": text} for of, text in found[:MOST]]
+    texts = [{"of": of, "text": text} for of, text in found[:MOST]]
     if len(found) > MOST:
-        told[-1]["text"] = f"and {len(found) - MOST + 1} more changes"
-    return told
+        texts[-1]["text"] = f"and {len(found) - MOST + 1} more changes"
+    return texts
 
 
 def taint_text(taint: Taint) -> str:

@@ -226,8 +226,8 @@ def _check(scenario: Scenario) -> None:
         _duration(entry.at, f"{path}.at")
         given = [name for name in OPERATIONS if getattr(entry, name) is not None]
         if len(given) != 1:
-            told = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
-            raise _Wrong(path, told)
+            problem = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
+            raise _Wrong(path, problem)
         if entry.taint is not None and not entry.taint.effect:
             raise _Wrong(f"{path}.taint.effect", "is missing")
     names = set()

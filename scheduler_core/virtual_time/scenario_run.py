@@ -29,7 +29,7 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_in_time
-from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
 
@@ -92,7 +92,7 @@ class ScenarioRun:
             registry=registry,
             timer=timer,
         )
-        self.timeline = Timeline(
+        self.engine = Engine(
             self.simulation,
             admission=spec.controllers.admission,
             graceful=spec.grace_periods,
@@ -100,10 +100,10 @@ class ScenarioRun:
             bind_failures={failure.pod: failure.times for failure in spec.binding.failures},
             extenders=self._extenders(allowed_extenders),
         )
-        self.api = self.timeline.api
+        self.api = self.engine.api
         self._workloads = self._controllers()
         for bare in self.prepared.bare:
-            self.timeline.at(0.0, self._apply(bare))
+            self.engine.at(0.0, self._apply(bare))
         for number, (entry, read) in enumerate(zip(spec.timeline, entries, strict=True), 1):
             self._plan_entry(number, entry, read)
         for arrival, template in zip(spec.arrivals, arrivals, strict=True):
@@ -121,13 +121,13 @@ class ScenarioRun:
 
     def run(self) -> Iterator[Record]:
         """Yield all records until the end of the run, in order."""
-        return self.timeline.run(self.until)
+        return self.engine.run(self.until)
 
     def change(self, operation: str, what: Any) -> None:
         """Apply an operation of a timeline entry immediately. Raises InputError if that is impossible."""
         entry = Entry(at=0, **{operation: what})
         action, about = self._step_of(entry, self._read(entry, operation))
-        with self.timeline.caused(self.timeline.record("scenario.step", step=0, operation=operation, **about)):
+        with self.engine.caused(self.engine.record("scenario.step", step=0, operation=operation, **about)):
             action()
 
     def _extenders(self, allowed: Collection[str]) -> Extenders | None:
@@ -209,14 +209,14 @@ class ScenarioRun:
         action, about = self._step_of(entry, read)
 
         def step() -> None:
-            seq = self.timeline.record("scenario.step", step=number, operation=entry.operation[0], **about)
-            with self.timeline.caused(seq):
+            seq = self.engine.record("scenario.step", step=number, operation=entry.operation[0], **about)
+            with self.engine.caused(seq):
                 try:
                     action()
                 except InputError as problem:  # impossible at that time; the run continues
-                    self.timeline.record("warning", message=str(problem))
+                    self.engine.record("warning", message=str(problem))
 
-        self.timeline.at(seconds(entry.at), step)
+        self.engine.at(seconds(entry.at), step)
 
     def _step_of(self, entry: Entry, read: list[Object | Workload]) -> tuple[Action, dict[str, str]]:
         """Return the action of an entry and what it affects: `object` and, where they apply, `pod`, `node`, `taint`."""
@@ -273,10 +273,10 @@ class ScenarioRun:
             self.api.create(_numbered(template, arrivals, number, chance))
             following = at + self._gap(arrivals, chance)
             if following <= end and (arrivals.count is None or number + 1 < arrivals.count):
-                self.timeline.at(following, lambda: arrive(number + 1, following))
+                self.engine.at(following, lambda: arrive(number + 1, following))
 
         if first <= end:
-            self.timeline.at(first, lambda: arrive(0, first))
+            self.engine.at(first, lambda: arrive(0, first))
 
     @staticmethod
     def _gap(arrivals: Arrivals, chance: random.Random) -> float:

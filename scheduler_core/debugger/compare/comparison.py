@@ -46,8 +46,8 @@ class Pod:
 
     def as_dict(self) -> dict[str, Any]:
         a, b = (None if outcome is None else outcome.as_dict() for outcome in (self.a, self.b))
-        told = {"pod": self.name, "change": self.change, "a": a, "b": b, "first": self.first}
-        return told if self.known else told | {"first_known": False}
+        data = {"pod": self.name, "change": self.change, "a": a, "b": b, "first": self.first}
+        return data if self.known else data | {"first_known": False}
 
     def afterwards(self) -> First:
         """Return the difference after two equal cycles: their results."""
@@ -131,14 +131,14 @@ class Comparison:
 
     def look(self, names: Iterable[str]) -> None:
         """Compute `first` for these pods."""
-        asked = []
+        wanted = []
         for name in names:
             pod = self.pods[name]
             if not pod.known:
                 assert pod.a is not None
                 assert pod.b is not None
-                asked.append((name, pod.a.cycle, pod.b.cycle))
-        for name, first in self._firsts(asked):
+                wanted.append((name, pod.a.cycle, pod.b.cycle))
+        for name, first in self._firsts(wanted):
             pod = self.pods[name]
             pod.first, pod.known = first or pod.afterwards(), True
 
@@ -152,9 +152,9 @@ class Comparison:
         order = sorted(self.pods.values(), key=lambda pod: (pod.change == SAME, pod.b.cycle if pod.b else 0))
         self.look([pod.name for pod in order if not pod.known][:most])
 
-    def _firsts(self, asked: Iterable[tuple[str, int, int]]) -> Iterator[tuple[str, First]]:
+    def _firsts(self, wanted: Iterable[tuple[str, int, int]]) -> Iterator[tuple[str, First]]:
         """Yield (pod, first difference) for the given cycles of each pod in a and in b."""
-        everything = list(asked)
+        everything = list(wanted)
         for begin in range(0, len(everything), BATCH):
             batch = everything[begin : begin + BATCH]
             of_a = self.a.cycles([cycle for _, cycle, _ in batch])
@@ -240,7 +240,7 @@ def sentence(summary: Mapping[str, int]) -> str:
         return "No pod was tried in either run."
     if summary[SAME] == total:
         return f"All {count(total, 'pod')} come to the same." if total > 1 else "The pod comes to the same."
-    told = [
+    parts = [
         f"{summary[key]:,} {one if summary[key] == 1 else many}"
         for key, one, many in (
             (MOVED, "moves", "move"),
@@ -254,4 +254,4 @@ def sentence(summary: Mapping[str, int]) -> str:
     ]
     same = summary[SAME]
     head = f"{same:,} {'comes' if same == 1 else 'come'} to the same" if same else "none comes to the same"
-    return f"Of {count(total, 'pod')} {head}; {listing(told)}."
+    return f"Of {count(total, 'pod')} {head}; {listing(parts)}."

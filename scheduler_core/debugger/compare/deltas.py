@@ -64,8 +64,8 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
     without = "" if side == "b" else "without: "
     if item.change is not None:
         name, what = item.change.operation
-        told = {side: msgspec.to_builtins(what)}
-        yield Unit("change", path, f"{without}{item.moment}: {name} {_named(what)}", **told)
+        value = {side: msgspec.to_builtins(what)}
+        yield Unit("change", path, f"{without}{item.moment}: {name} {_named(what)}", **value)
     elif item.setting == "release" and side == "b":
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
         older, newer = get_release(before), get_release(item.value)

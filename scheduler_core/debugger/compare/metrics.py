@@ -47,9 +47,9 @@ def _victims(side: Side) -> int:
 
 def _allocatable(state: State) -> dict[str, Int64]:
     """Map each resource to the allocatable quantity of each node; `pods` is the maximum number of pods."""
-    told = state.recording.tables["nodes"]
-    kinds = told.distinct("allocatable")
-    kind = told["allocatable"][state.versions]
+    table = state.recording.tables["nodes"]
+    kinds = table.distinct("allocatable")
+    kind = table["allocatable"][state.versions]
     names = {name: None for i in np.unique(kind).tolist() for name in kinds[i]}
     return {name: np.array([have.get(name, 0) for have in kinds], np.int64)[kind] for name in names}
 
@@ -73,8 +73,8 @@ def _shares(state: State) -> dict[str, dict[str, float]]:
 
 def _kinds(sides: Sequence[Side]) -> list[dict[str, int]]:
     """Return the distinct resource requests of pods of either run."""
-    asked = [side.recording.tables["pods"].distinct("requests") for side in sides]
-    kinds = {tuple(sorted(amounts.items())): amounts for of in asked for amounts in of}
+    distinct = [side.recording.tables["pods"].distinct("requests") for side in sides]
+    kinds = {tuple(sorted(amounts.items())): amounts for of in distinct for amounts in of}
     return sorted(kinds.values(), key=lambda amounts: sum(amounts.values()))
 
 
@@ -93,12 +93,12 @@ def _stranded(state: State, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
             if not kind.get(resource):
                 continue
             rows = np.flatnonzero(closed)
-            room = np.ones(len(rows), np.bool_)
+            fits = np.ones(len(rows), np.bool_)
             if PODS in free:
-                room &= free[PODS][rows] > 0
+                fits &= free[PODS][rows] > 0
             for name, amount in kind.items():
                 if amount:
-                    room &= free[name][rows] >= amount if name in free else False
-            closed[rows[room]] = False
+                    fits &= free[name][rows] >= amount if name in free else False
+            closed[rows[fits]] = False
         found[resource] = int(free[resource][closed].sum())
     return found

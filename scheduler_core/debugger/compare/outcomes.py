@@ -77,11 +77,11 @@ def refusals_of(trace: CycleTrace) -> dict[str, bytes]:
     early = trace.preenqueue or trace.prefilter
     if early is not None:
         return {early.plugin: b""}
-    told = {"": np.packbits(trace.looked_mask()).tobytes()}
+    found = {"": np.packbits(trace.looked_mask()).tobytes()}
     for plugin, verdict in trace.verdicts.items():
         if verdict.codes is not None and verdict.codes.any():
-            told[plugin] = np.packbits(verdict.codes > 0).tobytes()
-    return told
+            found[plugin] = np.packbits(verdict.codes > 0).tobytes()
+    return found
 
 
 def only_words(a: Refusals, b: Refusals) -> bool:

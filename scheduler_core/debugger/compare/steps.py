@@ -29,7 +29,7 @@ class Step:
     """The result of a plugin in both cycles.
 
     `part`: for scores `raw`, `weight` or `normalized`. `a`, `b`: the two results; for results per node, those of
-    `node`, the first of the `nodes` nodes that differ. `told`: texts about both as a whole.
+    `node`, the first of the `nodes` nodes that differ. `summary`: texts about both as a whole.
     """
 
     point: str
@@ -39,7 +39,7 @@ class Step:
     b: Any = None
     node: str = ""
     nodes: int = 0
-    told: tuple[str, str] = ("", "")
+    summary: tuple[str, str] = ("", "")
 
     @property
     def same(self) -> bool:
@@ -51,10 +51,14 @@ class Step:
         return found | ({"part": self.part} if self.part else {})
 
     def as_dict(self) -> dict[str, Any]:
-        told = {"a": self.told[0], "b": self.told[1]} if any(self.told) else {"a": _text(self.a), "b": _text(self.b)}
+        summary = (
+            {"a": self.summary[0], "b": self.summary[1]}
+            if any(self.summary)
+            else {"a": _text(self.a), "b": _text(self.b)}
+        )
         example = {"node": self.node, "a": self.a, "b": self.b} if self.node else None
         head = {"point": self.point, "plugin": self.plugin, "part": self.part, "same": self.same}
-        return head | told | {"nodes": self.nodes, "example": example}
+        return head | summary | {"nodes": self.nodes, "example": example}
 
 
 def first_difference(a: Cycle, b: Cycle) -> Step | None:
@@ -101,11 +105,11 @@ def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[Step]:
 def _statuses(point: str, a: Status | None, b: Status | None) -> Step:
     plugin = next((status.plugin for status in (a, b) if status is not None), "")
     if a is not None and b is not None and a.plugin != b.plugin:
-        return Step(point, a.plugin, a=f"{a.plugin}: {_said(a)}", b=f"{b.plugin}: {_said(b)}")
-    return Step(point, plugin, a=PASS if a is None else _said(a), b=PASS if b is None else _said(b))
+        return Step(point, a.plugin, a=f"{a.plugin}: {_status_text(a)}", b=f"{b.plugin}: {_status_text(b)}")
+    return Step(point, plugin, a=PASS if a is None else _status_text(a), b=PASS if b is None else _status_text(b))
 
 
-def _said(status: Status) -> str:
+def _status_text(status: Status) -> str:
     return ", ".join(status.reasons) or status.code
 
 
@@ -124,48 +128,50 @@ class Pair:
         alike = a.names is b.names or a.names == b.names
         self.rows = (_all(len(a.names)), _all(len(a.names))) if alike else _common(a.names, b.names)
         self.common: Sequence[str] = a.names if alike else [a.names[row] for row in self.rows[0].tolist()]
-        self._asked = [self._mask(side, t.looked_mask()) for side, t in enumerate((self.a, self.b))]
+        self._looked = [self._mask(side, t.looked_mask()) for side, t in enumerate((self.a, self.b))]
 
     def _mask(self, side: int, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return column[self.rows[side]]
 
-    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], words: Any) -> Step:
-        """Return a step over the common nodes. `words(side, place)` returns a side's text for one of them."""
+    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], text_of: Any) -> Step:
+        """Return a step over the common nodes. `text_of(side, place)` returns a side's text for one of them."""
         places = np.flatnonzero(mask)
         if not len(places):
             return Step(point, plugin, part)
         place = int(places[0])
-        return Step(point, plugin, part, words(0, place), words(1, place), node=self.common[place], nodes=len(places))
+        return Step(
+            point, plugin, part, text_of(0, place), text_of(1, place), node=self.common[place], nodes=len(places)
+        )
 
     def narrowed(self) -> Step:
         """Compare the nodes that PreFilter left."""
         inside = []
         for side, trace in enumerate((self.a, self.b)):
-            kept = np.full(trace.nodes, trace.subset is None, np.bool_)
+            subset = np.full(trace.nodes, trace.subset is None, np.bool_)
             if trace.subset is not None:
-                kept[trace.subset] = True
-            inside.append(self._mask(side, kept))
-        said = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
-        plugin = said.plugin if said is not None else ""
+                subset[trace.subset] = True
+            inside.append(self._mask(side, subset))
+        status = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
+        plugin = status.plugin if status is not None else ""
         step = self._differs(
             "prefilter", plugin, "nodes", inside[0] != inside[1], lambda s, i: "left" if inside[s][i] else "left out"
         )
         left = ["leaves all" if t.subset is None else f"leaves {count(len(t.subset))}" for t in (self.a, self.b)]
-        step.told = left[0], left[1]
+        step.summary = left[0], left[1]
         return step
 
     def looked(self) -> Step:
         """Compare which nodes were evaluated before enough were found."""
-        a, b = self._asked
+        a, b = self._looked
         step = self._differs(
-            "filter", "", "looked", a != b, lambda s, i: "looked at" if self._asked[s][i] else "not looked at"
+            "filter", "", "looked", a != b, lambda s, i: "looked at" if self._looked[s][i] else "not looked at"
         )
-        step.told = f"looks at {count(int(a.sum()))}", f"looks at {count(int(b.sum()))}"
+        step.summary = f"looks at {count(int(a.sum()))}", f"looks at {count(int(b.sum()))}"
         return step
 
     def filters(self) -> Iterator[Step]:
         """Compare the verdicts, plugin by plugin."""
-        open_ = [mask.copy() for mask in self._asked]
+        open_ = [mask.copy() for mask in self._looked]
         for plugin in _merged(list(self.a.verdicts), list(self.b.verdicts)):
             verdicts = [trace.verdicts.get(plugin) for trace in (self.a, self.b)]
             yield self._verdict(plugin, verdicts, open_)
@@ -173,7 +179,9 @@ class Pair:
                 if verdict is not None and verdict.codes is not None:
                     open_[side] &= self._mask(side, verdict.codes) == 0
 
-    def _verdict(self, plugin: str, verdicts: Sequence[Verdict | None], asked: Sequence[npt.NDArray[np.bool_]]) -> Step:
+    def _verdict(
+        self, plugin: str, verdicts: Sequence[Verdict | None], looked: Sequence[npt.NDArray[np.bool_]]
+    ) -> Step:
         known: dict[tuple[str, ...], int] = {(): 0}
         columns = []
         for side, verdict in enumerate(verdicts):
@@ -183,35 +191,35 @@ class Pair:
                 columns.append(np.zeros(len(self.common), np.int64))
             else:
                 columns.append(np.array(ids, np.int64)[self._mask(side, found.codes)])
-        said = list(known)
-        texts = [", ".join(status[1:]) or (status[0] if status else PASS) for status in said]
-        both = asked[0] & asked[1]
+        statuses = list(known)
+        texts = [", ".join(status[1:]) or (status[0] if status else PASS) for status in statuses]
+        both = looked[0] & looked[1]
         mask = (columns[0] != columns[1]) & both
 
-        def words(side: int, place: int) -> str:
+        def text_of(side: int, place: int) -> str:
             mine, other = (columns[s][place] for s in (side, 1 - side))
-            return texts[mine] if texts[mine] != texts[other] else f"{texts[mine]} ({said[mine][0]})"
+            return texts[mine] if texts[mine] != texts[other] else f"{texts[mine]} ({statuses[mine][0]})"
 
-        step = self._differs("filter", plugin, "", mask, words)
-        told = []
+        step = self._differs("filter", plugin, "", mask, text_of)
+        summary = []
         for side, verdict in enumerate(verdicts):
-            refused = int(((columns[side] > 0) & asked[side]).sum())
+            refused = int(((columns[side] > 0) & looked[side]).sum())
             held = "is not asked" if verdict is None else "passes all" if not refused else f"refuses {count(refused)}"
-            told.append(held)
-        step.told = told[0], told[1]
+            summary.append(held)
+        step.summary = summary[0], summary[1]
         return step
 
     def nominated(self) -> Step:
         """Compare the nodes that are evaluated with nominated pods counted."""
         verdicts: list[dict[str, str]] = []
         for trace, names in zip((self.a, self.b), self.names, strict=True):
-            verdicts.append({names[r]: PASS if s is None else _said(s) for r, s in trace.nominated.items()})
+            verdicts.append({names[r]: PASS if s is None else _status_text(s) for r, s in trace.nominated.items()})
         one, other = verdicts
         differing = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         if not differing:
             return Step("filter", "", "nominated pods")
         node = differing[0]
-        a, b = (said.get(node, "no nominated pod counts") for said in verdicts)
+        a, b = (statuses.get(node, "no nominated pod counts") for statuses in verdicts)
         return Step("filter", "", "nominated pods", a, b, node, len(differing))
 
     def feasible(self) -> Step:
@@ -221,8 +229,8 @@ class Pair:
             fits.append(np.zeros(trace.nodes, np.bool_))
             fits[-1][trace.feasible_rows()] = True
         common = [self._mask(side, fits[side]) for side in (0, 1)]
-        words = ("does not fit", "fits")
-        step = self._differs("filter", "", "fit", common[0] != common[1], lambda s, i: words[int(common[s][i])])
+        text_of = ("does not fit", "fits")
+        step = self._differs("filter", "", "fit", common[0] != common[1], lambda s, i: text_of[int(common[s][i])])
         for side in (0, 1):
             fits[side][self.rows[side]] = False
             alone = np.flatnonzero(fits[side])
@@ -230,7 +238,7 @@ class Pair:
                 step.node = self.names[side][int(alone[0])]
                 step.a, step.b = ("fits", ABSENT) if side == 0 else (ABSENT, "fits")
             step.nodes += len(alone)
-        step.told = f"{count(len(self.a.feasible_rows()))} fit", f"{count(len(self.b.feasible_rows()))} fit"
+        step.summary = f"{count(len(self.a.feasible_rows()))} fit", f"{count(len(self.b.feasible_rows()))} fit"
         return step
 
     def scores(self) -> Iterator[Step]:
@@ -266,8 +274,8 @@ class Pair:
             weighted = there.normalized[places[side]] * there.weight
             nothing = np.zeros(len(weighted), np.int64)
             columns = [weighted, nothing] if side == 0 else [nothing, weighted]
-            told = ("scores", "does not score")
-            yield _column("score", plugin, "weighted", columns, names, told if side == 0 else told[::-1])
+            summary = ("scores", "does not score")
+            yield _column("score", plugin, "weighted", columns, names, summary if side == 0 else summary[::-1])
             return
         a, b = scores[0], scores[1]
         assert a is not None
@@ -278,16 +286,21 @@ class Pair:
 
 
 def _column(
-    point: str, plugin: str, part: str, columns: Sequence[Int64], names: Sequence[str], told: tuple[str, str] = ("", "")
+    point: str,
+    plugin: str,
+    part: str,
+    columns: Sequence[Int64],
+    names: Sequence[str],
+    summary: tuple[str, str] = ("", ""),
 ) -> Step:
     places = np.flatnonzero(columns[0] != columns[1])
-    if not any(told) and len(columns[0]):
-        told = _range(columns[0]), _range(columns[1])
+    if not any(summary) and len(columns[0]):
+        summary = _range(columns[0]), _range(columns[1])
     if not len(places):
-        return Step(point, plugin, part, told=told)
+        return Step(point, plugin, part, summary=summary)
     place = int(places[0])
     a, b = int(columns[0][place]), int(columns[1][place])
-    return Step(point, plugin, part, a, b, names[place], len(places), told)
+    return Step(point, plugin, part, a, b, names[place], len(places), summary)
 
 
 def _range(column: Int64) -> str:

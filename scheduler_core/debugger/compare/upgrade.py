@@ -78,7 +78,7 @@ class Group:
         return sum(len(pods) for kind, pods in self.pods.items() if kind in DECISIONS)
 
     @property
-    def said(self) -> int:
+    def messages(self) -> int:
         return sum(len(pods) for kind, pods in self.pods.items() if kind not in DECISIONS)
 
 
@@ -112,7 +112,7 @@ class Step:
             group = found.setdefault(cause, Group(cause))
             group.minimal = group.minimal and one.least.minimal
             group.pods.setdefault(one.change, []).append(one.pod)
-        return sorted(found.values(), key=lambda group: (group.cause is None, -group.decisions, -group.said))
+        return sorted(found.values(), key=lambda group: (group.cause is None, -group.decisions, -group.messages))
 
     def as_dict(self) -> dict[str, Any]:
         units = [unit.as_dict() | {"pods": 0, WORDS: 0} for unit in self.units]
@@ -120,11 +120,17 @@ class Step:
             for number in one.cause or ():
                 units[number]["pods" if one.change in DECISIONS else WORDS] += 1
         changed = [one.as_dict() for one in self.changed]
-        told = {"a": self.a, "b": self.b, "pods": self.pods, "summary": self.summary, "sentence": told_of(self.summary)}
-        return told | {"units": units, "changed": changed, "runs": self.runs, "note": self.note}
+        data = {
+            "a": self.a,
+            "b": self.b,
+            "pods": self.pods,
+            "summary": self.summary,
+            "sentence": upgrade_sentence(self.summary),
+        }
+        return data | {"units": units, "changed": changed, "runs": self.runs, "note": self.note}
 
 
-def told_of(summary: Mapping[str, int]) -> str:
+def upgrade_sentence(summary: Mapping[str, int]) -> str:
     """Return a summary such as `Of 40 pods 36 come to the same; 3 move and 1 gains a node. 2 messages only read
     differently.`"""
     words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))

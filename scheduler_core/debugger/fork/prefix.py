@@ -11,7 +11,7 @@ from msgspec import structs
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import cycle_index as told
+from scheduler_core.debugger import cycle_index
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.columnar import Table, pack
 from scheduler_core.debugger.cycle_index import Facts
@@ -28,7 +28,7 @@ from scheduler_core.debugger.recording import (
     TABLES,
     VERSION,
     Block,
-    Known,
+    PodState,
     Recorder,
     Recording,
     encode,
@@ -104,10 +104,10 @@ def _rows(table: Table, schema: Any, count: int) -> list[tuple[Any, ...]]:
 
 
 def _facts(facts: Facts, count: int) -> bytes:
-    rows = _rows(facts.table, told.SCHEMA, count)
-    some = facts.table["mask"][:count] == told.SOME
+    rows = _rows(facts.table, cycle_index.SCHEMA, count)
+    some = facts.table["mask"][:count] == cycle_index.SOME
     size = int(((facts.table["nodes"][:count] + 7) // 8)[some].sum())
-    return encode((pack(told.SCHEMA, rows), facts.bits[:size].tobytes()))
+    return encode((pack(cycle_index.SCHEMA, rows), facts.bits[:size].tobytes()))
 
 
 def simulation_from(
@@ -183,15 +183,15 @@ class Continuing(Recorder):
             "objects": prefix.objects,
             "cycles": prefix.cycle - 1,
         }
-        self._given |= {"cycles": prefix.cycle - 1, "objects": prefix.objects}
+        self._drained |= {"cycles": prefix.cycle - 1, "objects": prefix.objects}
         self._names = {name: number for number, name in enumerate(recording.names)}
         self._moment, self._t = prefix.cycle - 1, 0.0
-        self._tell(prefix.cycle)
+        self._begin_step(prefix.cycle)
         state = State(recording, recording.end)
         pending = {pod.key: pod for pod in simulation.pending}
         for row in np.flatnonzero(state.state != GONE).tolist():
             key, where = tables["pods"].at("key", row), int(state.state[row])
-            pod = self._pods[key] = Known(stored=row, shown=row, said=(int(state.node[row]), where))
+            pod = self._pods[key] = PodState(stored=row, written_row=row, written_place=(int(state.node[row]), where))
             pod.stored_info = cluster.pods[key] if where != PENDING else pending[key]
             if where in (ASSUMED, BOUND):
                 pod.placed, pod.placed_info = row, pod.stored_info

@@ -13,7 +13,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.queue.hints import Hints
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Timeline
+from scheduler_core.virtual_time.engine import Engine
 
 SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
 
@@ -21,12 +21,12 @@ SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemp
 def refit(
     simulation: Simulation,
     settings: Mapping[str, Any],
-    timeline: Timeline | None = None,
+    engine: Engine | None = None,
     pods: Mapping[str, PodInfo] | None = None,
 ) -> None:
     """Replace the scheduler.
 
-    `settings` has all of SETTINGS with their new values. In virtual time, `timeline` is the run's and `pods` are the
+    `settings` has all of SETTINGS with their new values. In virtual time, `engine` is the run's and `pods` are the
     existing pods. Pods that Permit holds stay held. Skipped plugins and changed weights are not transferred. Raises
     InputError.
     """
@@ -49,15 +49,15 @@ def refit(
     scheduler.own_frameworks.clear()
     profiles = dict(simulation.frameworks(seed, settings["percentage"]))
     scheduler.profiles = profiles
-    if timeline is not None:
-        timeline.queue.profiles = profiles
+    if engine is not None:
+        engine.queue.profiles = profiles
     like = next(iter(old.values()))
     for name, framework in scheduler.profiles.items():
         framework.list_pods, framework.extenders = like.list_pods, like.extenders
         if name in old:
             framework.waiting_pods = old[name].waiting_pods
-    if timeline is not None and pods is not None:
-        _fit_queue(simulation, timeline, old, pods)
+    if engine is not None and pods is not None:
+        _fit_queue(simulation, engine, old, pods)
     else:
         _fit_order(simulation, old)
 
@@ -93,9 +93,9 @@ def _fit_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
 
 
 def _fit_queue(
-    simulation: Simulation, timeline: Timeline, old: Mapping[str, Framework], pods: Mapping[str, PodInfo]
+    simulation: Simulation, engine: Engine, old: Mapping[str, Framework], pods: Mapping[str, PodInfo]
 ) -> None:
-    queue, release, profiles = timeline.queue, simulation.release, simulation.scheduler.profiles
+    queue, release, profiles = engine.queue, simulation.release, simulation.scheduler.profiles
     queue.release, queue.with_hints = release, release.queueing_hints
     queue.hints = Hints(profiles, release)
     queue.backoff.configure(

@@ -73,9 +73,9 @@ class _EditInTime(Edit):
 def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) -> None:
     """Apply a stage to a run in virtual time, now. Pods that may be affected are tried again. Raises InputError."""
     edit = _EditInTime(run)
-    queue = run.timeline.queue
+    queue = run.engine.queue
     if stage.refits:
-        refit(run.simulation, stage.refits, run.timeline, run.api.pods)
+        refit(run.simulation, stage.refits, run.engine, run.api.pods)
         tell_again(edit, decisions(before))
     if stage.settings.get("until") is not None:
         run.until = float(stage.settings["until"])
@@ -88,7 +88,7 @@ def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) 
             edit.apply([change])
             about = {"object": what.plugin} if name != "place" else {"object": f"Pod {what.pod}", "node": what.node}
             pod = getattr(what, "pod", None)
-            run.timeline.record("scenario.step", step=0, operation=name, **about, **({"pod": pod} if pod else {}))
+            run.engine.record("scenario.step", step=0, operation=name, **about, **({"pod": pod} if pod else {}))
             queue.activate(_concerned(queue.unschedulable, name, what), run.api.pods)
         except InputError as problem:
             raise InputError(f"changes[{number}]", name, problem.problem) from None
@@ -114,7 +114,7 @@ def plan_once(simulation: Simulation, stages: Sequence[Stage], done: int) -> Non
 
 def plan_in_time(run: ScenarioRun, stages: Sequence[Stage], hear: Any = lambda number: None) -> None:
     """Schedule all stages in virtual time. `hear` is called with the index of a stage before it is applied."""
-    timeline = run.timeline
+    engine = run.engine
     for number, stage in enumerate(stages):
 
         def action(number: int = number, stage: Stage = stage) -> None:
@@ -122,10 +122,10 @@ def plan_in_time(run: ScenarioRun, stages: Sequence[Stage], hear: Any = lambda n
             apply_in_time(run, stage, stages[:number])
 
         if stage.t is not None:
-            timeline.after_second.append((stage.t, action))
+            engine.after_second.append((stage.t, action))
         else:
-            timeline.before_cycle[_number(stage)] = _joined(timeline.before_cycle.get(_number(stage)), action)
-    timeline.after_second.sort(key=lambda entry: entry[0])
+            engine.before_cycle[_number(stage)] = _joined(engine.before_cycle.get(_number(stage)), action)
+    engine.after_second.sort(key=lambda entry: entry[0])
     if stages and stages[-1].settings.get("until") is not None:
         run.until = float(stages[-1].settings["until"])
 

@@ -75,7 +75,7 @@ def watched(run: Run) -> Watched:
     seen = Watched()
     if run.in_time:
         in_time, _ = build_simulation.begin_in_time(run)
-        list(watch_time(in_time.timeline, in_time.until, seen))
+        list(watch_time(in_time.engine, in_time.until, seen))
     else:
         simulation = build_simulation.begin(run).simulation
         list(watch_once(simulation, seen))

@@ -16,7 +16,7 @@ from scheduler_core.commands import replay_time
 from scheduler_core.commands.replay import release_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.scenario import Scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
@@ -107,7 +107,7 @@ def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]
     try_pod = simulation.scheduler.try_pod
 
     def look() -> Raw:
-        return core_state(simulation.cluster, existing, set(simulation._held))
+        return core_state(simulation.cluster, existing, set(simulation._waiting))
 
     def trying(*args: Any, **kwargs: Any) -> Any:
         state = look()
@@ -126,7 +126,7 @@ def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]
     watched.states.append(look())
 
 
-def watch_time(timeline: Timeline, until: float, watched: Watched) -> Iterator[Record]:
+def watch_time(timeline: Engine, until: float, watched: Watched) -> Iterator[Record]:
     """Plays a run in time, a record at a time; the states are those right before each attempt, and the last."""
     try_pod = timeline.scheduler.try_pod
 
@@ -162,12 +162,12 @@ def simulation_of_case(case: Raw) -> Simulation:
     )
 
 
-def timeline_of_case(case: Raw) -> tuple[Simulation, Timeline, float]:
+def timeline_of_case(case: Raw) -> tuple[Simulation, Engine, float]:
     """A conformance case in time, not begun."""
     simulation = Simulation(
         case["objects"], release=release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
     )
-    timeline = Timeline(simulation)
+    timeline = Engine(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
         if obj is not None:

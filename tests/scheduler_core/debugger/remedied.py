@@ -15,10 +15,10 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Timeline
+from scheduler_core.virtual_time.engine import Engine
 
 Raw = dict[str, Any]
-Timed = tuple[Simulation, Timeline, float]
+Timed = tuple[Simulation, Engine, float]
 Again = Callable[..., Simulation]
 
 

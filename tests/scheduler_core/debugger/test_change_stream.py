@@ -30,7 +30,7 @@ class Follower:
     """A moment, moved along the tape as docs/debugger.md tells it."""
 
     def __init__(self, recording: Recording, moment: int) -> None:
-        told = change_stream.picture(recording, moment)
+        told = change_stream.cluster_columns(recording, moment)
         nodes, pods = told["nodes"], told["pods"]
         self.moment = moment
         self.keys = dict(zip(pods["id"], pods["key"], strict=True))
@@ -94,9 +94,9 @@ def check(recording: Recording, seed: str) -> None:
         while follower.moment != goal:
             forth = goal > follower.moment
             piece = (
-                change_stream.tape(recording, after=follower.moment)
+                change_stream.stream(recording, after=follower.moment)
                 if forth
-                else change_stream.tape(recording, until=follower.moment)
+                else change_stream.stream(recording, until=follower.moment)
             )
             assert piece["from" if forth else "to"] == follower.moment
             edge = min(goal, piece["to"]) if forth else max(goal, piece["from"])
@@ -123,17 +123,17 @@ def test_one_pass(case: Raw) -> None:
 @pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
 def test_in_time(path: Path) -> None:
     run = started(scenario_at(path))
-    recording, _ = recorded_time(run.simulation, run.timeline, run.until)
+    recording, _ = recorded_time(run.simulation, run.engine, run.until)
     check(recording, path.stem)
 
 
 def test_cycles_and_instants_of_a_piece() -> None:
     recording, watched = recorded_once(simulation_of_case(CASES[0]))
-    piece = change_stream.tape(recording, after=0)
+    piece = change_stream.stream(recording, after=0)
     assert piece["cycles"]["number"] == list(range(1, len(watched.traces) + 1))
     assert [at - 1 for at in piece["cycles"]["at"]] == [recording.before_cycle(n) for n in piece["cycles"]["number"]]
     assert (piece["from"], piece["to"], piece["end"]) == (0, recording.end, recording.end)
-    beyond = change_stream.tape(recording, after=recording.end + 100)
+    beyond = change_stream.stream(recording, after=recording.end + 100)
     assert (beyond["from"], beyond["to"], beyond["places"]["at"]) == (recording.end, recording.end, [])
 
 
@@ -141,4 +141,4 @@ def test_cycles_and_instants_of_a_piece() -> None:
 def test_a_piece_begins_or_ends_at_one_moment(moments: dict[str, int]) -> None:
     recording, _ = recorded_once(simulation_of_case(CASES[0]))
     with pytest.raises(InputError, match="after and until"):
-        change_stream.tape(recording, **moments)
+        change_stream.stream(recording, **moments)

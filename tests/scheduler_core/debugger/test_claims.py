@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.debugger.claims import Claims
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
@@ -26,7 +26,7 @@ def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
     for provenance, trace, names in cycles_of(case):
         try:
             claims = Claims(provenance.framework, provenance.pod, trace)
-        except NotThere:
+        except NotDecided:
             continue
         if "DynamicResources" not in trace.verdicts:
             continue
@@ -34,7 +34,7 @@ def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
         assert sum(group.count for group in groups) == len(names)
         for group in groups:
             for name in group.nodes[:2]:
-                one = claims.of(name)
+                one = claims.node_result(name)
                 assert (one.fits, one.said) == (group.fits, group.said)
                 wanted = [found for found in one.claims if found.state == "wanted" and found.requests]
                 for found in wanted:
@@ -54,7 +54,7 @@ def asked(*objects: Raw, release: str = "1.36") -> Claims:
 
 def reasons(claims: Claims, name: str) -> dict[str, list[str]]:
     """Device -> what is against it for the first request on a node."""
-    devices = claims.of(name).claims[0].requests[0][0].devices
+    devices = claims.node_result(name).claims[0].requests[0][0].devices
     return {one.device: [f"{said.kind}: {said.text}" for said in one.objections] for one in devices}
 
 
@@ -96,7 +96,7 @@ def test_what_devices_must_have_in_common_is_counted() -> None:
         claim("new", exactly(2), constraints=[{"requests": ["r0"], "matchAttribute": "gpu.example.com/index"}]),
         pod("p", "new"),
     )
-    one = claims.of("n1")
+    one = claims.node_result("n1")
     assert (one.fits, one.wanted, one.fitting) == (False, 2, 3)
     (constraint,) = one.claims[0].constraints
     assert (constraint.same, constraint.wanted) == (True, 2)
@@ -109,21 +109,21 @@ def test_nodes_alike_are_one_group_and_the_nearest_comes_first() -> None:
     claims = asked(*objects, device_class(), claim("new", exactly(4)), pod("p", "new"))
     groups = claims.groups()
     assert [(group.count, group.requests[0].fitting) for group in groups] == [(10, 2), (10, 1), (10, 0)]
-    told = claims.told()
+    told = claims.as_dict()
     assert told["node"].node == groups[0].nodes[0] == "n2"
     assert (told["total"], told["pages"]) == (3, 1)
     with pytest.raises(InputError, match="page: must be from 1 to 1, got 2"):
-        claims.told(page=2)
-    with pytest.raises(NotThere, match="no node 'nowhere'"):
-        claims.of("nowhere")
+        claims.as_dict(page=2)
+    with pytest.raises(NotDecided, match="no node 'nowhere'"):
+        claims.node_result("nowhere")
 
 
 def test_claims_that_are_not_there_and_pods_without_any() -> None:
     waiting = asked(node("n1"), pod("p", "absent"))
-    told = waiting.told()
+    told = waiting.as_dict()
     assert told["said"] == 'could not find ResourceClaim "default/absent"'
     assert (told["groups"], told["node"]) == ([], None)
-    with pytest.raises(NotThere, match="uses no resource claims"):
+    with pytest.raises(NotDecided, match="uses no resource claims"):
         asked(node("n1"), pod("p"))
     kept = asked(
         node("n1"),
@@ -131,6 +131,6 @@ def test_claims_that_are_not_there_and_pods_without_any() -> None:
         claim("old", exactly(), status=given("d", pool="n1", on="n1", to="other")),
         pod("p", "old"),
     )
-    (held,) = kept.of("n2").claims
+    (held,) = kept.node_result("n2").claims
     assert (held.state, held.here, held.shared_with) == ("allocated", False, ["other"])
     assert [one.device for one in held.given] == ["d"]

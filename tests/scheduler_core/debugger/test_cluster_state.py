@@ -99,7 +99,7 @@ TIMED = [*sorted(SAMPLES.glob("*.yaml")), *sorted((ROOT / "docs" / "examples" / 
 @pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_run_in_time(path: Path) -> None:
     run = ScenarioRun(scenario_at(path))
-    check(*recorded_time(run.simulation, run.timeline, run.until), path.stem)
+    check(*recorded_time(run.simulation, run.engine, run.until), path.stem)
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
@@ -119,7 +119,7 @@ def test_a_conformance_case_in_time(case: Raw) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_run_in_time(seed: int, release: str) -> None:
     run = a_run(seed, release)
-    check(*recorded_time(run.simulation, run.timeline, run.until), str(seed))
+    check(*recorded_time(run.simulation, run.engine, run.until), str(seed))
 
 
 @pytest.mark.parametrize("path", LARGEST_CLUSTERS[:6], ids=cluster_id)
@@ -139,7 +139,7 @@ def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
     run = a_run(seed + 100)
-    recorder, timeline = Recorder(run.simulation), run.timeline
+    recorder, timeline = Recorder(run.simulation), run.engine
     seen: list[tuple[float, Raw]] = []
     while timeline.next_instant() <= run.until:
         timeline.step()
@@ -164,7 +164,7 @@ def recordings() -> list[Recording]:
     """Runs of every kind, nodes that come and go among them."""
     found = [recorded_once(simulation_of_case(case))[0] for case in golden_cases("v1.34", "preem")]
     for run in (a_run(seed) for seed in range(8)):
-        found.append(recorded_time(run.simulation, run.timeline, run.until)[0])
+        found.append(recorded_time(run.simulation, run.engine, run.until)[0])
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import ranges, told
+from scheduler_core.debugger.cycle_steps import cycle_data, ranges
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import Raw, simulation_of_case
@@ -40,8 +40,8 @@ def test_against_the_golden_form(case: Raw) -> None:
     simulation = simulation_of_case(case)
     names = list(simulation.nodes)
     for trace in simulation.run():
-        golden, cycle = trace.golden(names), told(trace)
-        assert cycle == told(CycleTrace.decode(trace.encode()))
+        golden, cycle = trace.golden(names), cycle_data(trace)
+        assert cycle == cycle_data(CycleTrace.decode(trace.encode()))
         if trace.preenqueue or trace.prefilter:
             assert cycle["rejected"]["reasons"] == list((trace.preenqueue or trace.prefilter).reasons)  # type: ignore[union-attr]
             continue
@@ -51,7 +51,7 @@ def test_against_the_golden_form(case: Raw) -> None:
         if "total" in golden:
             assert cycle["total"] == [golden["total"][name] for name in golden["feasible"]]
         for plugin, score in golden.get("score", {}).items():
-            scores = told(trace, plugin)["scores"]
+            scores = cycle_data(trace, plugin)["scores"]
             assert scores["raw"] == [score["raw"][name] for name in golden["feasible"]]
             assert scores["normalized"] == [score["normalized"][name] for name in golden["feasible"]]
             assert cycle["weights"][plugin] == score["weight"]
@@ -73,7 +73,7 @@ def check_steps(cycle: Raw, golden: Raw, trace: CycleTrace) -> None:
 def test_points_of_a_plugin_that_did_not_score() -> None:
     trace = next(trace for trace in simulation_of_case(CASES[0]).run())
     with pytest.raises(InputError, match="gave no scores"):
-        told(trace, "Nobody")
+        cycle_data(trace, "Nobody")
 
 
 @pytest.mark.parametrize(("rows", "pairs"), [([], []), ([4], [[4, 4]]), ([0, 1, 2, 5, 7, 8], [[0, 2], [5, 5], [7, 8]])])

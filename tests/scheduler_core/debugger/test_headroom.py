@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.api.objects import Toleration
-from scheduler_core.debugger.headroom import COUNTED, FIT, TAINTS, UNNAMED, Room, told_of
+from scheduler_core.debugger.headroom import COUNTED, FIT, TAINTS, UNNAMED, Headroom, node_reasons_with_amounts
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.framework.interface import Status
@@ -29,25 +29,25 @@ def check(recording: Recording, watched: Watched) -> int:
     ):
         moment = recording.before_cycle(number)
         promised = [names[row] for row, status in trace.nominated.items() if status and status.plugin == FIT]
-        room = Room(recording, moment, trace.pod, promised)
+        headroom = Headroom(recording, moment, trace.pod, promised)
         columns = {node["name"]: node for node in state["nodes"]}
         for row, name in enumerate(names):
             status = trace.status_at(row)
             if status is None or status.plugin != FIT:
                 continue
-            told = room.told(status.reasons, [name])
-            assert room.each(status.reasons, [name]) == ["; ".join(told)]
+            told = headroom.with_amounts(status.reasons, [name])
+            assert headroom.each(status.reasons, [name]) == ["; ".join(told)]
             history = history_of(recording, name)
             assert history is not None
             counted = trace.nominated.get(row) is not None
-            assert told_of(recording, history, moment, trace.pod, status.reasons, counted) == told
+            assert node_reasons_with_amounts(recording, history, moment, trace.pod, status.reasons, counted) == told
             for reason, text in zip(status.reasons, told, strict=True):
                 assert text.startswith(f"{reason}: "), (number, name, told)
                 assert counted or COUNTED not in text
                 seen += 1
             used, of = columns[name]["requested"], columns[name]["allocatable"]
-            for resource, (free, whole) in room._known.items():
-                place = room._rows[name]
+            for resource, (free, whole) in headroom._known.items():
+                place = headroom._rows[name]
                 assert whole[place] == of.get(resource, 0)
                 if not counted:
                     assert free[place] == of.get(resource, 0) - used.get(resource, 0)
@@ -63,7 +63,7 @@ def test_conformance_cases(case: Raw) -> None:
 def test_in_time(path: Path) -> None:
     scenario = scenario_at(path)
     run = ScenarioRun(scenario)
-    check(*recorded_time(run.simulation, run.timeline, scenario.until()))
+    check(*recorded_time(run.simulation, run.engine, scenario.until()))
 
 
 def rooms(*objects: Raw) -> tuple[Recording, Watched]:
@@ -79,24 +79,25 @@ def test_of_one_node_and_of_several() -> None:
         pod("new", requests={"cpu": "9", "example.com/gpu": "3"}),
     )
     assert check(recording, watched) == 5
-    room = Room(recording, 0, "default/new")
+    headroom = Headroom(recording, 0, "default/new")
     both = ["Insufficient cpu", "Insufficient example.com/gpu"]
-    assert room.told(both, ["n1"]) == [
+    assert headroom.with_amounts(both, ["n1"]) == [
         "Insufficient cpu: asks 9, 2.5 of 8 free",
         "Insufficient example.com/gpu: asks 3, 2 of 2 free",
     ]
-    assert room.told(both[:1], ["n1", "n2"]) == ["Insufficient cpu: asks 9, at most 8 of 8 free"]
-    assert room.each(both[:1], ["n1", "n2"]) == [
+    assert headroom.with_amounts(both[:1], ["n1", "n2"]) == ["Insufficient cpu: asks 9, at most 8 of 8 free"]
+    assert headroom.each(both[:1], ["n1", "n2"]) == [
         "Insufficient cpu: asks 9, 2.5 of 8 free",
         "Insufficient cpu: asks 9, 8 of 8 free",
     ]
-    assert room.told(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
-    assert room.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
+    assert headroom.with_amounts(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
+    assert headroom.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
 
 
 def test_a_full_node() -> None:
     recording, _ = rooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
-    assert Room(recording, 0, "default/new").told(["Too many pods"], ["n1"]) == ["Too many pods: 1 of 1 pods run there"]
+    headroom = Headroom(recording, 0, "default/new")
+    assert headroom.with_amounts(["Too many pods"], ["n1"]) == ["Too many pods: 1 of 1 pods run there"]
 
 
 def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
@@ -108,8 +109,8 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     )
     assert check(recording, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
-    room = Room(recording, recording.before_cycle(number), "default/new", ["n1"])
-    assert room.told(["Insufficient cpu"], ["n1"]) == [f"Insufficient cpu: asks 1, 500m of 2 free{COUNTED}"]
+    headroom = Headroom(recording, recording.before_cycle(number), "default/new", ["n1"])
+    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [f"Insufficient cpu: asks 1, 500m of 2 free{COUNTED}"]
 
 
 def test_taints_that_the_release_does_not_name() -> None:
@@ -128,19 +129,19 @@ def test_taints_that_the_release_does_not_name() -> None:
     recording, watched = recorded_once(Simulation(objects, release="1.36", tie_break="name"))
     names, trace = watched.orders[0], watched.traces[0]
     tolerations = [Toleration(**entry) for entry in own]
-    room = Room(recording, 0, "default/new", tolerations=tolerations)
+    headroom = Headroom(recording, 0, "default/new", tolerations=tolerations)
     refused = [name for row, name in enumerate(names) if (trace.status_at(row) or NONE).plugin == TAINTS]
     assert refused == ["n1", "n2", "n3"]
-    assert room.taints(refused) == ["gpu:NoExecute", "x=2:NoSchedule"]
-    assert room.told([UNNAMED], refused) == [f"{UNNAMED}: gpu:NoExecute and x=2:NoSchedule"]
+    assert headroom.taints(refused) == ["gpu:NoExecute", "x=2:NoSchedule"]
+    assert headroom.with_amounts([UNNAMED], refused) == [f"{UNNAMED}: gpu:NoExecute and x=2:NoSchedule"]
     each = [f"{UNNAMED}: gpu:NoExecute", f"{UNNAMED}: x=2:NoSchedule", f"{UNNAMED}: gpu:NoExecute"]
-    assert room.each([UNNAMED], refused) == each
-    assert room.taints(refused, most=1) == ["gpu:NoExecute", "1 other"]
+    assert headroom.each([UNNAMED], refused) == each
+    assert headroom.taints(refused, most=1) == ["gpu:NoExecute", "1 other"]
     for name, text in zip(refused, each, strict=True):
         history = history_of(recording, name)
         assert history is not None
-        assert told_of(recording, history, 0, "default/new", [UNNAMED], False, tolerations) == [text]
-    assert Room(recording, 0, "default/new").told([UNNAMED], refused) == [UNNAMED], (
+        assert node_reasons_with_amounts(recording, history, 0, "default/new", [UNNAMED], False, tolerations) == [text]
+    assert Headroom(recording, 0, "default/new").with_amounts([UNNAMED], refused) == [UNNAMED], (
         "without tolerations nothing is said"
     )
     _, before = recorded_once(Simulation(objects, release="1.34", tie_break="name"))

@@ -19,7 +19,7 @@ IN_TIME = sorted(path for path in SAMPLES.glob("1[3-8]-*.yaml"))
 def recording_of(path: Path) -> Recording:
     scenario = scenario_at(path)
     run = ScenarioRun(scenario)
-    return recorded_time(run.simulation, run.timeline, scenario.until())[0]
+    return recorded_time(run.simulation, run.engine, scenario.until())[0]
 
 
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Trials that are made again come to what the cycle recorded, and each step is what the reference says it is."""
+"""Dry runs that are made again come to what the cycle recorded, and each step is what the reference says it is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, Trials
-from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, PreemptionDryRuns
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.cases import cycles_of
@@ -28,12 +28,12 @@ def test_they_come_to_what_was_recorded(case: dict[str, Any]) -> None:
         found = trace.postfilter
         if found is None:
             continue
-        trials = Trials(provenance.framework, provenance.pod, trace)
+        trials = PreemptionDryRuns(provenance.framework, provenance.pod, trace)
         tried = trials.nodes()
         assert {node.node for node in tried if node.candidate} == found.candidates.keys()
         assert len(tried) == len(found.candidates) + sum(len(rows) for _, rows in found.rejected)
         for node in tried:
-            trial = trials.of(node.node)
+            trial = trials.dry_run(node.node)
             assert trial.agrees is True, f"{trace.pod} on {node.node}: {trial}"
             if node.candidate:
                 check_steps(trial)
@@ -62,11 +62,11 @@ def test_what_cannot_be_tried_is_said() -> None:
     case = next(case for case in golden_cases("v1.34", "preemption"))
     for provenance, trace, _ in cycles_of(case):
         if trace.postfilter is None:
-            with pytest.raises(NotThere, match="not asked"):
-                Trials(provenance.framework, provenance.pod, trace)
+            with pytest.raises(NotDecided, match="not asked"):
+                PreemptionDryRuns(provenance.framework, provenance.pod, trace)
             continue
-        trials = Trials(provenance.framework, provenance.pod, trace)
-        with pytest.raises(NotThere, match="no node 'nowhere'"):
-            trials.told("nowhere")
+        trials = PreemptionDryRuns(provenance.framework, provenance.pod, trace)
+        with pytest.raises(NotDecided, match="no node 'nowhere'"):
+            trials.as_dict("nowhere")
         with pytest.raises(InputError, match="page"):
-            trials.told(page=2)
+            trials.as_dict(page=2)

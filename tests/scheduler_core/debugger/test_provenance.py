@@ -55,8 +55,8 @@ def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
             continue
         rewound = of_recording(moving, trace.number, trace)
         for question, _ in list(questions(trace, names))[::5]:
-            told = msgspec.to_builtins(rewound.tell(question))
-            assert told == msgspec.to_builtins(live.tell(question)), f"{trace.pod} {question}"
+            told = msgspec.to_builtins(rewound.explain(question))
+            assert told == msgspec.to_builtins(live.explain(question)), f"{trace.pod} {question}"
 
 
 def test_what_was_not_decided_is_refused_by_name() -> None:
@@ -71,7 +71,7 @@ def test_what_was_not_decided_is_refused_by_name() -> None:
     }
     for question, words in wrong.items():
         with pytest.raises(InputError, match=words):
-            provenance.tell(question)
+            provenance.explain(question)
     for point, page in (("colour", 1), ("raw", 0)):
         with pytest.raises(InputError):
             Question(point, "n", "NodeResourcesFit", page)
@@ -83,7 +83,7 @@ def test_pods_that_are_nominated_to_the_node_are_told_of() -> None:
         for provenance, trace, names in cycles_of(case):
             for row, status in trace.nominated.items():
                 if status is not None and trace.verdicts[status.plugin].at(row) is None:
-                    tree = provenance.tell(Question("filter", names[row], status.plugin))
+                    tree = provenance.explain(Question("filter", names[row], status.plugin))
                     assert tree.value is False
                     assert f"it refuses: {status.message}" in tree.text
                     return

@@ -11,14 +11,14 @@ import pytest
 
 from scheduler_core.commands import replay_time
 from scheduler_core.commands.replay import release_of
-from scheduler_core.debugger.provenance import DISAGREES, NotThere
+from scheduler_core.debugger.provenance import DISAGREES, NotDecided
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.engine import Engine, Record
 from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.evaluate import problems
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
@@ -74,7 +74,7 @@ def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Re
     of = get_release(release) if release else release_of(case)
     config = None if of.predicates else case.get("config")  # which is not for 1.16
     simulation = Simulation(case["objects"], release=of, config=config, tie_break="name")
-    timeline = Timeline(simulation)
+    timeline = Engine(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
         if obj is not None:
@@ -93,13 +93,13 @@ def check_moves(simulation: Simulation, records: list[Record], name: str) -> set
             if record.kind != "queue.moved" or record.data["pod"] != pod:
                 continue
             where = f"{name} {pod} {record}"
-            tree = msgspec.to_builtins(times.tell(record.seq))
+            tree = msgspec.to_builtins(times.explain(record.seq))
             assert tree["value"] == record.time, where
             assert DISAGREES not in str(tree), where
             assert list(problems(tree, {})) == [], where
             labels.add(record.data["event"])
             if record.seq in ends:
-                end = msgspec.to_builtins(times.tell(record.seq, until=True))
+                end = msgspec.to_builtins(times.explain(record.seq, until=True))
                 assert end["value"] == ends[record.seq] >= int(record.time), where  # whole seconds count
                 assert list(problems(end, {})) == [], where
     return labels
@@ -142,9 +142,9 @@ def test_what_has_no_time() -> None:
     way = list(way_of(records, pod))
     times = QueueTimes(pod, way, rules_of(simulation))
     first = next(one for one in way if isinstance(one, Move))
-    with pytest.raises(NotThere, match="is no move"):
-        times.tell(10**6)
-    with pytest.raises(NotThere, match="only a backoff"):
-        times.tell(first.seq, until=True)
-    with pytest.raises(NotThere, match="never taken out"):
+    with pytest.raises(NotDecided, match="is no move"):
+        times.explain(10**6)
+    with pytest.raises(NotDecided, match="only a backoff"):
+        times.explain(first.seq, until=True)
+    with pytest.raises(NotDecided, match="never taken out"):
         QueueTimes(pod, [], rules_of(simulation)).begin_of()

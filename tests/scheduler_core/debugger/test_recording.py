@@ -200,7 +200,7 @@ def test_objects_of_a_moment_make_the_cluster_of_that_moment(seed: int) -> None:
     """Loaded as a snapshot they give the same rows, pods in the same order, the same sums and nominations."""
     run = a_run(seed)
     recorder, watched = Recorder(run.simulation), Watched()
-    for record in watch_time(run.timeline, run.until, watched):
+    for record in watch_time(run.engine, run.until, watched):
         recorder.record(record)
     blocks = recorder.drain()
     recording, fetch = Recording(part(blocks, MOVES_PART)), fetching(blocks)

@@ -68,15 +68,15 @@ def run_in_time(seed: int) -> Run:
     run = a_run(seed)
     recorder, watched = Recorder(run.simulation), Watched()
     pods: list[Pod] = []
-    try_pod = run.timeline.scheduler.try_pod
+    try_pod = run.engine.scheduler.try_pod
 
     def trying(info: Any, *args: Any) -> Any:
         pods.append(info.pod)
         return try_pod(info, *args)
 
-    run.timeline.scheduler.try_pod = trying  # type: ignore[method-assign]
+    run.engine.scheduler.try_pod = trying  # type: ignore[method-assign]
     outcomes = []
-    for record in watch_time(run.timeline, run.until, watched):
+    for record in watch_time(run.engine, run.until, watched):
         recorder.record(record)
         if record.trace is not None:
             outcomes.append({"result": record.data["result"], "message": record.data.get("message", "")})

@@ -9,7 +9,7 @@ from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Timeline
+from scheduler_core.virtual_time.engine import Engine
 from tests.scheduler_core.build import ZONE, node, pod
 
 RELEASE = "1.36 GangScheduling=true,GenericWorkload=true"
@@ -131,4 +131,4 @@ def test_what_a_group_may_not_be(spec: dict[str, Any], problem: str) -> None:
 
 def test_not_in_time_so_far() -> None:
     with pytest.raises(InputError, match="GenericWorkload: pod groups are supported only in single-pass runs"):
-        Timeline(Simulation([node("n1")], release=RELEASE))
+        Engine(Simulation([node("n1")], release=RELEASE))

@@ -104,7 +104,7 @@ def check(case: Mapping[str, Any], every: int = 1, counts: Counter[str] | None =
         for question, recorded in questions(trace, names):
             where = f"{case['name']} {trace.pod} {question.point} {question.plugin} {question.node}"
             try:
-                tree = msgspec.to_builtins(provenance.tell(question))
+                tree = msgspec.to_builtins(provenance.explain(question))
             except Exception as problem:
                 yield f"{where}: {type(problem).__name__} {problem}"
                 continue

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.provenance import NotThere, Provenance, Question
+from scheduler_core.debugger.provenance import NotDecided, Provenance, Question
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.provenance.evaluate import nodes as values
@@ -41,7 +41,7 @@ def first(objects: list[Any], point: str, plugin: str, **settings: Any) -> dict[
     trace = next(trace for trace in traces if trace.pod == one.key)
     framework = before.scheduler.profiles["default-scheduler"]
     tree: dict[str, Any] = msgspec.to_builtins(
-        Provenance(framework, one, trace, {}, {}).tell(Question(point, "", plugin))
+        Provenance(framework, one, trace, {}, {}).explain(Question(point, "", plugin))
     )
     known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
     assert list(problems(tree, known)) == []
@@ -87,5 +87,5 @@ def test_what_never_refuses_says_so_and_who_was_not_asked_is_named() -> None:
     assert first(objects, "reserve", "VolumeBinding")["text"] == "VolumeBinding: nothing to do"
     settings = {"config": COSCHEDULING}
     alone = [node("n1"), pod("a", labels=GROUP)]
-    with pytest.raises(NotThere, match="was not asked"):
+    with pytest.raises(NotDecided, match="was not asked"):
         first(alone, "bind", "DefaultBinder", **settings)

@@ -42,7 +42,7 @@ def told(kind: type[PerNode]) -> Tree:
     trace = next(Simulation(objects, **settings).run())
     before = Simulation(objects, **settings)
     framework = before.scheduler.profiles["default-scheduler"]
-    return Provenance(framework, before.pending[0], trace, {}, {}).tell(Question("raw", "n1", "Own"))
+    return Provenance(framework, before.pending[0], trace, {}, {}).explain(Question("raw", "n1", "Own"))
 
 
 def test_what_it_tells_is_shown_if_it_is_right() -> None:

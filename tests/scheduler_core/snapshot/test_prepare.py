@@ -351,7 +351,7 @@ def test_in_time_a_pod_that_is_being_deleted_is_popped_and_skipped() -> None:
     )
     assert [r.data["pod"] for r in played.of("attempt")] == ["default/a"]
     assert played.moves("gone") == [(0, "active", "UnschedulablePodAdd"), (0, "popped", "Pop")]
-    assert played.run.timeline.queue.parts() == {}
+    assert played.run.engine.queue.parts() == {}
     assert "skip schedule deleting pod: default/gone" in " ".join(played.run.warnings)
 
 

@@ -108,7 +108,7 @@ def a_run(seed: int, release: str = "") -> ScenarioRun:
 
 def check(run: ScenarioRun) -> None:
     """Runs to the end; after every instant looks at everything."""
-    timeline, expected = run.timeline, 1
+    timeline, expected = run.engine, 1
     while timeline.next_instant() <= run.until:
         before = timeline.clock.now
         timeline.step()
@@ -122,7 +122,7 @@ def check(run: ScenarioRun) -> None:
 
 
 def look(run: ScenarioRun) -> None:
-    api, queue, cluster = run.api, run.timeline.queue, run.api.cluster
+    api, queue, cluster = run.api, run.engine.queue, run.api.cluster
     # no pod in two parts of the queue, none both waiting and on a node, none that does not exist
     parts = [
         (ACTIVE, [p.key for p in queue.active]),
@@ -172,7 +172,7 @@ def test_invariants(batch: int) -> None:
     for seed in range(batch, SCENARIOS, BATCHES):
         run = a_run(seed)
         check(run)
-        if run.timeline.binder.seconds == 0:
+        if run.engine.binder.seconds == 0:
             assert run.api.lifecycle.assumed() == [], f"seed {seed}: a pod is assumed for ever"
 
 
