@@ -20,8 +20,8 @@ class Cases(NamedTuple):
     `differ`: the cycles whose result differs from upstream.
     """
 
-    cases: int
-    cycles: int
+    cases: int = 0
+    cycles: int = 0
     in_time: tuple[int, int] | None = None
     differ: int = 0
 
@@ -107,7 +107,7 @@ _BETWEEN = [
 
 def _held() -> Iterator[str]:
     for name in reversed(ORDER):
-        cases, cycles, in_time, differ = CASES[name]
+        cases, cycles, in_time, differ = CASES.get(name, Cases())
         numbers = [f"{number:,}" if number else "" for number in (cases, cycles, differ, *(in_time or (0, 0)))]
         yield f"| {' | '.join([name, tested_version(name), *numbers])} |"
 

@@ -46,7 +46,7 @@ def test_a_behavior_and_its_gate_name_each_other(name: str) -> None:
     assert name in (*gate.switches, *gate.opposite)
 
 
-@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("name", CASES)
 def test_the_numbers_of_cases(name: str) -> None:
     cycles = [len(case["cycles"]) for case in golden_decisions(f"v{name}", whole=True).values()]
     differ = sum(known_differences(f"v{name}").values())
