@@ -62,7 +62,10 @@ MIDDLEWARE = [
 ACCOUNTS = env.accounts()
 ACCOUNTS_APPS = ["allauth", "allauth.account", "allauth.socialaccount"]
 ACCOUNTS_APPS += ["allauth.socialaccount.providers.openid_connect"]
-ACCOUNTS_MIDDLEWARE = ["allauth.account.middleware.AccountMiddleware", "kubesched_ui.accounts.middleware.Doors"]
+ACCOUNTS_MIDDLEWARE = [
+    "allauth.account.middleware.AccountMiddleware",
+    "kubesched_ui.accounts.middleware.AccessControlMiddleware",
+]
 if ACCOUNTS:
     INSTALLED_APPS += ACCOUNTS_APPS
     MIDDLEWARE += ACCOUNTS_MIDDLEWARE

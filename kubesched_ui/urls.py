@@ -5,10 +5,10 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from kubesched_ui.api import api
+from kubesched_ui import api
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("api/", api.urls),
+    path("api/", api.urls()),
     path("admin/", admin.site.urls),
     path("", include("kubesched_ui.views.urls")),
 ]

@@ -1,8 +1,8 @@
 """All rules about who may see which object and what they may do with it. docs/accounts.md describes them.
 
 The managers of the models apply `Viewer.seen` while there is a current viewer (current_viewer.py), so every list,
-count, search and related row is filtered. accounts/middleware.py calls `may` for every URL, by its rule in
-url_permissions.py.
+count, search and related row is filtered. accounts/middleware.py calls `may` for every URL, by its
+permission (permissions.py).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Viewer:
         return self.user_id
 
     @property
-    def nobody(self) -> bool:
+    def anonymous(self) -> bool:
         """Return whether the viewer is neither signed in nor has opened a link."""
         return self.user_id is None and not self.links
 

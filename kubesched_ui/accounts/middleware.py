@@ -1,4 +1,4 @@
-"""Access control of HTTP requests: determines the viewer and enforces the rule of the URL.
+"""Access control of HTTP requests: determines the viewer and enforces the permission of the URL.
 
 An object that the viewer may not see gets the same response as one that does not exist, before the view runs.
 """
@@ -13,22 +13,31 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.urls import reverse
+from django.urls import ResolverMatch, reverse
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, audit, share_links, tokens
-from kubesched_ui.accounts.access import OWN, SEE, START, Viewer
+from kubesched_ui.accounts.access import OWN, SEE, Viewer
 from kubesched_ui.accounts.client_ip import address_of
 from kubesched_ui.accounts.models import named
-from kubesched_ui.accounts.url_permissions import ADMIN, ADMINS, ASKS, CLOSED, OPEN, VISITORS, Rule, rule_of, things_of
+from kubesched_ui.accounts.permissions import (
+    ADMINS,
+    CLOSED,
+    LEVELS_OF_OBJECTS,
+    OPEN,
+    READING,
+    VISITORS,
+    objects_of,
+    permission_of,
+)
 
-READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
 MAX_ID = 2**63 - 1
-NOBODY = "Authentication required. Sign in, or send a token: Authorization: Bearer ..."
+NOTHING_HERE = "Nothing exists at this address."
+SIGN_IN = "Authentication required. Sign in, or send a token: Authorization: Bearer ..."
 
 
-class Doors:
+class AccessControlMiddleware:
     """Middleware that sets the viewer and checks access. It must be last, after the middlewares that identify the user.
     Without accounts it does nothing."""
 
@@ -45,7 +54,7 @@ class Doors:
         request.viewer = who  # type: ignore[attr-defined]
         with current_viewer.looking(who):
             answer = self.get_response(request)
-        write_down(request, who, answer)
+        write_to_audit_log(request, who, answer)
         return answer
 
     def process_view(
@@ -56,12 +65,11 @@ class Doors:
         if not settings.ACCOUNTS:
             return None
         assert request.resolver_match is not None
-        route, who = request.resolver_match.route, request.viewer  # type: ignore[attr-defined]
-        rule = rule_of(route)
-        said = asked(request, who, route, rule, kwargs)
-        if said is None and request.method not in READING and rule.does not in ("", ASKS):
-            request.doing = doing(request, route, rule, kwargs)  # type: ignore[attr-defined]
-        return said
+        match, who = request.resolver_match, request.viewer  # type: ignore[attr-defined]
+        response = enforce(request, who, match)
+        if response is None and request.method not in READING and permission_of(match).action:
+            request.logged_action = logged_action(request, match)  # type: ignore[attr-defined]
+        return response
 
 
 def viewer_of(request: HttpRequest) -> Viewer:
@@ -71,73 +79,75 @@ def viewer_of(request: HttpRequest) -> Viewer:
     return access.viewer_of(request.user, share_links.of(request.session))
 
 
-def doing(request: HttpRequest, route: str, rule: Rule, kwargs: dict[str, Any]) -> tuple[str, str]:
+def logged_action(request: HttpRequest, match: ResolverMatch) -> tuple[str, str]:
     """Return the action and its object for the audit log, while the object still exists."""
-    did = "delete" if request.method == "DELETE" and rule.write == OWN else rule.does
-    found = (model.objects.filter(pk=pk).first() for model, pk in things_of(route, kwargs))
-    return did, ", ".join(named(thing) for thing in found if thing) or request.path.removeprefix("/account/")
+    required = permission_of(match)
+    action = "delete" if request.method == "DELETE" and required.write == OWN else required.action
+    found = (model.objects.filter(pk=pk).first() for model, pk in objects_of(match.kwargs))
+    return action, ", ".join(named(one) for one in found if one) or request.path.removeprefix("/account/")
 
 
-def write_down(request: HttpRequest, who: Viewer, answer: HttpResponse) -> None:
+def write_to_audit_log(request: HttpRequest, who: Viewer, response: HttpResponse) -> None:
     """Write a successful change to the audit log. Sign-ins and sign-outs are logged elsewhere (sessions.py)."""
-    did, what = getattr(request, "doing", ("", ""))
-    if did and answer.status_code < 400 and who.user_id is not None:
+    action, what = getattr(request, "logged_action", ("", ""))
+    if action and response.status_code < 400 and who.user_id is not None:
         user = User.objects.filter(pk=who.user_id).first()  # None if the user has just deleted the account
-        audit.note(user, did, what, address_of(request))
+        audit.note(user, action, what, address_of(request))
 
 
-def asked(request: HttpRequest, who: Viewer, route: str, rule: Rule, kwargs: dict[str, Any]) -> HttpResponse | None:
-    """Check access. Return a value and raise as `Doors.process_view` does."""
-    level = rule.read if request.method in READING else rule.write
+def enforce(request: HttpRequest, who: Viewer, match: ResolverMatch) -> HttpResponse | None:
+    """Check access. Return a value and raise as `AccessControlMiddleware.process_view` does."""
+    required = permission_of(match)
+    level = required.read if request.method in READING else required.write
     if level == CLOSED:
-        level = rule.read  # the view itself refuses the method
+        level = required.read  # the view itself refuses the method
     if level == CLOSED:
-        return nothing(request, "Nothing exists at this address.")
+        return not_found(request, NOTHING_HERE)
     if level == OPEN:
         return None
-    if who.nobody or (who.user_id is None and level not in (VISITORS, SEE, START, OWN)):
+    if who.anonymous or (who.user_id is None and level not in (VISITORS, *LEVELS_OF_OBJECTS)):
         return sign_in(request)
     if level == ADMINS and not who.admin:
-        return nothing(request, "Nothing exists at this address.")
-    if level not in (SEE, START, OWN):
-        return None if who.writes or request.method in READING else refused(request, access.refusal(who, level))
-    return held(request, who, level, things_of(route, kwargs))
+        return not_found(request, NOTHING_HERE)
+    if level not in LEVELS_OF_OBJECTS:
+        return None if who.writes or request.method in READING else forbidden(request, access.refusal(who, level))
+    return enforce_on_objects(request, who, level, objects_of(match.kwargs))
 
 
-def held(request: HttpRequest, who: Viewer, level: str, things: list[tuple[type[Any], int]]) -> HttpResponse | None:
+def enforce_on_objects(
+    request: HttpRequest, who: Viewer, level: str, objects: list[tuple[type[Any], int]]
+) -> HttpResponse | None:
     """Check whether the viewer has this level of access to all of these objects. Without any object, access is
     refused."""
-    if not things:
-        return nothing(request, "Nothing exists at this address.")
-    for model, pk in things:
+    if not objects:
+        return not_found(request, NOTHING_HERE)
+    for model, pk in objects:
         found = model.objects.filter(pk=pk).first() if pk <= MAX_ID else None
         if found is None:
             missing = f"There is no {model._meta.verbose_name} {pk}."
-            return sign_in(request) if who.user_id is None else nothing(request, missing)
+            return sign_in(request) if who.user_id is None else not_found(request, missing)
         if level != SEE and not access.may(who, level, found):
-            return refused(request, access.refusal(who, level))
+            return forbidden(request, access.refusal(who, level))
     return None
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect to the sign-in page with a return URL. API clients get status 401."""
     if request.path.startswith(API):
-        return JsonResponse({"error": NOBODY}, status=401, headers={"WWW-Authenticate": "Bearer"})
+        return JsonResponse({"error": SIGN_IN}, status=401, headers={"WWW-Authenticate": "Bearer"})
     there = reverse("account_login")
-    back = (
-        request.get_full_path() if request.method in READING and not request.path.startswith(f"/{ADMIN}login") else ""
-    )
+    back = request.get_full_path() if request.method in READING and not request.path.startswith("/admin/login") else ""
     return HttpResponseRedirect(f"{there}?{urlencode({'next': back})}" if back not in ("", "/") else there)
 
 
-def nothing(request: HttpRequest, said: str) -> HttpResponse:
+def not_found(request: HttpRequest, said: str) -> HttpResponse:
     """Return status 404 for the API. Raises Http404 for pages."""
     if request.path.startswith(API):
         return JsonResponse({"error": said}, status=404)
     raise Http404(said)
 
 
-def refused(request: HttpRequest, said: str) -> HttpResponse:
+def forbidden(request: HttpRequest, said: str) -> HttpResponse:
     """Return status 403 with the reason for the API. Raises PermissionDenied for pages."""
     if request.path.startswith(API):
         return JsonResponse({"error": said}, status=403)

@@ -12,7 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
+from ninja.utils import replace_path_param_notation
 
+from kubesched_ui.accounts.permissions import VISITORS, Permission, of_operations, permission
 from kubesched_ui.api import (
     compare,
     debugger,
@@ -41,12 +43,26 @@ api = NinjaAPI(
     description="Upload a cluster, run a scheduler on it and read every decision. Events are also streamed over the "
     "websocket at `/ws/runs/{id}` (see docs/websocket.md).",
     urls_namespace="api",
+    docs_decorator=permission(read=VISITORS),
     # deep links would be nested in buttons, which the keyboard cannot reach
     docs=Swagger(settings={"deepLinking": False}),
 )
 
+permissions: dict[str, Permission] = {}  # route -> permission
 for resource in (scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies):
     api.add_router("", resource.router)
+    for path, view in resource.router.path_operations.items():
+        route = replace_path_param_notation(path).removeprefix("/")
+        permissions[route] = of_operations((operation.methods, operation.view_func) for operation in view.operations)
+
+
+def urls() -> Any:
+    """Return the URLs of the API, each with the permission that its operations declare."""
+    found, app_name, namespace = api.urls
+    for url in found:
+        if required := permissions.get(str(url.pattern)):
+            url.callback.permission = required  # type: ignore[union-attr]
+    return found, app_name, namespace
 
 
 def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
+from kubesched_ui.accounts.permissions import VISITORS, permission
 from kubesched_ui.api.common import ASKED, MAX_ID, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import comparisons
@@ -102,6 +103,7 @@ POD = Query("", max_length=600, description="namespace/name: compare only this p
 
 
 @router.get("/compare", response={200: Compared, **ASKED})
+@permission(read=VISITORS)
 def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
     """Compare two runs, of the same scenario or of different ones: their differences and the outcome of each pod.
 
@@ -118,6 +120,7 @@ class Partners(Schema):
 
 
 @router.get("/compare/partners", response={200: Partners, **ASKED})
+@permission(read=VISITORS)
 def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
     """Match the cycles of two runs by pod, so that different runs can be stepped through together."""
     of, parting = comparisons.partners_of(find(Run, a), find(Run, b))
@@ -143,6 +146,7 @@ class CauseOut(Schema):
 
 
 @router.get("/compare/cause", response={200: CauseOut, **ASKED})
+@permission(read=VISITORS)
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
     """Find the smallest set of differences between two runs that explains a pod's outcome in b.
 

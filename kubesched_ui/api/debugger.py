@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
+from kubesched_ui.accounts.permissions import OWN, permission
 from kubesched_ui.api.common import ASKED, MAX_ID, REFUSALS, Refusal, Text, encoded, find
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
 from kubesched_ui.presenters.cycle_rows import trace_of
@@ -231,6 +232,7 @@ def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
 
 
 @router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **ASKED, 400: Wrong})
+@permission(write=OWN, action="set breakpoint")
 def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
     """Add a breakpoint to a run. An invalid expression is rejected with its position, as by `find`."""
     run: Run = find(Run, run_id)
@@ -247,6 +249,7 @@ def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> 
 
 
 @router.delete("/runs/{int:run_id}/breakpoints/{int:number}", response={204: None, **REFUSALS})
+@permission(write=OWN, action="delete breakpoint")
 def drop_breakpoint(request: HttpRequest, run_id: int, number: int) -> Status[None]:
     """Delete a breakpoint."""
     deleted, _ = find(Run, run_id).breakpoints.filter(pk=min(number, MAX_ID)).delete()

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
+from kubesched_ui.accounts.permissions import OWN, START, VISITORS, permission
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
@@ -177,6 +178,7 @@ class RunDetail(RunOut):
 
 
 @router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
+@permission(write=START, action="start")
 def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[Run]:
     """Check the settings, queue a run and return at once."""
     scenario = find(Scenario, scenario_id)
@@ -253,6 +255,7 @@ class ForkIn(Schema):
 
 
 @router.post("/runs/{int:run_id}/fork", response={202: RunStarted, **REFUSALS})
+@permission(write=START, action="fork")
 def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
     """Create a run that repeats this one up to a timepoint and continues with changes and other settings.
 
@@ -271,6 +274,7 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
 
 
 @router.get("/runs", response={200: list[RunOut], **REFUSALS})
+@permission(read=VISITORS)
 def list_runs(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Run]:
     """List runs, newest first, in pages."""
     return Run.objects.defer("node_names")[offset : offset + limit]
@@ -282,6 +286,7 @@ def run(request: HttpRequest, run_id: int) -> Run:
 
 
 @router.patch("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS})
+@permission(write=OWN, action="change")
 def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
     """Change the run's name or priority, or pin or unpin it. Its settings and its recording do not change."""
     run = find(Run, run_id)
@@ -296,6 +301,7 @@ def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
 
 
 @router.delete("/runs/{int:run_id}", response={204: None, **REFUSALS})
+@permission(write=OWN, action="delete")
 def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
     """Delete a run with its recording. A worker that executes it stops."""
     find(Run, run_id).delete()
@@ -303,6 +309,7 @@ def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
 
 
 @router.post("/runs/{int:run_id}/cancel", response={200: RunDetail, **REFUSALS})
+@permission(write=OWN, action="cancel")
 def cancel_run(request: HttpRequest, run_id: int) -> Run:
     """Cancel a run. A run that is already over does not change."""
     run = find(Run, run_id)

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
+from kubesched_ui.accounts.permissions import OWN, USERS, VISITORS, permission
 from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, sent_as
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
@@ -63,6 +64,7 @@ class ScenarioChange(Schema):
 
 
 @router.get("/scenarios", response={200: list[ScenarioOut], **REFUSALS})
+@permission(read=VISITORS)
 def scenarios(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Scenario]:
     """List scenarios, newest first, in pages."""
     return Scenario.objects.defer("warnings", "time")[offset : offset + limit]
@@ -78,6 +80,7 @@ UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {
     response={201: ScenarioDetail, **REFUSALS},
     openapi_extra={"requestBody": {"required": True, "content": UPLOAD}},
 )
+@permission(write=USERS, action="upload")
 def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
     """Create a scenario from uploaded files: multipart form data with one or more `file`, or the file as the request
     body.
@@ -97,6 +100,7 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})
+@permission(write=OWN, action="change")
 def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChange) -> Scenario:
     """Change the scenario's name or description, or pin or unpin it.
 
@@ -110,6 +114,7 @@ def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChan
 
 
 @router.delete("/scenarios/{int:scenario_id}", response={204: None, **REFUSALS})
+@permission(write=OWN, action="delete")
 def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
     """Delete a scenario with all of its runs."""
     find(Scenario, scenario_id).delete()

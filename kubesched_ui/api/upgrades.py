@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
+from kubesched_ui.accounts.permissions import OWN, START, permission
 from kubesched_ui.api.common import REFUSALS, Flag, Text, find
 from kubesched_ui.api.compare import CauseUnit
 from kubesched_ui.models import Scenario, Upgrade
@@ -119,6 +120,7 @@ STEPS = Query("true", description="false: only the progress, without the steps."
 
 
 @router.post("/scenarios/{int:scenario_id}/upgrades", response={202: UpgradeStarted, **REFUSALS})
+@permission(write=START, action="start upgrade preview")
 def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> Status[Upgrade]:
     """Start one run per release with the same settings, reusing existing runs.
 
@@ -136,22 +138,24 @@ def list_upgrades(request: HttpRequest, scenario_id: int) -> QuerySet[Upgrade]:
     return found
 
 
-@router.get("/upgrades/{int:number}", response={200: UpgradeDetail, **REFUSALS}, url_name="upgrade")
-def upgrade(request: HttpRequest, number: int, steps: Literal["true", "false"] = STEPS) -> Upgrade:
-    found: Upgrade = find(Upgrade, number)
+@router.get("/upgrades/{int:upgrade_id}", response={200: UpgradeDetail, **REFUSALS}, url_name="upgrade")
+def upgrade(request: HttpRequest, upgrade_id: int, steps: Literal["true", "false"] = STEPS) -> Upgrade:
+    found: Upgrade = find(Upgrade, upgrade_id)
     return found
 
 
-@router.post("/upgrades/{int:number}/cancel", response={200: UpgradeOut, **REFUSALS})
-def cancel_upgrade(request: HttpRequest, number: int) -> Upgrade:
+@router.post("/upgrades/{int:upgrade_id}/cancel", response={200: UpgradeOut, **REFUSALS})
+@permission(write=OWN, action="cancel")
+def cancel_upgrade(request: HttpRequest, upgrade_id: int) -> Upgrade:
     """Cancel the preview, and the runs that only this preview waits for. Finished steps are kept."""
-    found: Upgrade = find(Upgrade, number)
+    found: Upgrade = find(Upgrade, upgrade_id)
     services.cancel(found)
     return found
 
 
-@router.delete("/upgrades/{int:number}", response={204: None, **REFUSALS})
-def delete_upgrade(request: HttpRequest, number: int) -> Status[None]:
+@router.delete("/upgrades/{int:upgrade_id}", response={204: None, **REFUSALS})
+@permission(write=OWN, action="delete")
+def delete_upgrade(request: HttpRequest, upgrade_id: int) -> Status[None]:
     """Delete the preview. Its runs are kept."""
-    find(Upgrade, number).delete()
+    find(Upgrade, upgrade_id).delete()
     return Status(204, None)

@@ -17,18 +17,18 @@ from scheduler_core.errors import InputError
 ROWS = 100
 
 
-def find(number: int) -> Upgrade:
+def find(upgrade_id: int) -> Upgrade:
     """Return the preview with its scenario. Raises Http404."""
-    found = Upgrade.objects.select_related("scenario").filter(pk=number).first()
+    found = Upgrade.objects.select_related("scenario").filter(pk=upgrade_id).first()
     if found is None:
-        raise Http404(f"There is no upgrade preview {number}; it may have been deleted.")
+        raise Http404(f"There is no upgrade preview {upgrade_id}; it may have been deleted.")
     return found
 
 
 @require_GET
-def upgrade(request: HttpRequest, number: int) -> HttpResponse:
+def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
     """Show the progress, the causes of each step, and the pods across releases."""
-    found = find(number)
+    found = find(upgrade_id)
     asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
     asked["show"] = asked["show"] if asked["show"] in presenters.SHOWS else presenters.DECIDED
     runs = found.run_of()
@@ -61,15 +61,15 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 
 @require_POST
-def cancel(request: HttpRequest, number: int) -> HttpResponse:
-    services.cancel(find(number))
-    return redirect("upgrade", number)
+def cancel(request: HttpRequest, upgrade_id: int) -> HttpResponse:
+    services.cancel(find(upgrade_id))
+    return redirect("upgrade", upgrade_id)
 
 
 @require_POST
-def delete(request: HttpRequest, number: int) -> HttpResponse:
+def delete(request: HttpRequest, upgrade_id: int) -> HttpResponse:
     """Delete the preview. Its runs are kept."""
-    found = find(number)
+    found = find(upgrade_id)
     found.delete()
     messages.info(request, "The upgrade preview is deleted. Its runs are kept.")
     return redirect("scenario", found.scenario_id)

@@ -31,7 +31,7 @@ def test_who_opens_a_lesson_s_room_is_signed_in_and_students_are_not(world: Worl
     student = room.join("Eve", client_of())
     assert student.get(f"/join/{room.room.code}/").status_code == 200
     assert client_of().get(f"/rooms/{room.key}/").status_code == 200, "the key is the right"
-    assert Entry.objects.filter(did="open room", user=world.ada).exists()
+    assert Entry.objects.filter(did="start live class", user=world.ada).exists()
 
 
 def test_students_see_the_run_of_their_room_and_nothing_else_until_it_is_closed(world: World) -> None:

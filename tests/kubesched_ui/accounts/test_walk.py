@@ -1,4 +1,4 @@
-"""Everybody walks to every address there is. One that has no rule fails here."""
+"""Every kind of user opens every address. One without a permission fails here."""
 
 from __future__ import annotations
 
@@ -9,39 +9,30 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.conf import settings as in_force
 from django.test import Client
+from django.urls import resolve
 
 from kubesched_ui.accounts import share_links
-from kubesched_ui.accounts.access import OWN, SEE, START
-from kubesched_ui.accounts.url_permissions import (
-    ACCOUNT,
-    ADMIN,
-    ADMINS,
-    CLOSED,
-    OPEN,
-    PEOPLE,
-    RULES,
-    Rule,
-    rule_of,
-    things_of,
-)
+from kubesched_ui.accounts.access import OWN, SEE
+from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
 from tests.kubesched_ui.accounts.conftest import World, client_of
-from tests.kubesched_ui.accounts.walk import Address, addresses, routes
+from tests.kubesched_ui.accounts.walk import Address, addresses, permissions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-THINGS = (SEE, START, OWN)
 
 
-def test_every_address_has_a_rule() -> None:
-    there = {route for route, _ in routes() if not route.startswith(ADMIN)}
-    assert there - RULES.keys() == set(), "give it a rule in accounts/url_permissions.py"
-    assert RULES.keys() - there == set(), "rules of nothing"
+API_ROOT = "api/"  # the one address that is closed
 
 
-def test_every_rule_of_things_finds_its_things_and_every_write_has_a_name() -> None:
-    for route, rule in RULES.items():
-        if rule.read in THINGS or rule.write in THINGS:
-            assert things_of(route, kwargs_of(route)), route
-        assert bool(rule.does) == (rule.write not in (CLOSED, OPEN)), route
+def test_every_address_has_a_permission() -> None:
+    assert [route for route, required in permissions().items() if required == Permission()] == [API_ROOT]
+
+
+def test_every_permission_finds_its_objects_and_every_write_has_a_name() -> None:
+    for route, required in permissions().items():
+        if required.read in LEVELS_OF_OBJECTS or required.write in LEVELS_OF_OBJECTS:
+            assert objects_of(kwargs_of(route)), route
+        changes_nothing = required.write in (CLOSED, OPEN) or route in ("compose/", "compose/read/", "compose/change/")
+        assert bool(required.action) != changes_nothing, route
 
 
 def kwargs_of(route: str) -> dict[str, Any]:
@@ -75,11 +66,11 @@ def shut(client: Client, world: World) -> None:
     for there, gone in zip(addresses(world), addresses(world, gone=True), strict=True):
         if there.path.startswith("account/"):
             continue  # one's own; and one would sign out
-        named = [model for model, _ in things_of(there.route, kwargs_of(there.route))]
+        named = [model for model, _ in objects_of(kwargs_of(there.route))]
         for method in ("get", "delete" if there.path.startswith("api/") else "post"):
             said = told(getattr(client, method)(there.whole))
             assert "undercover" not in said[1], (method, there)
-            if rule_of(there.route).read in THINGS or "compare" in there.route:
+            if there.permission.read in LEVELS_OF_OBJECTS or "compare" in there.route:
                 key = (there.path[:4], method, *named) if "compare" not in there.route else (there, method)
                 if key not in of_nothing:
                     of_nothing[key] = told(getattr(client, method)(gone.whole))
@@ -102,8 +93,8 @@ def test_nobody_finds_nothing(world: World) -> None:
     client = client_of()
     shut(client, world)
     for address in addresses(world):
-        rule, answer = rule_of(address.route), client.get(address.whole)
-        if rule.read not in (OPEN, CLOSED):
+        answer = client.get(address.whole)
+        if address.permission.read not in (OPEN, CLOSED):
             assert answer.status_code == (401 if address.path.startswith("api/") else 302), address
             assert address.path.startswith("api/") or answer.headers["Location"].startswith("/account/login/"), address
 
@@ -112,7 +103,7 @@ def reads(client: Client, world: World, never: bytes = b"no such words") -> dict
     """Route -> status of reading it. `never`: what none of them says."""
     found = {}
     for address in addresses(world):
-        if rule_of(address.route).read not in (OPEN, CLOSED) and (in_force.ACCOUNTS or address.route not in ACCOUNT):
+        if address.permission.read not in (OPEN, CLOSED) and (in_force.ACCOUNTS or not address.of_accounts):
             answer = client.get(address.whole)
             assert never not in body(answer), address
             found[address.route] = answer.status_code
@@ -132,11 +123,12 @@ def sees_all(found: dict[str, int], but: set[str] = frozenset()) -> None:  # typ
     assert wrong == {}
 
 
-FOR_ADMINS = {route for route, rule in RULES.items() if rule.read == ADMINS}
+def readable_by(*levels: str) -> set[str]:
+    return {route for route, required in permissions().items() if required.read in levels}
 
 
 def test_the_owner_sees_all(world: World) -> None:
-    sees_all(reads(client_of(world.ada), world), but=FOR_ADMINS)
+    sees_all(reads(client_of(world.ada), world), but=readable_by(ADMINS))
 
 
 def test_an_administrator_sees_all(world: World) -> None:
@@ -149,25 +141,21 @@ def test_an_administrator_sees_all(world: World) -> None:
 
 def test_a_member_of_a_group_sees_what_is_shared_with_it(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
-    sees_all(reads(client_of(world.bob), world), but=OWNERS | FOR_ADMINS)
-
-
-PRIVATE = {route for route, rule in RULES.items() if rule.read in (PEOPLE, OWN, ADMINS)}
-OWNERS = {route for route, rule in RULES.items() if rule.read == OWN}
+    sees_all(reads(client_of(world.bob), world), but=readable_by(OWN, ADMINS))
 
 
 def test_a_holder_of_a_link_on_a_scenario_sees_it_and_its_runs(world: World) -> None:
-    sees_all(reads(world.holder(world.scenario), world), but=PRIVATE)
+    sees_all(reads(world.holder(world.scenario), world), but=readable_by(USERS, OWN, ADMINS))
 
 
 def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
     client = world.holder(world.run)
-    with_other = {route for route in RULES if "compare" in route} | {r for r in RULES if "upgrades/" in r}
+    with_other = {route for route in permissions() if "compare" in route or "upgrades/" in route}
     found = reads(client, world, b"undercover other run")
-    sees_all(found, but=PRIVATE | with_other)
+    sees_all(found, but=readable_by(USERS, OWN, ADMINS) | with_other)
     assert found["compare/<int:a>/<int:b>/"] == 302
     assert found["api/compare"] == 404
-    assert found["api/upgrades/<int:number>"] == 401
+    assert found["api/upgrades/<int:upgrade_id>"] == 401
     number = world.other.pk
     assert client.get(f"/api/runs/{number}").json() == {
         "error": "Authentication required. Sign in, or send a token: Authorization: Bearer ..."
@@ -181,8 +169,7 @@ def writes(client: Client, world: World) -> list[tuple[Address, str, Any]]:
     """All that can be written to, in such a way that nothing comes of it even where it may be done."""
     found = []
     for address in addresses(world):
-        rule = rule_of(address.route)
-        if rule.write in THINGS:
+        if address.permission.write in LEVELS_OF_OBJECTS:
             for method in ("post", "patch", "delete", "put"):
                 found.append((address, method, getattr(client, method)(address.whole)))
     return found
@@ -208,7 +195,7 @@ def test_a_member_may_start_but_not_change(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     client = client_of(world.bob)
     for address, method, answer in writes(client, world):
-        if rule_of(address.route).write == OWN:
+        if address.permission.write == OWN:
             assert answer.status_code in (403, 405), (method, address, answer.status_code)
     address = f"/api/scenarios/{world.scenario.pk}/runs"
     started = client.post(address, "{}", content_type="application/json")
@@ -217,13 +204,12 @@ def test_a_member_may_start_but_not_change(world: World) -> None:
     assert client.get(f"/api/runs/{started.json()['id']}").status_code == 200
 
 
-def test_an_address_without_a_rule_is_nobodys(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(RULES, "runs/<int:run_id>/")
-    assert client_of(world.ada).get(f"/runs/{world.run.pk}/").status_code == 404
-    monkeypatch.setitem(RULES, "scenarios/", Rule(SEE))
-    assert client_of(world.ada).get("/scenarios/").status_code == 404
+def test_an_address_without_a_permission_is_denied(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, required in ((f"/runs/{world.run.pk}/", Permission()), ("/scenarios/", Permission(SEE))):
+        monkeypatch.setattr(resolve(path).func, "permission", required)
+        assert client_of(world.ada).get(path).status_code == 404
 
 
-def test_without_accounts_all_is_as_it_was(world: World, settings: Any) -> None:
+def test_without_accounts_every_page_is_open(world: World, settings: Any) -> None:
     settings.ACCOUNTS = False
-    sees_all(reads(client_of(), world), but=set(ACCOUNT))
+    sees_all(reads(client_of(), world))

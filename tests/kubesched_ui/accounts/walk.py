@@ -8,15 +8,23 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kubesched_ui.accounts.url_permissions import ADMIN
+from kubesched_ui.accounts.permissions import Permission
 from tests.kubesched_ui.accounts.conftest import World
+
+ADMIN = "admin/"
 
 
 @dataclass(frozen=True)
 class Address:
     route: str
     path: str
+    permission: Permission
     query: str = ""
+
+    @property
+    def of_accounts(self) -> bool:
+        """Whether it exists only with accounts."""
+        return self.route.startswith(("account/", "shared/")) or "/shares/" in self.route
 
     @property
     def whole(self) -> str:
@@ -33,6 +41,15 @@ def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tu
             yield route, one
 
 
+def permissions() -> dict[str, Permission]:
+    """Route -> what it requires, the admin's left out (it has one permission)."""
+    found = {}
+    for route, pattern in routes():
+        if not route.startswith(ADMIN):
+            found[route] = getattr(pattern.callback, "permission", Permission())
+    return found
+
+
 def values(world: World, gone: bool = False) -> dict[str, Any]:
     """What stands in addresses. `gone`: numbers of things that never were."""
     scenario, run, other, upgrade = (
@@ -40,7 +57,8 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
     )
     thing = world.scenario.cluster_objects.get(name="p1").pk
     return {
-        "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other, "<upgrade>": upgrade,
+        "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other,
+        "<int:upgrade_id>": upgrade,
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
@@ -68,13 +86,9 @@ def addresses(world: World, gone: bool = False) -> list[Address]:
     there = values(world, gone)
     numbers = {"run": there["<int:run_id>"], "other": there["<int:b>"]}
     found = []
-    for route, _ in routes():
-        if route.startswith(ADMIN):
-            continue
+    for route, required in permissions().items():
         path = route
-        if "upgrades/<int:number>" in path:
-            path = path.replace("<int:number>", str(there["<upgrade>"]))
         for name, value in there.items():
             path = path.replace(name, OTHERWISE.get((route, name), str(value)))
-        found.append(Address(route, path, QUERIES.get(route, "").format(**numbers)))
+        found.append(Address(route, path, required, QUERIES.get(route, "").format(**numbers)))
     return found

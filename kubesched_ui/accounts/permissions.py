@@ -1,0 +1,97 @@
+"""Permission of a URL: who may read, who may write, and the name of the write in the audit log.
+
+Every URL declares its permission: pages with `path`, operations of the API with `permission`. middleware.py enforces
+it. A URL without a permission is denied to everyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+from django import urls
+from django.urls import ResolverMatch, URLPattern
+
+from kubesched_ui.accounts.access import OWN as OWN
+from kubesched_ui.accounts.access import SEE as SEE
+from kubesched_ui.accounts.access import START as START
+from kubesched_ui.models import Run, Scenario, Upgrade
+
+# Levels of access. SEE, START and OWN apply to the objects that the URL names.
+OPEN, VISITORS, USERS, ADMINS, CLOSED = "open", "visitors", "users", "admins", "closed"
+LEVELS_OF_OBJECTS = (SEE, START, OWN)
+READING = ("GET", "HEAD", "OPTIONS")
+
+# Model of each URL parameter that names an owned object.
+MODELS: dict[str, type[Any]] = {"run_id": Run, "scenario_id": Scenario, "upgrade_id": Upgrade, "a": Run, "b": Run}
+
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Permission(NamedTuple):
+    """`read` applies to GET and HEAD, `write` to all other methods. `action`: the write in the audit log, "" if it
+    changes nothing.
+
+    OPEN: everyone. VISITORS: signed-in users, and holders of a link. USERS: signed-in users. ADMINS: administrators.
+    CLOSED: no one; the URL does not exist.
+    """
+
+    read: str = CLOSED
+    write: str = CLOSED
+    action: str = ""
+
+
+SHOW = Permission(SEE)
+ANYONE = Permission(OPEN, OPEN)
+ADMINISTRATION = Permission(ADMINS, ADMINS, "administer")
+
+
+def path(route: str, view: Callable[..., Any], required: Permission, name: str) -> URLPattern:
+    """Return a URL pattern of a page that requires this permission."""
+
+    @wraps(view)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        return view(*args, **kwargs)
+
+    return urls.path(route, permission(*required)(guarded), name=name)
+
+
+def permission(read: str = CLOSED, write: str = CLOSED, action: str = "") -> Callable[[View], View]:
+    """Decorate a view, or an operation of the API, with its permission."""
+
+    def decorate(view: View) -> View:
+        view.permission = Permission(read, write, action)  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def of_operations(operations: Iterable[tuple[Iterable[str], Callable[..., Any]]]) -> Permission:
+    """Return the permission of an API URL from its operations as (methods, function).
+
+    Reading requires SEE of the objects in the URL unless the operation declares something else. A write must declare
+    its permission.
+    """
+    read, write, action = SEE, CLOSED, ""
+    for methods, function in operations:
+        declared = getattr(function, "permission", Permission())
+        if not set(methods).isdisjoint(READING):
+            read = SEE if declared.read == CLOSED else declared.read
+        else:
+            write, action = declared.write, declared.action or action
+    return Permission(read, write, action)
+
+
+def permission_of(match: ResolverMatch) -> Permission:
+    """Return the permission of a resolved URL."""
+    if "admin" in match.namespaces:
+        return ADMINISTRATION
+    declared: Permission = getattr(match.func, "permission", Permission())
+    return declared
+
+
+def objects_of(kwargs: dict[str, Any]) -> list[tuple[type[Any], int]]:
+    """Return (model, ID) of each owned object that the URL names."""
+    return [(model, int(kwargs[name])) for name, model in MODELS.items() if name in kwargs]
