@@ -1,8 +1,12 @@
 """How many generated examples or seeds a test tries, by the profile of the run."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from hypothesis import settings
+
+Item = TypeVar("Item")
 
 # The share of the examples that each profile tries: `make check`, `make test`, `make long`.
 SHARES = {"fast": Fraction(1, 10), "short": Fraction(2, 5), "long": Fraction(1)}
@@ -11,3 +15,9 @@ SHARES = {"fast": Fraction(1, 10), "short": Fraction(2, 5), "long": Fraction(1)}
 def examples(count: int, profile: str = "") -> int:
     """Return how many of so many examples the profile tries (the current one if none is named)."""
     return max(1, int(count * SHARES[profile or settings.get_current_profile_name()]))
+
+
+def sample(items: Sequence[Item], count: int) -> list[Item]:
+    """Return `examples(count)` of the items, evenly spaced."""
+    number = min(len(items), examples(count))
+    return [items[i * len(items) // number] for i in range(number)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def test_some_mutants_find_nothing(checkout: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scheduler_core.releases import NEWEST
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 CONFIG = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

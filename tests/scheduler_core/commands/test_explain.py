@@ -10,6 +10,7 @@ import pytest
 
 from scheduler_core.__main__ import main
 from tests.clusters import CLUSTERS, cluster_id
+from tests.examples import sample
 from tests.scheduler_core.build import node, pod
 
 pytestmark = pytest.mark.slow
@@ -195,7 +196,8 @@ def test_from_standard_input():
     assert "default/b: No node fits" in result.stdout
 
 
-@pytest.mark.parametrize("path", CLUSTERS, ids=cluster_id)
+@pytest.mark.generated
+@pytest.mark.parametrize("path", sample(CLUSTERS, 40), ids=cluster_id)
 def test_real_clusters(path, capsys):
     """Every pod of a real cluster, made pending again, is explained; up to eight a cluster."""
     with gzip.open(path) as stream:

@@ -52,7 +52,7 @@ class Server:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}/scheduler"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario import Scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
+from tests.examples import sample
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import (
     Kept,
@@ -26,7 +27,7 @@ from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at
 
 pytestmark = pytest.mark.slow
 
-FORKS = 3
+FORKS = 2
 
 
 def settings_of(case: Raw) -> dict[str, Any]:
@@ -42,8 +43,8 @@ def settings_of(case: Raw) -> dict[str, Any]:
 
 def cases() -> list[Any]:
     found = [(release, case) for release in ("v1.34", "v1.27") for case in golden_cases(release)]
-    several = [(release, case) for release, case in found if len(case.get("pods") or ()) > 1][::4]
-    several += [("v1.36", case) for case in golden_cases("areas-1.36/batching")[::2]]
+    several = sample([(release, case) for release, case in found if len(case.get("pods") or ()) > 1], 70)
+    several += sample([("v1.36", case) for case in golden_cases("areas-1.36/batching")], 10)
     return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several]
 
 
@@ -67,6 +68,7 @@ def alike(a: Kept, b: Kept) -> None:
         assert mine == other
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("case", cases())
 def test_in_one_pass(case: Raw) -> None:
     settings = settings_of(case)

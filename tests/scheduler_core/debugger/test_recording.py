@@ -126,12 +126,12 @@ def test_a_run_in_time_that_is_taken_up_again(seed: int) -> None:
 
 
 def test_the_opening_of_a_large_cluster_is_small() -> None:
-    simulation = Simulation(workload("basic", 5000, 10_000))
+    simulation = Simulation(workload("basic", 1000, 2000))
     blocks = Recorder(simulation).drain()
-    assert sum(len(block.data) for block in blocks) < 1_000_000
+    assert sum(len(block.data) for block in blocks) < 200_000
     assert [block.part for block in blocks].count(MOVES_PART) == 1
     state = State(Recording(part(blocks, MOVES_PART)), 0)
-    assert (len(state.rows), len(state.pending())) == (5000, 10_000)
+    assert (len(state.rows), len(state.pending())) == (1000, 2000)
 
 
 def test_sums_wrap_as_the_core_s_columns_do() -> None:

@@ -13,6 +13,7 @@ from scheduler_core.debugger.suggestions.search import remedies, shortened
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.examples import sample
 from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case, timeline_of_case
 from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
 
@@ -22,11 +23,12 @@ pytestmark = pytest.mark.slow
 def cases() -> list[Any]:
     found = []
     for release in ("v1.34", "v1.27"):
-        for case in golden_cases(release)[::5]:
+        for case in sample(golden_cases(release), 30):
             found.append(pytest.param(case, id=f"{release}-{case['name']}"))
     return found
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("case", cases())
 def test_each_is_proved_and_minimal(case: Raw) -> None:
     for trace, again in list(stuck(simulation_of_case(case)))[:3]:
@@ -38,7 +40,8 @@ def test_each_is_proved_and_minimal(case: Raw) -> None:
         check(again, trace.pod, found)
 
 
-@pytest.mark.parametrize("case", golden_cases("time")[::4], ids=lambda case: case["name"])
+@pytest.mark.generated
+@pytest.mark.parametrize("case", sample(golden_cases("time"), 20), ids=lambda case: case["name"])
 def test_each_is_proved_and_minimal_in_time(case: Raw) -> None:
     """The proof plays the run again up to the attempt; the search had what was recorded."""
     for trace, again, anew in islice(stuck_in_time(partial(timeline_of_case, case)), 2):

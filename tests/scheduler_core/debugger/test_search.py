@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import pytest
@@ -41,6 +41,10 @@ class Run:
     watched: Watched
     pods: list[Pod]
     outcomes: list[Raw]
+
+    @cached_property
+    def cycles(self) -> list[Plain]:
+        return [Plain(self, i) for i in range(len(self.pods))]
 
     def find(self, where: str, **how: Any) -> Raw:
         return Search(self.recording, self.facts).find(where, **{"limit": 10_000} | how)
@@ -108,6 +112,7 @@ class Plain:
         self.labels = told.metadata.labels
         self.owner = next((f"{o.kind} {o.name}" for o in told.metadata.owner_references if o.controller), "")
         self.priority, self.scheduler = told.spec.priority or 0, told.spec.scheduler_name
+        self.requests = requests_of(told)
         self.gated = bool(told.spec.scheduling_gates)
         self.attempt, self.cycle, self.t = trace.attempt, i + 1, round(run.watched.times[i], 6)
         self.result, self.message = run.outcomes[i]["result"], run.outcomes[i]["message"]
@@ -214,8 +219,10 @@ EXPRESSIONS: dict[str, Asked] = {
 }  # fmt: skip
 
 
-def requests_of(told: Pod) -> dict[str, int]:
-    """Of the pods that the tests here make: containers alone, sidecars and overhead left to another test."""
+def requests_of(told: Pod) -> dict[str, int] | None:
+    """Of pods of containers alone: sidecars and overhead are left to another test."""
+    if told.spec.init_containers or told.spec.overhead or told.spec.resources is not None:
+        return None
     found: dict[str, int] = {}
     for container in told.spec.containers:
         for name, amount in container.resources.requests.items():
@@ -231,23 +238,9 @@ def requests_of(told: Pod) -> dict[str, int]:
 def test_find_is_what_a_plain_evaluation_finds(where: str) -> None:
     asked, some = EXPRESSIONS[where], 0
     for run in runs():
-        expected = []
-        for i, told in enumerate(run.pods):
-            cycle = Plain(run, i)
-            simple = not told.spec.init_containers and not told.spec.overhead and told.spec.resources is None
-            cycle.requests = requests_of(told) if simple else None  # type: ignore[attr-defined]
-            if "requests" in where and not simple:
-                continue
-            if asked(cycle):
-                expected.append(i + 1)
-        complicated = {
-            i + 1
-            for i, told in enumerate(run.pods)
-            if "requests" in where
-            and (told.spec.init_containers or told.spec.overhead or told.spec.resources is not None)
-        }
-        answer = run.find(where)
-        found = [match["cycle"] for match in answer["matches"] if match["cycle"] not in complicated]
+        left_out = {cycle.cycle for cycle in run.cycles if "requests" in where and cycle.requests is None}
+        expected = [cycle.cycle for cycle in run.cycles if cycle.cycle not in left_out and asked(cycle)]
+        found = [number for number in numbers(run.find(where)) if number not in left_out]
         assert found == expected, run.name
         some += len(expected)
     if where not in ("namespace != 'default'", "owner != ''", "labels.exists(k, labels[k] == 'web')"):
@@ -262,7 +255,7 @@ def test_every_variable_and_function_is_tried() -> None:
 def test_refused_on_is_exact_for_every_node() -> None:
     refused = fit = 0
     for run in runs():
-        cycles = [Plain(run, i) for i in range(len(run.pods))]
+        cycles = run.cycles
         search = Search(run.recording, run.facts)
         for name in [*dict.fromkeys(name for cycle in cycles for name in cycle.names), "nowhere"]:
             expected = [cycle.cycle for cycle in cycles if cycle.refused_on(name)]

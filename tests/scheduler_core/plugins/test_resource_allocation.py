@@ -1,8 +1,21 @@
-"""Scoring formulas at the edge of int64, where Go's products wrap."""
+"""Scoring formulas at their edges: resources without points, and int64, where Go's products wrap."""
 
 import numpy as np
 
 from scheduler_core.plugins.resource_allocation import requested_to_capacity_ratio
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+
+
+def test_a_resource_with_0_points_does_not_count_for_the_ratio_to_capacity():
+    strategy = {"type": "RequestedToCapacityRatio", "resources": [{"name": "cpu"}, {"name": "memory"}]}
+    strategy["requestedToCapacityRatio"] = {
+        "shape": [{"utilization": 50, "score": 0}, {"utilization": 100, "score": 10}]
+    }
+    profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]}
+    objects = [node("n1"), node("n2", memory="4Gi"), pod("p", requests={"cpu": "3", "memory": "1Gi"})]
+    (trace,) = Simulation(objects, config={"profiles": [profile]}).run()
+    assert trace.scores["NodeResourcesFit"].raw.tolist() == [50, 50]
 
 
 def test_a_utilization_that_wraps_stays_on_the_shape():

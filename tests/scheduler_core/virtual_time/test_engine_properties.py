@@ -8,11 +8,9 @@ import pytest
 
 from scheduler_core.queue import ACTIVE, BACKOFF, GATED, UNSCHEDULABLE
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
+from tests.examples import examples
 from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod
 from tests.scheduler_core.timed import scenario
-
-SCENARIOS = 500
-BATCHES = 10
 
 
 def a_pod(chance: random.Random, name: str) -> Raw:
@@ -167,9 +165,10 @@ def test_no_pod_is_placed_where_there_is_no_room() -> None:
                     assert (nodes.requested[resource] <= column).all()
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.generated
+@pytest.mark.parametrize("batch", range(4))
 def test_invariants(batch: int) -> None:
-    for seed in range(batch, SCENARIOS, BATCHES):
+    for seed in range(batch, examples(500), 4):
         run = a_run(seed)
         check(run)
         if run.engine.binder.seconds == 0:
