@@ -34,10 +34,10 @@ VARIABLES: Mapping[str, Variable] = {
     "HOST": Variable("127.0.0.1", "Address to listen on. In the image: 0.0.0.0."),
     "PORT": Variable("8000", "Port to listen on. With Docker Compose: the published port."),
     "PUBLISH_ADDRESS": Variable("127.0.0.1", "Docker Compose alone: address of this machine to publish the port on."),
-    "ALLOWED_HOSTS": Variable("localhost,127.0.0.1,[::1]", "Host names that people type, comma-separated."),
+    "ALLOWED_HOSTS": Variable("localhost,127.0.0.1,[::1]", "Host names of this server, comma-separated."),
     "CSRF_TRUSTED_ORIGINS": Variable("", "Further origins whose forms are accepted, comma-separated."),
-    "BEHIND_TLS": Variable("0", "1: a proxy ends TLS. Cookies are secure, `X-Forwarded-Proto` is believed."),
-    "PROXIES": Variable("0", "Proxies in front, whose `X-Forwarded-For` is believed. With Docker Compose: 1."),
+    "BEHIND_TLS": Variable("0", "1: a proxy terminates TLS. Cookies are secure, `X-Forwarded-Proto` is trusted."),
+    "PROXIES": Variable("0", "Number of proxies in front whose `X-Forwarded-For` is trusted. With Docker Compose: 1."),
     "SECRET_KEY": Variable("a key in `var/secret_key`", "Signs cookies and links. The same for all processes."),
     "DATABASE_URL": Variable("SQLite in `var/`", "`postgres://USER@HOST:PORT/DATABASE`."),
     "DATABASE_PASSWORD": Variable("", "Password for DATABASE_URL, with any characters."),
@@ -46,7 +46,7 @@ VARIABLES: Mapping[str, Variable] = {
     "VAR_DIR": Variable("`var/`", "Folder for the SQLite file, logs, static files and uploads in progress."),
     "DEBUG": Variable("0", "1: Django's debug mode. Never on a server."),
     # Accounts
-    "ACCOUNTS": Variable("1 unless HOST is a loopback address", "Whether people sign in."),
+    "ACCOUNTS": Variable("1 unless HOST is a loopback address", "Whether users sign in."),
     "REGISTER": Variable("invite", "Who may create an account: `invite`, `oidc` or `open`."),
     "OIDC_ISSUER": Variable("", "Address of an OpenID Connect provider."),
     "OIDC_CLIENT_ID": Variable("", "Client ID at the provider."),
@@ -68,7 +68,7 @@ VARIABLES: Mapping[str, Variable] = {
     "QUOTA_RUNNING": Variable(ACCOUNTS_ON.format("5"), "Runs and upgrade previews of a user that wait or run."),
     "KEEP_DAYS": Variable(ACCOUNTS_ON.format("90"), "Days until runs and scenarios are deleted. 0: never."),
     # Runs
-    "RUN_LOST_AFTER_S": Variable("10", "Seconds without a sign of life after which another worker continues a run."),
+    "RUN_LOST_AFTER_S": Variable("10", "Seconds without a heartbeat after which another worker continues a run."),
     "RUN_SHORT_SECONDS": Variable("10", "Runs with a shorter estimate use the workers for short runs."),
     "RUN_TIME_LIMIT_S": Variable("3600", "Seconds that a run may take."),
     "RUN_SHORT_SLOTS": Variable("number of CPUs, less 1", "Short runs at once, with `make run`."),
@@ -84,7 +84,7 @@ VARIABLES: Mapping[str, Variable] = {
     "DRAIN_S": Variable("3", "Seconds that a stopping web process has for requests. With Docker Compose: 30."),
     "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and as many for exports."),
     "BESIDE_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
-    "BESIDE_MAX_SECONDS": Variable("120", "Seconds for an answer, or for the next part of an export."),
+    "BESIDE_MAX_SECONDS": Variable("120", "Seconds for a response, or for the next part of an export."),
     "COMPOSE_MAX_MEMORY": Variable("536870912", "Bytes of a process that checks a text of the editor."),
     "COMPOSE_MAX_SECONDS": Variable("10", "Seconds for one text of the editor."),
     # Uploads
@@ -193,7 +193,7 @@ def openid_connect() -> list[dict[str, Any]]:
     if not issuer:
         return []
     if missing := [name for name in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET") if not text(name)]:
-        raise ValueError(f"{PREFIX}{missing[0]} is needed where {PREFIX}OIDC_ISSUER is set")
+        raise ValueError(f"{PREFIX}{missing[0]} is required if {PREFIX}OIDC_ISSUER is set")
     client = {"client_id": text("OIDC_CLIENT_ID"), "secret": text("OIDC_CLIENT_SECRET")}
     name = text("OIDC_NAME", "OpenID Connect")
     return [{"provider_id": "oidc", "name": name, "settings": {"server_url": issuer}, **client}]
@@ -222,15 +222,15 @@ def private_folder(path: Path) -> None:
 def warnings() -> list[str]:
     """Return warnings about the environment, for the log of a process that starts."""
     found = [
-        f"The environment variable {name} has become {PREFIX}{name}. The next version no longer reads {name}."
+        f"The environment variable {name} was renamed to {PREFIX}{name}. The next version will not read {name}."
         for name in old_names()
     ]
     unknown = [name for name in os.environ if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in VARIABLES]
     found += [f"There is no setting {name}; see docs/operations.md." for name in sorted(unknown)]
     if "*" in names("ALLOWED_HOSTS"):
         found.append(
-            f"{PREFIX}ALLOWED_HOSTS is *: the page of any site whose name is pointed here can read and change "
-            "everything. Name the hosts that people type instead."
+            f"{PREFIX}ALLOWED_HOSTS is *: any domain that resolves to this server is accepted as its own "
+            "origin. List the host names instead."
         )
     return found
 
@@ -240,7 +240,7 @@ def check_secret_key(key: str) -> str:
     if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("django-insecure-"):
         raise ValueError(
             f"{PREFIX}SECRET_KEY must be a random text of at least {SECRET_KEY_LENGTH} characters. "
-            "`openssl rand -base64 48` makes one."
+            "`openssl rand -base64 48` creates one."
         )
     return key
 

@@ -29,10 +29,10 @@ class Room:
         """Reserve `more` bytes. Return "" or the reason for a refusal."""
         with self._lock:
             if self.bodies + new > self.most or self.bytes + more > self.most_bytes:
-                return "Too many uploads arrive at present. Try again in a moment."
+                return "The server is receiving too many uploads. Try again in a few seconds."
             # the application copies the body
             if shutil.disk_usage(tempfile.gettempdir()).free - 2 * more < self.left_free:
-                return "The disk is nearly full: no upload is taken until there is room again."
+                return "The disk is almost full: no uploads are accepted until space is freed."
             self.bodies += new
             self.bytes += more
             return ""

@@ -41,7 +41,7 @@ def lock(folder: Path) -> IO[str]:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CannotStart(f"KubeSched already runs with the data in {folder}.") from None
+        raise CannotStart(f"KubeSched is already running with the data in {folder}.") from None
     return file
 
 
@@ -53,7 +53,7 @@ def check_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise CannotStart(
-                f"Port {port} of {host} cannot be used ({error.strerror}); KUBESCHED_PORT=8001 chooses another."
+                f"Port {port} of {host} cannot be used ({error.strerror}); choose another port with KUBESCHED_PORT."
             ) from None
 
 

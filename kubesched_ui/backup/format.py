@@ -74,7 +74,7 @@ class Reader:
         file.seek(0)
         first = file.readline(64)
         if not first.startswith(NAME) or not first.endswith(b"\n"):
-            raise NotReadable("This is no backup of KubeSched.")
+            raise NotReadable("This file is not a KubeSched backup.")
         if (version := first[len(NAME) :].strip()) != b"%d" % VERSION:
             shown = version.decode("ascii", "replace")
             raise NotReadable(f"This backup has format {shown}; this version of KubeSched reads {VERSION}.")
@@ -91,7 +91,7 @@ class Reader:
                 yield record
                 continue
             if {table: number for table, number in record.rows.items() if number} != counted or self._read(1):
-                raise NotReadable("This backup is damaged: its rows are not as many as it says.")
+                raise NotReadable("This backup is damaged: its number of rows is wrong.")
             return
 
     def _record(self) -> bytes:
@@ -103,14 +103,14 @@ class Reader:
     def _exactly(self, length: int) -> bytes:
         data = self._read(length)
         if len(data) < length:
-            raise NotReadable("This backup is damaged: it ends too early.")
+            raise NotReadable("This backup is truncated.")
         return data
 
     def _read(self, length: int) -> bytes:
         try:
             return self.stream.read(length)
         except EOFError:
-            raise NotReadable("This backup is cut off: it ends too early.") from None
+            raise NotReadable("This backup is truncated.") from None
         except (OSError, zlib.error):
             raise NotReadable("This backup is damaged: its checksum is wrong.") from None
 
@@ -118,4 +118,4 @@ class Reader:
         try:
             return msgspec.msgpack.decode(data, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise NotReadable("This backup is damaged: a record in it cannot be read.") from None
+            raise NotReadable("This backup is damaged: a record cannot be read.") from None

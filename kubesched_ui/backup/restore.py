@@ -25,12 +25,13 @@ def check_header(header: Header) -> None:
     here, there = tables.known(), set(header.migrations)
     if unknown := sorted(apps_of(there) - apps_of(here)):
         raise NotReadable(
-            f"This backup holds what this installation has switched off ({', '.join(unknown)}); restore it where "
-            "people sign in as they did there (ACCOUNTS=1)."
+            f"This backup contains data of features that are disabled here ({', '.join(unknown)}); restore it with "
+            "the same setting of KUBESCHED_ACCOUNTS."
         )
     if later := sorted(there - here):
         raise NotReadable(
-            f"This backup is of a newer version of KubeSched ({header.program}, with {later[-1]}); restore it there."
+            f"This backup was created by a newer version of KubeSched ({header.program}, with {later[-1]}). "
+            "Upgrade first."
         )
 
 
@@ -47,13 +48,13 @@ def check(file: IO[bytes]) -> None:
     wanted = {label for label in tables.kept() if apps_of({label}) <= there}
     if not wanted <= names.keys() or any(names[label] != known.get(label) for label in names):
         raise NotReadable(
-            f"This backup was made by KubeSched {reader.header.program}, whose tables differ from ours; "
-            "restore it with that version, then upgrade."
+            f"This backup was created by KubeSched {reader.header.program}, whose tables differ from this version. "
+            "Restore it with that version, then upgrade."
         )
     for batch in reader.batches():
         width = len(reader.header.tables.get(batch.table, ()))
         if not width or any(len(row) != width for row in batch.rows):
-            raise NotReadable("This backup is damaged: rows in it are not as wide as their table.")
+            raise NotReadable("This backup is damaged: some rows have a wrong number of columns.")
 
 
 def apps_of(names: set[str]) -> set[str]:
@@ -69,7 +70,7 @@ def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
     """
     reader, kept = Reader(file), tables.kept()
     if not replace and (found := content()):
-        raise NotEmpty(f"This installation is not empty, it holds {found}; --replace deletes all of it first.")
+        raise NotEmpty(f"This installation is not empty: it contains {found}. --replace deletes everything first.")
     names = {label: each for label, each in reader.header.tables.items() if label in kept}
     into = {label: insertion(kept[label], each) for label, each in names.items()}
     done = dict.fromkeys(kept, 0)

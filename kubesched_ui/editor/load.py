@@ -31,6 +31,6 @@ def text_of(scenario: Scenario) -> str:
         parts.append(to_yaml(obj))
         size += len(parts[-1]) + len(BETWEEN)
         if size > MAX_BYTES:
-            problem = f"is larger than {MAX_BYTES:,} bytes as text, the most that the composer takes"
+            problem = f"is larger than {MAX_BYTES:,} bytes as text, the limit of the editor"
             raise InputError(f"“{scenario.name}”", "", problem)
     return BETWEEN.join(parts)

@@ -74,14 +74,14 @@ def _supersede(ticket: Ticket) -> None:
 
 def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) -> bytes:
     if len(text) > MAX_BYTES:
-        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
+        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the limit of the editor")
     # with aliases, a small text can become very large
     if not settings.OFFLOAD or (len(text) <= SMALL and "*" not in text):
         return function(text, *args)
     try:
         text.encode()
     except UnicodeError:
-        raise InputError("the text", "", "holds half of a character, which is no Unicode") from None
+        raise InputError("the text", "", "contains an unpaired surrogate, which is not valid Unicode") from None
     pool = get_pool("editor")
     try:
         found: bytes = pool.run(function, text, *args, ticket=ticket)

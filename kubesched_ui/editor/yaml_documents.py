@@ -76,7 +76,7 @@ def read(text: str) -> Text:
     """
     text = _BREAK.sub("\n", text)
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
+        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the limit of the editor")
     found = [read_document(line, lines) for line, lines in _split(text.split("\n"))]
     if len(found) > MAX_THINGS:
         raise InputError("the text", "", f"has more than {MAX_THINGS:,} documents")
@@ -100,14 +100,14 @@ def read_document(line: int, lines: list[str]) -> Document:
     try:
         values = list(documents(text.encode(), Where(""), LIMITS))
         if len(values) > 1:
-            document.problem = Place(line), "holds two documents; put a line with --- between them"
+            document.problem = Place(line), "contains two documents; put a line with --- between them"
         elif values:
             document.value = msgspec.json.decode(values[0][1])
             document.tree = yaml.compose(text, Loader=yaml.CSafeLoader)
     except IngestError as error:
         document.problem = _located(error.problem, line)
     except UnicodeEncodeError:
-        document.problem = Place(line), "holds half of a character, which is no Unicode"
+        document.problem = Place(line), "contains an unpaired surrogate, which is not valid Unicode"
     except (yaml.YAMLError, msgspec.DecodeError, ValueError) as error:
         document.problem = Place(line), f"cannot be read: {str(error).splitlines()[0][:120]}"
     if document.problem:

@@ -109,7 +109,7 @@ class Archives:
         source = file.seekable_source() or io.BytesIO(self._text(where, file))
         # zipfile loads the whole directory, so count its entries first.
         if _number_of(b"PK\x01\x02", source) > self.budget.limits.max_members:
-            raise LimitError(where, f"the archive holds more than {self.budget.limits.max_members:,} files")
+            raise LimitError(where, f"the archive contains more than {self.budget.limits.max_members:,} files")
         with zipfile.ZipFile(source) as archive:
             for info in archive.infolist():
                 place = self._member(where, info.filename)
@@ -119,9 +119,9 @@ class Archives:
                 if (mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode)) or not wanted(info.filename):
                     self.skip(place)
                 elif info.flag_bits & 1:
-                    self.broken(IngestError(place, "is encrypted; pack it without a password"))
+                    self.broken(IngestError(place, "is encrypted; create the archive without a password"))
                 elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    self.broken(IngestError(place, "uses a zip method other than deflate, which is not read"))
+                    self.broken(IngestError(place, "uses an unsupported zip method; use deflate"))
                 else:
                     with archive.open(info) as opened:
                         yield from self._if_wanted(place, Stream(opened, size=info.compress_size))

@@ -88,7 +88,7 @@ def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None
 def prove(pk: int) -> None:
     """Write a heartbeat. Raises IngestError if the scenario was removed as abandoned."""
     if not Scenario.everything.filter(pk=pk).exclude(storing_at=None).update(storing_at=Now()):
-        raise IngestError(Where("upload"), "took too long to be stored and was removed; send it again")
+        raise IngestError(Where("upload"), "took too long to be stored and was removed; upload it again")
 
 
 def remove(pk: int, most: int | None = None) -> int:
@@ -109,7 +109,7 @@ def sweep() -> None:
     left = REMOVED_AT_ONCE
     silent = Q(storing_at__lt=now - long) | Q(storing_at__gt=now + long)  # the clock may have been set back
     for pk in Scenario.everything.filter(silent).values_list("pk", flat=True):
-        logger.info("What was stored of scenario %s is removed: its reader is gone", pk)
+        logger.info("Removed the incomplete scenario %s: the process that stored it is gone", pk)
         left -= remove(pk, left)
         if left <= 0:
             return

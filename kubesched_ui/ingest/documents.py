@@ -60,7 +60,7 @@ def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) 
 def _malformed(text: bytes, start: int, error: Malformed) -> str:
     if half := _HALF_PAIR.search(text, start):
         line = text.count(b"\n", 0, half.start()) + 1
-        return f"is not valid JSON in line {line}: half of a surrogate pair, {half[0].decode()}"
+        return f"is not valid JSON in line {line}: an unpaired surrogate, {half[0].decode()}"
     if error.offset is None:
         return "is not complete JSON: it ends in the middle" if "truncated" in str(error) else str(error)
     line = text.count(b"\n", 0, start + error.offset) + 1

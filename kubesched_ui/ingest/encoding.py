@@ -36,7 +36,7 @@ def to_utf8(data: bytes, where: Where) -> bytes:
         data = data[len(codecs.BOM_UTF8) :]
     nul = data.find(b"\0")
     if nul >= 0:
-        raise IngestError(where, f"holds a NUL byte in line {_line(data, nul)}; this is not a text file")
+        raise IngestError(where, f"contains a NUL byte in line {_line(data, nul)}; this is not a text file")
     _check_utf8(data, where)
     if not data.strip():
         raise IngestError(where, "is empty")
@@ -47,10 +47,10 @@ def not_text(head: bytes, where: Where) -> None:
     """Raise IngestError if the first bytes are not text."""
     for magic, what in NOT_TEXT.items():
         if head.startswith(magic):
-            hint = "JSON or YAML is wanted"
+            hint = "upload JSON or YAML"
             if "archive" in what:
-                hint = "unpack it and pack it as .tar.gz, .tar.xz, .tar.bz2 or .zip"
-            raise IngestError(where, f"is {what}, which is not read; {hint}")
+                hint = "unpack it and create a .tar.gz, .tar.xz, .tar.bz2 or .zip file"
+            raise IngestError(where, f"is {what}, which is not supported; {hint}")
     if is_trace(head):
         raise IngestError(where, SIMKUBE)
 

@@ -85,7 +85,7 @@ class Budget:
         """Count `n` more bytes of text of a file or an archive member."""
         self.texts += n
         if self.texts > self.limits.max_text:
-            raise LimitError(where, f"the upload holds more than {size(self.limits.max_text)} of text (unpacked)")
+            raise LimitError(where, f"the upload contains more than {size(self.limits.max_text)} of text (unpacked)")
 
     def take_unpacked(self, n: int, where: Where) -> None:
         """Count `n` more unpacked bytes, whether read or skipped."""
@@ -97,13 +97,13 @@ class Budget:
         """Count one more file of an archive."""
         self.members += 1
         if self.members > self.limits.max_members:
-            raise LimitError(where, f"the archive holds more than {self.limits.max_members:,} files")
+            raise LimitError(where, f"the archive contains more than {self.limits.max_members:,} files")
 
     def take_object(self, where: Where) -> None:
         """Count one more object of any kind."""
         self.objects += 1
         if self.objects > self.limits.max_objects:
-            raise LimitError(where, f"the upload holds more than {self.limits.max_objects:,} objects")
+            raise LimitError(where, f"the upload contains more than {self.limits.max_objects:,} objects")
 
     def take_kind(self, kind: str, where: Where) -> None:
         """Count one more kept object of this kind."""
@@ -111,7 +111,7 @@ class Budget:
             self.kinds[kind] += 1
             most = self.limits.max_nodes if kind == "Node" else self.limits.max_pods
             if self.kinds[kind] > most:
-                raise LimitError(where, f"the upload holds more than {most:,} {kind.lower()}s")
+                raise LimitError(where, f"the upload contains more than {most:,} {kind.lower()}s")
 
 
 def size(n: int) -> str:

@@ -154,7 +154,7 @@ class _Reading:
     def _object(self, found: Found) -> None:
         where = found.where.at(kind=found.kind)
         if not found.kind:
-            raise IngestError(where, "is missing, and no name of file or folder tells it", "kind")
+            raise IngestError(where, "is missing, and the names of file and folder do not suggest a kind", "kind")
         kind = lookup(found.kind, found.api_version)
         if kind is None:
             self._other(found)
@@ -221,14 +221,14 @@ class _Reading:
         try:
             data = msgspec.json.encode(obj)
         except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
-            raise IngestError(where, "holds text that is not valid Unicode") from None
+            raise IngestError(where, "contains text that is not valid Unicode") from None
         before = self.result.records.get(key)
         if before is None:
             self.budget.take_kind(kind.name, where)
         elif before.data == data:
             return  # bundles contain objects both in lists and separately
         else:
-            self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one counts"))
+            self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one is used"))
             del self.result.records[key]
         self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
         self.misspelt.look(kind.name, obj, where)
@@ -258,7 +258,10 @@ class _Reading:
         if not spec.keys() - scenario_time.SCHEDULER:
             return
         if self.result.time:
-            self.warnings.add("config", IngestError(where, "more than one scenario with time; the last one counts"))
+            self.warnings.add(
+                "config",
+                IngestError(where, "the upload has more than one scenario with a timeline; the last one is used"),
+            )
         self.result.time = spec
 
     # ---- remarks
@@ -268,7 +271,7 @@ class _Reading:
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():
             number_of = "1 file was" if number == 1 else f"{number:,} files were"
-            problem = f"{number_of} passed over, as by name and beginning neither JSON nor YAML"
+            problem = f"{number_of} skipped: neither the name nor the first bytes suggest JSON or YAML"
             self.warnings.add("skipped-file", IngestError(Where(archive), problem))
         if not result.records and not result.time:
             result.warnings = self.warnings.listed()
@@ -294,10 +297,10 @@ class _Reading:
         if wrong is not None:
             return IngestError(Where("nothing in the upload could be read"), wrong.message)
         if self.configs.text:
-            problem = "holds a scheduler configuration and no cluster; upload both together, or give it to a run"
+            problem = "contains a scheduler configuration but no cluster; upload both together, or enter it for a run"
             return IngestError(Where("the upload"), problem)
         seen = [f"{number:,} {kind}" for kind, number in self.result.unknown.most_common(5)]
-        problem = "holds no object that the scheduler looks at" + (f", only {', '.join(seen)}" if seen else "")
+        problem = "contains no object that the scheduler uses" + (f", only {', '.join(seen)}" if seen else "")
         return IngestError(Where("the upload"), problem)
 
     def _keep_failures(self) -> None:
@@ -316,17 +319,17 @@ class _Reading:
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}
         if not nodes and not self.result.time:
-            self.warnings.say(Warn("no-nodes", "the upload holds no nodes: no pod can be placed"))
+            self.warnings.say(Warn("no-nodes", "the upload contains no nodes, so no pod can be scheduled"))
             return
         strays: Counter[str] = Counter()
         for (kind, _, _), record in self.result.records.items():
             if kind == "Pod" and (node := _node_name(record.data)) and node not in nodes:
                 strays[node] += 1
         for node, number in strays.most_common(20):
-            pods = "1 pod names" if number == 1 else f"{number:,} pods name"
+            pods = "1 pod is" if number == 1 else f"{number:,} pods are"
             self.warnings.say(
                 Warn(
-                    "missing-node", f"{pods} the node {shown(node)}, which is not in the upload", kind="Node", name=node
+                    "missing-node", f"{pods} on node {shown(node)}, which is not in the upload", kind="Node", name=node
                 )
             )
 

@@ -23,7 +23,10 @@ NOTES = {
     "env": ("value of an environment variable", "values of environment variables"),
     "managedFields": ("managedFields list", "managedFields lists"),
     "lastApplied": ("last-applied-configuration annotation", "last-applied-configuration annotations"),
-    "events": ("event that is no pod's last scheduling failure", "events that are no pod's last scheduling failure"),
+    "events": (
+        "event other than a pod's latest FailedScheduling event",
+        "events other than a pod's latest FailedScheduling event",
+    ),
     "logs": ("container log", "container logs"),
 }
 
@@ -79,8 +82,8 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
 
 # ---- values that must not be stored
 
-NULL = "is null in a list and was left out"
-NUL = "holds a NUL character, which was replaced"
+NULL = "is a null element of a list; it was removed"
+NUL = "contains a NUL character; it was replaced"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _SUSPECT = re.compile(rb"null|\\u0000")
 

@@ -12,7 +12,7 @@ from kubesched_ui.ingest.errors import IngestError, LimitError, Where
 from kubesched_ui.ingest.json_values import Json, read_object
 
 MAX_BYTES = 32 * 1024 * 1024  # without the scenario; a million cycles take 11 MB
-ALONE = "a run file is imported alone: the upload holds more than this run and its scenario"
+ALONE = "a run file must be uploaded alone; this upload contains other objects"
 
 
 @dataclass(slots=True)

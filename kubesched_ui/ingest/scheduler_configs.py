@@ -46,7 +46,7 @@ class Configs:
                 raw = _without_keys(found.raw)
                 self._add(Found(raw, found.place, found.text if raw == found.raw else to_yaml(raw)))
         except InputError as error:
-            raise IngestError(where, f"its scheduler configuration is not read: {on_one_line(str(error))}") from None
+            raise IngestError(where, f"its scheduler configuration is invalid: {on_one_line(str(error))}") from None
 
     def _add(self, found: Found) -> None:
         if len(self._found) < MAX_KEPT:

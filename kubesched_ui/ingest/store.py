@@ -79,10 +79,10 @@ def remarks(result: IngestResult) -> list[dict[str, Any]]:
     said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     said += filled_in(result.filled)
     if notes := result.dropped_notes:
-        said.append({"code": "dropped", "message": f"Left out at the door: {', '.join(notes)}", "notes": notes})
+        said.append({"code": "dropped", "message": f"Not stored: {', '.join(notes)}", "notes": notes})
     if unknown := others.most_common():
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in unknown[:20])
-        more = f" and {len(unknown) - 20} further kinds" if len(unknown) > 20 else ""
-        message = f"Not kept, as the scheduler does not look at them: {kinds}{more}"
+        more = f" and {len(unknown) - 20} other kinds" if len(unknown) > 20 else ""
+        message = f"Not stored, because the scheduler does not use them: {kinds}{more}"
         said.append({"code": "unknown", "message": message, "counts": dict(unknown[:200])})
     return said

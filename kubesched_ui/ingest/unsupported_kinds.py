@@ -48,50 +48,50 @@ _OF = {
 }
 _CHANGES = {
     "devices": (
-        "dynamic resource allocation: of it claims, their templates, device classes and resource slices are "
-        "simulated, from 1.34 on. What these do to devices beside is not"
+        "of dynamic resource allocation, claims, claim templates, device classes and resource slices are simulated, "
+        "from release 1.34 on. Other objects are ignored"
     ),
     "quota": (
-        "an API server refuses new pods beyond a quota. That is not simulated: pods typed, copied or made "
-        "here are not refused; those that are in the snapshot were admitted"
+        "an API server rejects new pods that exceed a quota. This is not simulated: pods that you create here are not "
+        "rejected, and the pods of the snapshot were admitted"
     ),
     "limits": (
-        "an API server gives new pods the requests and limits that a LimitRange has for them. That is not "
-        "simulated: pods typed or made here ask for what is written in them, perhaps for nothing"
+        "an API server sets the default requests and limits of a LimitRange in new pods. This is not simulated: pods "
+        "that you create here have the requests that you enter"
     ),
     "gangs": (
-        "the scheduler plugin Coscheduling places the pods of a PodGroup together or not at all. The "
-        "configuration does not enable it: each pod is placed by itself"
+        "the scheduler plugin Coscheduling schedules the pods of a PodGroup together or not at all. The configuration "
+        "does not enable it: each pod is scheduled individually"
     ),
     "groups": (
-        "kube-scheduler 1.36 schedules the pods of a group together where the feature gates GenericWorkload and "
-        "GangScheduling are on. So does a run with these gates; where nothing else is chosen they are set"
+        "kube-scheduler 1.36 schedules the pods of a group together if the feature gates GenericWorkload and "
+        "GangScheduling are enabled. Runs of this scenario enable them by default"
     ),
     "workloads": (
-        "kube-scheduler 1.35 places the pods of a Workload's groups together. Here that is done from 1.36 on, by "
-        "PodGroups: each pod is placed by itself"
+        "kube-scheduler 1.35 schedules the pods of a Workload's groups together. This is simulated only from release "
+        "1.36 on, with PodGroups: each pod is scheduled individually"
     ),
     "kueue": (
-        "Kueue lets Jobs start when their queue has quota. That is not simulated: pods with its gate stay "
-        "gated, suspended Jobs have no pods, all others count as admitted"
+        "Kueue starts Jobs when their queue has quota. This is not simulated: pods with its scheduling gate stay "
+        "gated, suspended Jobs have no pods, and all others count as admitted"
     ),
     "volcano": (
-        "Volcano's own scheduler places whole groups, by queues. That is not simulated: its pods are left to "
-        "it, or, if a run takes them, are placed one by one"
+        "the scheduler of Volcano schedules groups by queues. This is not simulated: its pods are not scheduled, or "
+        "individually if a run includes the pods of other schedulers"
     ),
     "karpenter": (
-        "Karpenter adds nodes for pods that fit nowhere, and takes away empty ones. That is not simulated: "
-        "the nodes are those of the snapshot, and such pods stay pending"
+        "Karpenter adds nodes for unschedulable pods and removes empty nodes. This is not simulated: the nodes are "
+        "those of the snapshot, and such pods stay pending"
     ),
     "replicas": (
-        "they change how many pods a workload has. That is not simulated: there are as many as the workload says"
+        "they change the number of pods of a workload. This is not simulated: the workload's own number is used"
     ),
-    "vertical": "it changes what new pods request. That is not simulated: pods ask for what is written in them",
+    "vertical": "it changes the requests of new pods. This is not simulated",
     "runtime": (
-        "an API server gives new pods the overhead and the node selector of their RuntimeClass. That is not "
-        "simulated: pods typed or made here have what is written in them"
+        "an API server sets the overhead and the node selector of a RuntimeClass in new pods. This is not simulated: "
+        "pods that you create here have those of their spec"
     ),
-    "plugins": "plugins from outside of kube-scheduler look at them, which are not here",
+    "plugins": "out-of-tree scheduler plugins use them, which are not simulated",
 }
 
 
@@ -119,5 +119,5 @@ def _remarks(found: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Any]]
     for what in _CHANGES:
         if numbers := found.get(what):
             kinds = some([f"{number:,} {name.partition('.')[0]}" for name, number in numbers.items()], KINDS_SHOWN)
-            message = f"The upload has {kinds}: {_CHANGES[what]}."
+            message = f"The upload contains {kinds}: {_CHANGES[what]}."
             yield {"code": CODE, "message": message, "counts": dict(numbers)}

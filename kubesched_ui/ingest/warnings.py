@@ -59,5 +59,5 @@ class Warnings:
             first = same.first[0]
             found.append(replace(first, message=f"{first.message} (and {same.number - 1:,} more like it{files})"))
         if unsaid := sum(self._unsaid.values()):
-            found.append(Warn("more", f"{unsaid:,} further warnings are not listed"))
+            found.append(Warn("more", f"{unsaid:,} more warnings are not listed"))
         return found

@@ -21,9 +21,9 @@ _TEMPLATE_LINE = re.compile(rb"^[ \t]*\{\{-?\s*(?:if|end|range|with|include|defi
 _KUBECONFIG = re.compile(rb"^(?:current-context|clusters):", re.M)
 _LINES = re.compile(rb"\s*\{\"run\":\d+,\"kubernetes\":")
 
-LINES = "is a run as JSON lines, which hold no cluster; export it as a run file, which makes the run again"
-SIMKUBE = f"is a trace of SimKube, which is not read; upload the cluster itself: `{KUBECTL}`"
-TEMPLATE = "is a template that is not filled in; upload what `helm template RELEASE CHART` prints"
+LINES = "is a JSON Lines export, which contains no cluster; export the run as a run file instead"
+SIMKUBE = f"is a SimKube trace, which is not supported; upload the cluster instead: `{KUBECTL}`"
+TEMPLATE = "is a template without values; upload the output of `helm template RELEASE CHART`"
 MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # first bytes of MessagePack maps
 
 
@@ -33,13 +33,13 @@ def instead(text: bytes) -> str:
     if _ERROR.match(head):
         return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"
     if _PAGE.match(head):
-        return f"is a web page; upload what `{KUBECTL}` writes"
+        return f"is a web page; upload the output of `{KUBECTL}`"
     if _DESCRIBED.match(head):
-        return f"is what `kubectl describe` prints for people, which leaves out too much; upload: `{KUBECTL}`"
+        return f"is the output of `kubectl describe`, which is incomplete; upload the output of `{KUBECTL}`"
     if _is_table(head):
-        return f"is a table that kubectl prints for people; with `-o json` it is read: `{KUBECTL}`"
+        return f"is a table printed by kubectl; use `-o json`: `{KUBECTL}`"
     if _NAMES.match(head):
-        return f"is a list of names; with `-o json` instead of `-o name` it is read: `{KUBECTL}`"
+        return f"is a list of names; use `-o json` instead of `-o name`: `{KUBECTL}`"
     if _TRACE.search(head) and head.lstrip()[:1] in (b"{", b"v", b"c"):
         return SIMKUBE
     if _LINES.match(head):
@@ -60,7 +60,7 @@ def instead_of_broken(text: bytes) -> str:
     head = text[:LOOKED_AT]
     if _TEMPLATE.search(head):
         return TEMPLATE
-    return "is a kubeconfig; keep it for yourself" if _KUBECONFIG.search(head) else ""
+    return "is a kubeconfig: it contains credentials, do not upload it" if _KUBECONFIG.search(head) else ""
 
 
 def is_trace(head: bytes) -> bool:

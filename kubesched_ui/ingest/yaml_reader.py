@@ -122,7 +122,7 @@ class _Reader:
                 if len(stack) >= limits.max_depth:
                     raise LimitError(*self._at(event, f"is nested more than {limits.max_depth} levels deep"))
                 if event.tag not in _COLLECTIONS:
-                    raise IngestError(*self._at(event, f"the tag {shown(event.tag)} is not read"))
+                    raise IngestError(*self._at(event, f"the tag {shown(event.tag)} is not supported"))
                 if stack and type(stack[-1].value) is dict and stack[-1].key is _NO_KEY:
                     raise IngestError(*self._at(event, "a list or map is used as a key"))
                 stack.append(_Frame({} if cls is MappingStartEvent else [], event.anchor, cost, cost - encoded))
@@ -135,7 +135,7 @@ class _Reader:
                     anchors[closed.anchor] = (value, cost - closed.cost)
             elif cls is AliasEvent:
                 if event.anchor not in anchors:
-                    problem = f"the alias *{shown(event.anchor)} names no anchor that is complete before it"
+                    problem = f"the alias *{shown(event.anchor)} refers to no complete anchor before it"
                     raise IngestError(*self._at(event, problem))
                 value, repeated = anchors[event.anchor]
                 cost += repeated
@@ -180,10 +180,10 @@ class _Reader:
         """Return the key of a map as text; numbers and booleans as in JSON."""
         if type(value) is str:
             if value == "<<" and type(event) is ScalarEvent and event.implicit[0] and not event.style:
-                raise IngestError(*self._at(event, "merge keys (<<) are not read; write the members out"))
+                raise IngestError(*self._at(event, "merge keys (<<) are not supported; write the members out"))
             return value
         if value is None or isinstance(value, (dict, list)):
-            raise IngestError(*self._at(event, "a map's key is empty or no text"))
+            raise IngestError(*self._at(event, "a key of a map is empty or is not text"))
         return msgspec.json.encode(value).decode()
 
     def _scalar(self, event: Any) -> Any:
@@ -197,7 +197,7 @@ class _Reader:
         elif tag in ("!", f"{_TAG}str"):
             return text
         elif tag not in (f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float", f"{_TAG}null", f"{_TAG}timestamp"):
-            raise IngestError(*self._at(event, f"the tag {shown(tag)} is not read"))
+            raise IngestError(*self._at(event, f"the tag {shown(tag)} is not supported"))
         try:
             return plain(text)
         except ValueError as error:

@@ -49,18 +49,20 @@ def work() -> Iterator[Sample]:
         labels = {"kind": kind}
         counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
         for state in Work.State.values:
-            yield Sample("work", "By kind and state.", counts.get(state, 0), {**labels, "state": state})
+            yield Sample("work", "Background work by kind and state.", counts.get(state, 0), {**labels, "state": state})
         queued = rows.filter(state=Work.State.QUEUED)
         oldest = queued.aggregate(oldest=Min("created_at"))["oldest"]
         waits = (now - oldest).total_seconds() if oldest else 0
-        yield Sample("queue_length", "Work that waits for a worker.", counts.get("queued", 0), labels)
-        yield Sample("queue_oldest_seconds", "How long the one that waits longest has.", max(waits, 0), labels)
+        yield Sample("queue_length", "Work waiting for a worker.", counts.get("queued", 0), labels)
+        yield Sample("queue_oldest_seconds", "Longest current wait, in seconds.", max(waits, 0), labels)
         waited = waited_lately(rows)
-        yield Sample("queue_waited_seconds_max", "Longest wait of what began in 5 minutes.", max(waited), labels)
+        yield Sample(
+            "queue_waited_seconds_max", "Longest wait of work started in the last 5 minutes.", max(waited), labels
+        )
         mean = sum(waited) / len(waited)
-        yield Sample("queue_waited_seconds_mean", "Mean wait of what began in 5 minutes.", mean, labels)
+        yield Sample("queue_waited_seconds_mean", "Mean wait of work started in the last 5 minutes.", mean, labels)
         silent = rows.lost().count() + rows.forgotten().count()
-        yield Sample("work_stalled", "Work that no worker gave a sign of lately.", silent, labels)
+        yield Sample("work_stalled", "Work without a recent heartbeat of a worker.", silent, labels)
 
 
 def kinds() -> dict[str, RunQuerySet | UpgradeQuerySet]:
@@ -82,21 +84,21 @@ def throughput() -> Iterator[Sample]:
     """Yield the speed of active runs."""
     running = Q(state=Work.State.RUNNING)
     found = Run.objects.aggregate(pace=Sum("pods_per_s", filter=running), cycles=Sum("cycles_done"))
-    yield Sample("cycles_per_second", "Scheduling cycles a second, of the runs under way.", found["pace"] or 0)
-    yield Sample("cycles_stored", "Scheduling cycles recorded, of the runs that there are.", found["cycles"] or 0)
+    yield Sample("cycles_per_second", "Scheduling cycles per second of all active runs.", found["pace"] or 0)
+    yield Sample("cycles_stored", "Recorded scheduling cycles of all stored runs.", found["cycles"] or 0)
 
 
 def things() -> Iterator[Sample]:
     """Yield the number of scenarios by origin."""
     for origin, number in Scenario.objects.order_by().values_list("origin").annotate(Count("pk")):
-        yield Sample("scenarios", "By origin.", number, {"origin": origin})
+        yield Sample("scenarios", "Scenarios by origin.", number, {"origin": origin})
 
 
 def database_size() -> Iterator[Sample]:
     """Yield the bytes of the database, and the free bytes in it that new rows use first."""
     size, free = size_and_free()
     yield Sample("database_bytes", "Size of the database.", size)
-    yield Sample("database_free_bytes", "Of these, free for new rows (SQLite).", free)
+    yield Sample("database_free_bytes", "Bytes in the database that are free for new rows (SQLite).", free)
 
 
 def size_and_free() -> tuple[int, int]:
@@ -134,7 +136,7 @@ def disk() -> list[Sample]:
     usage = shutil.disk_usage(settings.VAR_DIR)
     return [
         Sample("var_bytes", "Size of var/.", folder_size(settings.VAR_DIR)),
-        Sample("disk_free_bytes", "Free on the disk of var/.", usage.free),
+        Sample("disk_free_bytes", "Free bytes on the disk of var/.", usage.free),
         Sample("disk_bytes", "Size of the disk of var/.", usage.total),
     ]
 
@@ -156,13 +158,13 @@ class Stored(Collector):
         try:
             found = ask_stored()
         except Exception as error:  # the scrape reports the failure as a metric instead of failing
-            logger.warning("No numbers from the database: %s", error or type(error).__name__)
+            logger.warning("The database metrics are missing: %s", error or type(error).__name__)
             up = 0.0
         found = [Sample("database_up", "Whether the database answered this scrape.", up), *found]
         try:
             found += ask_disk()
         except (OSError, TimeoutError) as error:
-            logger.warning("No numbers of the disk: %s", error)
+            logger.warning("The disk metrics are missing: %s", error)
         yield from families(found)
 
 

@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 WAIT_S = 3  # for each check; both run at the same time
 KEPT_S = 1  # many clients may ask: load balancers, users, monitoring
 PING_S = 1.5
-NO_BROKER = "The broker cannot be reached; runs that are started wait for it."
-NO_WORKER = f"No worker answered within {PING_S} s; runs that are started wait for one."
-UNKNOWN = "is not asked while the broker is away"
+NO_BROKER = "The broker is not reachable; new runs wait for it."
+NO_WORKER = f"No worker answered within {PING_S} s; new runs wait for one."
+UNKNOWN = "is unknown while the broker is not reachable"
 
 
 def ask_database() -> str:
@@ -36,7 +36,7 @@ def ask_database() -> str:
     except Exception as error:  # every exception of the driver means not ready
         logger.info("The database does not answer: %s", error)
         outage = outage_of(error)
-        return outage.message if outage else "The database does not answer; the log of the server has the details."
+        return outage.message if outage else "The database does not answer; see the server log for details."
     finally:
         connection.close()
 

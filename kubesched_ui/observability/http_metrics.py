@@ -14,12 +14,12 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 REQUESTS = Counter(
-    "kubesched_http_requests", "Answered requests, by what they asked for.", ["method", "route", "status"]
+    "kubesched_http_requests", "Answered requests by method, route and status.", ["method", "route", "status"]
 )
 REQUEST_SECONDS = Histogram(
-    "kubesched_http_request_seconds", "Until an answer began.", ["method", "route"], buckets=SECONDS
+    "kubesched_http_request_seconds", "Seconds until the response started.", ["method", "route"], buckets=SECONDS
 )
-ERRORS = Counter("kubesched_errors", "Lines of level ERROR and worse in this process' log.", ["logger"])
+ERRORS = Counter("kubesched_errors", "Log records of level ERROR and above.", ["logger"])
 Info("kubesched_build", "The version of this process.").info({"version": settings.VERSION})
 
 

@@ -28,8 +28,8 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 def metrics(request: HttpRequest) -> HttpResponse:
     """Return the metrics, or status 403 with the missing requirement."""
     if not allowed(request):
-        needed = "METRICS_TOKEN" if settings.METRICS_TOKEN else "an address in METRICS_NETWORKS, and no proxy between"
-        return HttpResponse(f"To read this takes {needed}.\n", status=403, content_type="text/plain")
+        needed = "METRICS_TOKEN" if settings.METRICS_TOKEN else "an address in METRICS_NETWORKS without a proxy"
+        return HttpResponse(f"Access denied. Required: {needed}.\n", status=403, content_type="text/plain")
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
 
 

@@ -240,4 +240,4 @@ def give_up(run: Run) -> None:
                 Run.State.FAILED, f"The worker was lost {run.starts} times; the run may need more memory."
             )
         except LostClaim:
-            logger.info("Run %s was taken up after all", run.pk)
+            logger.info("Run %s was claimed by another worker", run.pk)

@@ -95,7 +95,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
     except DATABASE as error:
         if outage_of(error) is FULL:
             return wait_for_disk_space(run)
-        logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
+        logger.warning("Run %s waits for the database: %s", run.pk, error)
         leases.release_on_outage(run)
     return None
 
@@ -122,12 +122,12 @@ def recorded(run: Run, log: RunLog) -> None:
 def handle_time_limit(run: Run, log: RunLog) -> None:
     """Move a run that is too long for the short queue to the other one; fail a run that exceeds the limit."""
     if run.lane == Run.Lane.SHORT:
-        logger.info("Run %s is not short: it goes on among the long ones", run.pk)
+        logger.info("Run %s continues in the queue of long runs", run.pk)
         services.move_to_long_queue(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
         return
     limit = settings.RUN_TIME_LIMIT_S
     log.deadline = math.inf
-    finish(run, log, Run.State.FAILED, f"It took longer than {limit:,} s, which is as long as a run may take.")
+    finish(run, log, Run.State.FAILED, f"The run exceeded the time limit of {limit:,} s.")
 
 
 def wait_for_disk_space(run: Run) -> Run | None:

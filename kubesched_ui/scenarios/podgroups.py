@@ -44,10 +44,10 @@ def remarks(scenario: Scenario, release: str, in_time: bool) -> list[str]:
     known = get_release(release)
     if not number or known.pod_groups:
         return []
-    told = f"The cluster has {count(number, 'PodGroup')}, but this run places each pod by itself."
+    told = f"The cluster has {count(number, 'PodGroup')}, but this run schedules each pod individually."
     if in_time:
         return [f"{told} Groups are scheduled as a whole only in single-pass runs."]
     way = f"set the feature gates {spelled(gates_for(scenario))}"
     if "GenericWorkload" not in gates_of(known):
         way = f"choose release {SINCE} and {way}"
-    return [f"{told} To have the pods of a group scheduled together, {way}."]
+    return [f"{told} To schedule the pods of a group together, {way}."]

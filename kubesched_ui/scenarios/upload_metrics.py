@@ -42,17 +42,15 @@ def count(how: str, size: int) -> None:
 def samples() -> Iterator[Sample]:
     """Yield the metrics for Prometheus."""
     for how in ENDS:
-        yield Sample("uploads", "Uploads, by how they ended.", ended[how], {"outcome": how}, counter=True)
+        yield Sample("uploads", "Uploads by outcome.", ended[how], {"outcome": how}, counter=True)
     yield Sample("upload_bytes", "Bytes uploaded.", octets, counter=True)
     for line in ("small", "large"):
         if (pool := find_pool(f"{line}-uploads")) is None:
             continue
         of, figures = {"line": line}, pool.figures()
-        yield Sample("uploads_waiting", "Uploads that wait for a reader, small and large ones.", figures["waiting"], of)
-        yield Sample("uploads_reading", "Uploads that are being read.", figures["running"], of)
-        yield Sample(
-            "uploads_oldest_seconds", "How long the one that waits longest has.", figures["longest_wait_s"], of
-        )
+        yield Sample("uploads_waiting", "Uploads waiting for a worker, by queue.", figures["waiting"], of)
+        yield Sample("uploads_reading", "Uploads being read, by queue.", figures["running"], of)
+        yield Sample("uploads_oldest_seconds", "Longest current wait, in seconds.", figures["longest_wait_s"], of)
 
 
 of_this_process.append(samples)

@@ -63,7 +63,7 @@ def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenar
         else:
             files = [body_of(request, Path(mine))]
         if not files:
-            raise refusal("no file was sent; use the form field `file`, or send the file as the request's body")
+            raise refusal("no file was sent; use the form field `file` or send the file as the request body")
         return make(files, name, origin, request.POST.get("progress", ""))
 
 
@@ -83,7 +83,7 @@ def body_of(request: HttpRequest, folder: Path) -> File:
                 raise refusal(f"is larger than {settings.INGEST_MAX_BYTES} bytes")
             copy.write(chunk)
     if not size:
-        raise refusal("is empty; send a file as the body, or as the form field `file`")
+        raise refusal("is empty; send a file as the request body or in the form field `file`")
     return unquote(request.headers.get("X-Filename", "upload"))[:200], path
 
 
@@ -155,8 +155,8 @@ def why_it_failed(error: OffloadError) -> str:
         return f"could not be read within {settings.INGEST_MAX_MEMORY >> 20:,} MB of memory"
     code = error.code if isinstance(error, Crashed) else 0
     if code == -signal.SIGKILL:
-        return "could not be read: its reader was ended by the system, which may have run out of memory"
-    return f"could not be read: its reader broke down (code {code}), and nothing of it was kept"
+        return "could not be read: the system killed the worker, possibly because memory ran out"
+    return f"could not be read: the worker failed (exit code {code}); nothing was stored"
 
 
 # ---- temporary files

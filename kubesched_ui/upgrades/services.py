@@ -109,7 +109,7 @@ def sweep() -> None:
     """
     for upgrade in Upgrade.objects.lost() | Upgrade.objects.forgotten():
         if upgrade.starts >= settings.RUN_MAX_STARTS:
-            problem = f"Its worker was lost {upgrade.starts} times; it may need more memory."
+            problem = f"The worker was lost {upgrade.starts} times; the preview may need more memory."
             held = Upgrade.objects.filter(pk=upgrade.pk, worker=upgrade.worker, state__in=Upgrade.ACTIVE)
             held.update(state=Upgrade.State.FAILED, error=problem, finished_at=timezone.now())
         elif upgrade.state == Upgrade.State.QUEUED:

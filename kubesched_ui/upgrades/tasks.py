@@ -49,11 +49,11 @@ def explain_upgrade(number: int) -> None:
         except LostClaim:
             logger.warning("Upgrade preview %s was taken over by another worker", number)
         except DATABASE as error:
-            logger.warning("Upgrade preview %s cannot be written, and is taken up again later: %s", number, error)
+            logger.warning("Upgrade preview %s waits for the database: %s", number, error)
             leases.release_on_outage(upgrade)
         except Exception as error:
             logger.exception("Upgrade preview %s failed", number)
-            told = f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details."
+            told = f"Internal error ({type(error).__name__}); see the worker log for details."
             finish(upgrade, Upgrade.State.FAILED, told)
 
 
@@ -84,7 +84,7 @@ def runs_of(upgrade: Upgrade) -> list[Run]:
     for release in upgrade.releases:
         run = found.get(release)
         if run is None:
-            raise InputError("Upgrade", "", f"the run with release {release} is not there any more")
+            raise InputError("Upgrade", "", f"the run with release {release} was deleted")
         if run.state != Run.State.DONE:
             why = f": {run.error}" if run.error else ""
             raise InputError("Upgrade", "", f"run {run.pk}, with release {release}, is {run.state}{why}")

@@ -288,7 +288,7 @@ def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, An
 def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page, cluster: Path) -> None:
     page.goto("/")
     page.evaluate(DROP, ["pods.txt", "NAME    READY   STATUS\nweb-1   1/1     Running\n"])
-    expect(page.locator(".drop [role=alert]")).to_contain_text("pods.txt: is a table that kubectl prints for people")
+    expect(page.locator(".drop [role=alert]")).to_contain_text("pods.txt: is a table printed by kubectl")
     assert page.url.endswith("/")
     page.evaluate(DROP, ["shop.json", cluster.read_text()])  # and the next one is taken
     page.wait_for_url("**/scenarios/*/")

@@ -334,7 +334,7 @@ def test_simulate_uses_the_same_data(instance: Instance, tmp_path: Path) -> None
 def test_a_second_instance_on_the_same_data_is_refused(instance: Instance) -> None:
     second = instance.command("run")
     assert second.returncode == 1
-    assert "already runs" in second.stderr
+    assert "already running" in second.stderr
 
 
 @pytest.mark.long

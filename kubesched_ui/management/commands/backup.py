@@ -15,7 +15,7 @@ from kubesched_ui.backup.create import make
 
 
 class Command(BaseCommand):
-    help = "Writes everything that is stored to a file (- for standard output), while KubeSched runs."
+    help = "Writes all stored data to a file (- for standard output). KubeSched may be running."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         try:
             done = written(sys.stdout.buffer) if file == "-" else written_beside(Path(file))
         except (OSError, DatabaseError) as error:
-            raise CommandError(f"The backup could not be made: {error}") from None
+            raise CommandError(f"The backup could not be created: {error}") from None
         self.stderr.write(f"{sum(done.values())} rows of {len(done)} tables in {file}")
 
 

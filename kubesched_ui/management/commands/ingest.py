@@ -15,12 +15,14 @@ from kubesched_ui.scenarios.uploads import Made
 
 
 class Command(BaseCommand):
-    help = "Reads cluster snapshots (docs/formats.md) as one scenario and stores it; a run file, with its run."
+    help = "Stores cluster snapshots (docs/formats.md) as one scenario; imports a run file with its run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("files", nargs="+", type=Path, help="files, archives or folders, together one cluster")
-        parser.add_argument("--name", default="", help="the scenario's name; the first file's by default")
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be stored")
+        parser.add_argument(
+            "files", nargs="+", type=Path, help="files, archives or folders that together are one cluster"
+        )
+        parser.add_argument("--name", default="", help="name of the scenario (default: the name of the first file)")
+        parser.add_argument("--dry-run", action="store_true", help="print the result without storing it")
 
     def handle(self, *args: Any, files: list[Path], name: str, dry_run: bool, **options: Any) -> None:
         try:
@@ -39,7 +41,7 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
             self.stdout.write(f"Scenario {made.scenario.pk}: {made.scenario.name}")
             if run:
-                self.stdout.write(f"Run {run.pk}: is made again by a worker")
+                self.stdout.write(f"Run {run.pk}: queued; a worker runs it again")
 
 
 def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:

@@ -8,8 +8,8 @@ from kubesched_ui.scenarios.samples import load_samples
 
 
 class Command(BaseCommand):
-    help = "Stores the sample scenarios that are new or changed. May be run again at any time."
+    help = "Stores new and changed sample scenarios. It can be repeated at any time."
 
     def handle(self, *args: Any, **options: Any) -> None:
         number, stored = load_samples()
-        self.stdout.write(f"{number} sample scenarios, {stored} of them new or changed")
+        self.stdout.write(f"{number} sample scenarios, {stored} new or changed")

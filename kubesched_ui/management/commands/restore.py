@@ -19,7 +19,7 @@ from kubesched_ui.backup.restore import NotEmpty, check, restore
 from kubesched_ui.observability.health import ask_broker_and_worker
 from kubesched_ui.supervisord_config import CannotStart, lock
 
-RUNS = "Stop web and workers first: they would go on with what is replaced."
+RUNS = "Stop web and workers first."
 
 OTHERS = """
 SELECT count(*) FROM pg_stat_activity
@@ -28,12 +28,12 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 
 
 class Command(BaseCommand):
-    help = "Stores what a backup holds (- for standard input) in this installation, which must be empty."
+    help = "Restores a backup (- for standard input) into this installation, which must be empty."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file")
-        parser.add_argument("--replace", action="store_true", help="delete what this installation holds")
+        parser.add_argument("--replace", action="store_true", help="delete all data of this installation first")
 
     def handle(self, *args: Any, file: str, replace: bool, **options: Any) -> None:
         try:

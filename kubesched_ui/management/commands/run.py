@@ -30,7 +30,7 @@ LEAVING_S = 10
 
 
 class Command(BaseCommand):
-    help = "Migrates, loads the samples, starts broker, worker and web, and prints the address. Ctrl-C stops it all."
+    help = "Prepares the database, starts broker, workers and web, and prints the address. Ctrl-C stops all."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         if wait_until_ready(address, supervisor):
             print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
             if settings.ACCOUNTS and (secret := invitations.first()):
-                print(f"To be its administrator, open {address}/account/invitation/{secret}/", flush=True)
+                print(f"To create the first administrator, open {address}/account/invitation/{secret}/", flush=True)
         elif supervisor.poll() is None:
             print(f"KubeSched does not answer yet; see the logs in {settings.VAR_DIR / 'log'}", file=sys.stderr)
         code = supervisor.wait()

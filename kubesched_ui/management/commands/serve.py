@@ -15,7 +15,7 @@ from kubesched_ui.supervisord_config import serving
 
 
 class Command(BaseCommand):
-    help = "Serves pages and API until it is stopped; the database has to be prepared. Replaces a process that fails."
+    help = "Serves pages and API until it is stopped, and replaces a failed web process. Run `prepare` first."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

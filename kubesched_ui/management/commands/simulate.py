@@ -33,43 +33,51 @@ COLUMNS = ("pod", "result", "node", "score", "margin", "message")
 
 class Command(BaseCommand):
     help = (
-        "Schedules the pending pods of a cluster and prints where each goes or why nowhere; of a Scenario with time, "
-        "what happens when. Exit code 1: a pod stays pending; 2: the input is wrong."
+        "Schedules the pending pods of a cluster and prints the node of each, or why there is none; for a Scenario "
+        "with a timeline, prints the events. Exit code 1: a pod stays pending; 2: invalid input."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
-        which = f"the release whose scheduler decides (default: the cluster's own if it is known, else {NEWEST})"
+        which = f"Kubernetes release (default: the release of the cluster if it is known, else {NEWEST})"
         parser.add_argument("--release", help=which)
-        parser.add_argument("--feature-gates", metavar="A=true,B=false", help="gates that are not as in the release")
+        parser.add_argument(
+            "--feature-gates", metavar="A=true,B=false", help="feature gates that differ from the release's defaults"
+        )
         configuration = parser.add_mutually_exclusive_group()
         configuration.add_argument(
-            "--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: the one that is in the files)"
+            "--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: the one in the files)"
         )
         configuration.add_argument(
-            "--default-config", action="store_true", help="the release's own, even if the files hold another"
+            "--default-config",
+            action="store_true",
+            help="use the release's default configuration, even if the files contain another",
         )
-        parser.add_argument("--leave-out-unknown", action="store_true", help="leave out plugins that do not exist here")
+        parser.add_argument("--leave-out-unknown", action="store_true", help="ignore unknown plugins")
         parser.add_argument("--seed", type=int)
         parser.add_argument("--tie-break", choices=Run.TieBreak.values)
         parser.add_argument("--percentage", type=int, help="percentageOfNodesToScore")
         parser.add_argument("--no-preemption", action="store_true")
-        parser.add_argument("--pods", nargs="+", metavar="NS/NAME", help="these pods, in this order")
-        parser.add_argument("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to place again")
-        parser.add_argument("--in-time", action="store_true", help="let a snapshot's pods wait, back off and retry")
-        parser.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario with time")
-        parser.add_argument("--until", type=float, metavar="SECONDS", help="when a run in time ends")
+        parser.add_argument("--pods", nargs="+", metavar="NS/NAME", help="schedule only these pods, in this order")
+        parser.add_argument("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to schedule again")
+        parser.add_argument(
+            "--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry"
+        )
+        parser.add_argument(
+            "--one-pass", action="store_true", help="one cycle per pod, even for a Scenario with a timeline"
+        )
+        parser.add_argument("--until", type=float, metavar="SECONDS", help="end of a run in virtual time")
         parser.add_argument(
             "--take-other-schedulers",
             action="store_true",
-            help="pods of schedulers that are not configured are scheduled by the default profile",
+            help="schedule pods of schedulers that are not configured with the default profile",
         )
         parser.add_argument(
             "--absent-claims",
             choices=Run.AbsentClaims.values,
-            help="what to take claims for that pods name and the files do not hold (default: error)",
+            help="treatment of claims that are not in the files (default: error)",
         )
-        parser.add_argument("--keep", action="store_true", help="keep scenario and run, to be looked at in the browser")
+        parser.add_argument("--keep", action="store_true", help="keep the scenario and the run for the browser")
 
     def handle(self, *args: Any, **options: Any) -> None:
         settings.INGEST_ISOLATED = False
@@ -81,7 +89,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=BAD_INPUT) from None
         scenario = made.scenario
         if made.run:
-            self.stderr.write("The run that the file asks for is left out: `manage.py ingest` makes it again")
+            self.stderr.write("The run of the run file is ignored; import it with `manage.py ingest`")
         try:
             run = run_to_the_end(scenario, options)
             for warning in [*remarks_of(scenario), *warnings_of(run)]:
@@ -134,10 +142,10 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
             wanted = replace(wanted, release=with_gates(get_release(wanted.release), gates).name)
         run = services.create_run(scenario, wanted, send=False)
     except UnknownPlugins as error:
-        way_out = "" if error.rest else "; --leave-out-unknown goes on without them"
+        way_out = "" if error.rest else "; --leave-out-unknown ignores them"
         raise CommandError(f"{error}{way_out}", returncode=BAD_INPUT) from None
     except UnreadPolicy as error:
-        instead = f"\nThe same for that release:\n\n{error.instead}" if error.instead else ""
+        instead = f"\nThe equivalent configuration:\n\n{error.instead}" if error.instead else ""
         raise CommandError(f"{error}{instead}", returncode=BAD_INPUT) from None
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error), returncode=BAD_INPUT) from None

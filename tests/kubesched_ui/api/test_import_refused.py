@@ -42,7 +42,7 @@ HOSTILE: list[tuple[str, Any, str]] = [
     ("spec/scenario", [], "expected a Kubernetes object, found []"),
     ("spec/scenario/kind", "Pod", "spec.scenario: must be of kind Scenario"),
     ("spec/scenario/spec/objects", {}, "expected a list"),
-    ("spec/scenario/spec/objects", [], "holds no object that the scheduler looks at"),
+    ("spec/scenario/spec/objects", [], "contains no object that the scheduler uses"),
     ("spec", 5, "spec: expected `object`, got `int`"),
     ("spec/settings", ..., "spec: object missing required field `settings`"),
     ("spec/settings", [], "spec.settings: expected `object`, got `array`"),
@@ -137,11 +137,11 @@ def test_a_run_is_imported_alone(client: Client) -> None:
     data = exported(client, small(client))
     other = as_list(node("n9"))
     for both in (data + b"\n" + other, other + b"\n" + data, data + data):
-        assert "a run file is imported alone" in sent(client, both, 400)["error"]
+        assert "a run file must be uploaded alone" in sent(client, both, 400)["error"]
     files = [SimpleUploadedFile("a.json", data), SimpleUploadedFile("b.json", other)]
-    assert "a run file is imported alone" in client.post("/upload/", {"file": files}).content.decode()
+    assert "a run file must be uploaded alone" in client.post("/upload/", {"file": files}).content.decode()
     told = sent(client, exported(client, small(client), "jsonl"), 400)["error"]
-    assert "is a run as JSON lines, which hold no cluster; export it as a run file" in told
+    assert "is a JSON Lines export, which contains no cluster; export the run as a run file" in told
 
 
 # ---- anything anywhere

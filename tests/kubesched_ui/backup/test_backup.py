@@ -123,7 +123,7 @@ def test_everything_comes_back_on_either_database(
             assert contents() == rows, url
             assert pages(stored) == before, url
             assert Run.objects.create(scenario_id=stored["s"]).pk > stored["t"]
-            with pytest.raises(CommandError, match=r"not empty, it holds .*scenario.* --replace"):
+            with pytest.raises(CommandError, match=r"not empty: it contains .*scenario.* --replace"):
                 restored(path)
             restored(path, "--replace")
             assert contents() == rows, url
@@ -170,7 +170,7 @@ def test_from_where_nobody_signs_in_to_where_people_do_but_not_back(
     with monkeypatch.context() as patched:
         without(patched, "accounts")
         part = backed_up(tmp_path / "part")
-        with pytest.raises(CommandError, match=r"switched off \(accounts\); restore it where"):
+        with pytest.raises(CommandError, match=r"disabled here \(accounts\); restore it with"):
             restored(whole, "--replace")
     restored(part, "--replace")
     assert contents() == rows
@@ -214,14 +214,14 @@ def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
     middle = len(whole) // 2
     flipped = bytes(byte ^ 255 for byte in whole[middle : middle + 9])
     return {
-        "empty": (b"", "no backup of KubeSched"),
-        "foreign": (b"PK\3\4" * 100, "no backup of KubeSched"),
-        "cut off": (whole[:middle], "cut off"),
-        "cut off at its beginning": (whole[:25], "cut off"),
-        "changed": (whole[:middle] + flipped + whole[middle + 9 :], "is damaged|cut off"),
+        "empty": (b"", "not a KubeSched backup"),
+        "foreign": (b"PK\3\4" * 100, "not a KubeSched backup"),
+        "cut off": (whole[:middle], "truncated"),
+        "cut off at its beginning": (whole[:25], "truncated"),
+        "changed": (whole[:middle] + flipped + whole[middle + 9 :], "is damaged|truncated"),
         "format": (whole.replace(NAME + b"1", NAME + b"2", 1), "format 2; this version of KubeSched reads 1"),
         "newer": (other.getvalue(), r"newer version of KubeSched \(9.0, with kubesched_ui.9999_later\)"),
-        "of other tables": (older.getvalue(), r"made by KubeSched 0\.0, whose tables differ from ours"),
+        "of other tables": (older.getvalue(), r"created by KubeSched 0\.0, whose tables differ from this version"),
     }  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def test_nothing_is_restored_under_who_is_at_work(
     stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = backed_up(tmp_path / "backup")
-    with command.lock(tmp_path), pytest.raises(CommandError, match=r"already runs.* Nothing was changed"):
+    with command.lock(tmp_path), pytest.raises(CommandError, match=r"already running.* Nothing was changed"):
         restored(path, "--replace")
     monkeypatch.setattr(command, "in_use", lambda: "A worker answers.")
     with pytest.raises(CommandError, match="Stop web and workers first"):

@@ -146,7 +146,7 @@ def test_a_scenario_that_is_too_large_is_said_to_be(client: Client, monkeypatch:
     monkeypatch.setattr("kubesched_ui.editor.load.MAX_BYTES", 100)
     stored = scenario(node("n1"))
     page = client.get(f"/compose/?scenario={stored.pk}").content.decode()
-    assert "the most that the composer takes" in page
+    assert "the limit of the editor" in page
 
 
 def test_the_fields_are_served(client: Client) -> None:

@@ -110,7 +110,7 @@ def test_what_is_not_read_of_a_must_gather_is_counted() -> None:
     result = read(tarred(SHAPES["must-gather"]))
     assert result.unknown == {"Widget.apps.example.org": 2}
     assert [w.message for w in result.warnings] == [
-        "bundle.tar.gz: 2 files were passed over, as by name and beginning neither JSON nor YAML"
+        "bundle.tar.gz: 2 files were skipped: neither the name nor the first bytes suggest JSON or YAML"
     ]
 
 
@@ -172,8 +172,8 @@ def test_files_that_are_no_objects_are_one_remark() -> None:
     members: Members = {f"meta/{i}.json": {"info": i} for i in range(380)} | {"nodes.json": [NODE]}
     (warning,) = read(tarred(members)).warnings
     assert warning.message == (
-        "bundle.tar.gz/meta/0.json, document 1: kind: is missing, and no name of file or folder tells it "
-        "(and 379 more like it in 380 files)"
+        "bundle.tar.gz/meta/0.json, document 1: kind: is missing, and the names of file and folder do not suggest a "
+        "kind (and 379 more like it in 380 files)"
     )
 
 

@@ -171,7 +171,7 @@ def test_unknown_kinds_are_counted() -> None:
 
 
 def test_only_unknown_kinds_are_refused_by_name() -> None:
-    with pytest.raises(IngestError, match=r"no object that the scheduler looks at, only 1 Ingress"):
+    with pytest.raises(IngestError, match=r"no object that the scheduler uses, only 1 Ingress"):
         read('{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"i"}}')
 
 
@@ -183,7 +183,7 @@ def test_pods_on_nodes_that_are_not_there_are_remarked_on() -> None:
     pods = [{"kind": "Pod", "metadata": {"name": f"p{i}"}, "spec": {"nodeName": "gone"}} for i in range(2)]
     (warning,) = read(text([NODE, *pods])).warnings
     assert (warning.code, warning.name) == ("missing-node", "gone")
-    assert warning.message == "2 pods name the node gone, which is not in the upload"
+    assert warning.message == "2 pods are on node gone, which is not in the upload"
 
 
 # ---- cluster-info dump
@@ -214,7 +214,7 @@ def test_a_dump_folder_as_archive() -> None:
     assert sorted(result.records) == KEYS
     assert [w.code for w in result.warnings] == ["unreadable-member", "skipped-file"]
     assert "dump.tar.gz/dump/shop/broken.json" in result.warnings[0].message
-    assert "2 files were passed over" in result.warnings[1].message
+    assert "2 files were skipped" in result.warnings[1].message
 
 
 def test_a_dump_on_one_stream_with_logs_between() -> None:

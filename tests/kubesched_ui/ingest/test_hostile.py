@@ -69,7 +69,7 @@ def test_warnings_are_bounded() -> None:
     result = ingest_files([("a.json", listed(NODE, *wrong))], LIMITS)
     assert len(result.warnings) == LIMITS.max_warnings + 1
     assert result.warnings[-1].code == "more"
-    assert "4,500 further warnings" in result.warnings[-1].message
+    assert "4,500 more warnings" in result.warnings[-1].message
 
 
 def test_unknown_kinds_are_bounded() -> None:

@@ -52,7 +52,7 @@ def test_an_object_with_a_null_in_a_list_is_kept_without_it(obj: dict[str, Any],
     result = ingest_files([("a.json", as_list(obj, node("n2")))])
     assert [(name, at) for name, at, _ in said(result)] == [("n1", field)]
     assert f"{obj['kind']}" in said(result)[0][2]
-    assert "is null in a list and was left out" in said(result)[0][2]
+    assert "is a null element of a list; it was removed" in said(result)[0][2]
     assert len(result.records) == 2
     assert all(b"null" not in record.data for record in result.records.values())
 
@@ -77,7 +77,7 @@ def test_many_alike_are_one_remark() -> None:
 
 
 def test_who_types_an_object_is_told_to_leave_it_out() -> None:
-    with pytest.raises(IngestError, match=r"Node n1\): status.conditions\[0\]: is null in a list"):
+    with pytest.raises(IngestError, match=r"Node n1\): status.conditions\[0\]: is a null element"):
         read_one(json.dumps(node("n1") | {"status": {"conditions": [None]}}))
 
 

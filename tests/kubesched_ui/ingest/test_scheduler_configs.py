@@ -98,5 +98,5 @@ def test_private_keys_of_extenders_are_not_kept(wrap: bool) -> None:
 
 
 def test_a_configuration_alone_is_no_cluster() -> None:
-    with pytest.raises(IngestError, match="holds a scheduler configuration and no cluster; upload both together"):
+    with pytest.raises(IngestError, match="contains a scheduler configuration but no cluster; upload both together"):
         read(config())

@@ -25,22 +25,22 @@ def said(*kinds: str, more: str = "") -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("kind", "named", "change"),
     [
-        ("resource.k8s.io/v1alpha3/DeviceTaintRule", "1 DeviceTaintRule", "What these do to devices beside is not"),
-        ("v1/ResourceQuota", "1 ResourceQuota", "refuses new pods beyond a quota"),
-        ("v1/LimitRange", "1 LimitRange", "requests and limits that a LimitRange has"),
+        ("resource.k8s.io/v1alpha3/DeviceTaintRule", "1 DeviceTaintRule", "Other objects are ignored"),
+        ("v1/ResourceQuota", "1 ResourceQuota", "rejects new pods that exceed a quota"),
+        ("v1/LimitRange", "1 LimitRange", "requests and limits of a LimitRange"),
         ("scheduling.x-k8s.io/v1alpha1/PodGroup", "1 PodGroup", "does not enable it"),
-        ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue lets Jobs start"),
-        ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "Volcano's own scheduler"),
-        ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "Volcano's own scheduler"),
+        ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue starts Jobs"),
+        ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "the scheduler of Volcano"),
+        ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "the scheduler of Volcano"),
         ("karpenter.sh/v1/NodePool", "1 NodePool", "Karpenter adds nodes"),
         ("karpenter.k8s.aws/v1/EC2NodeClass", "1 EC2NodeClass", "Karpenter adds nodes"),
-        ("autoscaling/v2/HorizontalPodAutoscaler", "1 HorizontalPodAutoscaler", "how many pods"),
+        ("autoscaling/v2/HorizontalPodAutoscaler", "1 HorizontalPodAutoscaler", "number of pods"),
     ],
 )
 def test_named_with_what_it_would_change(kind: str, named: str, change: str) -> None:
     found = said(kind)
     (message,) = found["beside"]
-    assert message.startswith(f"The upload has {named}: ")
+    assert message.startswith(f"The upload contains {named}: ")
     assert change in message
     assert "unknown" not in found  # it is not said that the scheduler does not look at it
 
@@ -52,7 +52,7 @@ def test_one_remark_for_what_belongs_together() -> None:
 
 def test_what_the_scheduler_does_not_look_at_is_still_counted() -> None:
     assert said("networking.k8s.io/v1/Ingress")["unknown"] == [
-        "Not kept, as the scheduler does not look at them: 1 Ingress.networking.k8s.io"
+        "Not stored, because the scheduler does not use them: 1 Ingress.networking.k8s.io"
     ]
 
 

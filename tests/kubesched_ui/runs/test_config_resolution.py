@@ -160,7 +160,7 @@ def test_simulate(
 
 
 def test_simulate_names_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="; --leave-out-unknown goes on without them") as refused:
+    with pytest.raises(CommandError, match="; --leave-out-unknown ignores them") as refused:
         simulate(tmp_path, None, "--config", "DIR/unknown.json")
     assert refused.value.returncode == 2
 
@@ -189,5 +189,5 @@ def test_so_it_does_in_the_api_and_on_the_command_line(client: Client, tmp_path:
     assert start(client, None, config=written, release=NEWEST).status_code == 202
     (tmp_path / "policy.json").write_text(json.dumps(POLICY))
     (tmp_path / "cluster.json").write_bytes(snapshot(None))
-    with pytest.raises(CommandError, match="The same for that release:\n\napiVersion"):
+    with pytest.raises(CommandError, match="The equivalent configuration:\n\napiVersion"):
         call_command("simulate", str(tmp_path / "cluster.json"), config=str(tmp_path / "policy.json"), release=NEWEST)

@@ -137,7 +137,7 @@ def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client
 def test_a_run_without_them_says_so_and_what_to_set(client: Client, release: str, way: str) -> None:
     run = ran(client, release=release)
     (note,) = client.get(f"/api/runs/{run.pk}").json()["warnings"]
-    assert note.startswith("The cluster has 2 PodGroups, but this run places each pod by itself.")
+    assert note.startswith("The cluster has 2 PodGroups, but this run schedules each pod individually.")
     assert note.endswith(way)
     assert run.group_cycles.count() == 0
     assert note in client.get(f"/runs/{run.pk}/").content.decode()
@@ -172,7 +172,7 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
         assert client.get(f"/scenarios/{made['id']}/object/{kind}/default/train/", follow=True).status_code == 200
     refused = client.post("/api/scenarios", as_list(node("n1"), old), content_type="application/json").json()
     assert "Workload" not in refused["counts"]
-    assert "by PodGroups" in refused["warnings"][0]["message"]
+    assert "with PodGroups" in refused["warnings"][0]["message"]
 
 
 @pytest.mark.django_db

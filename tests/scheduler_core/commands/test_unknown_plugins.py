@@ -35,7 +35,7 @@ def test_they_are_named_and_can_be_left_out(arguments: list[str], capsys: pytest
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert SAYS in said
-    assert said.endswith("; --leave-out-unknown goes on without them\n")
+    assert said.endswith("; --leave-out-unknown ignores them\n")
     assert main([*arguments, "--leave-out-unknown"]) == 0
     printed = capsys.readouterr()
     assert "'DeviceShare' is not part of kube-scheduler 1.36 (Koordinator: shares GPUs" in printed.err
