@@ -12,16 +12,15 @@ from typing import TypeVar
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
-from scheduler_core.framework import interface as api
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
-from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
 
-_P = TypeVar("_P", bound=api.Plugin)
+_P = TypeVar("_P", bound=fwk.Plugin)
 
 _LISTS = (
     *("pre_enqueue", "pre_filter", "filter", "post_filter", "pre_score", "score"),
@@ -35,7 +34,7 @@ class Framework:
     def __init__(
         self,
         profile: Profile,
-        registry: Mapping[str, type[api.Plugin]],
+        registry: Mapping[str, type[fwk.Plugin]],
         cluster: Cluster,
         picker: Picker,
         percentage: int | None,
@@ -45,26 +44,26 @@ class Framework:
         self.picker = picker
         own = profile.percentage_of_nodes_to_score
         self.percentage = own if own is not None else percentage
-        self._plugins: dict[str, api.Plugin] = {}
+        self._plugins: dict[str, fwk.Plugin] = {}
         self._registry = registry
-        self.pre_enqueue = self._at("preEnqueue", api.PreEnqueuePlugin)
-        self.queue_sort = self._at("queueSort", api.QueueSortPlugin)[0]
-        self.pre_filter = self._at("preFilter", api.PreFilterPlugin)
-        self.filter = self._at("filter", api.FilterPlugin)
-        self.post_filter = self._at("postFilter", api.PostFilterPlugin)
-        self.pre_score = self._at("preScore", api.PreScorePlugin)
-        self.score = self._at("score", api.ScorePlugin)
+        self.pre_enqueue = self._at("preEnqueue", fwk.PreEnqueuePlugin)
+        self.queue_sort = self._at("queueSort", fwk.QueueSortPlugin)[0]
+        self.pre_filter = self._at("preFilter", fwk.PreFilterPlugin)
+        self.filter = self._at("filter", fwk.FilterPlugin)
+        self.post_filter = self._at("postFilter", fwk.PostFilterPlugin)
+        self.pre_score = self._at("preScore", fwk.PreScorePlugin)
+        self.score = self._at("score", fwk.ScorePlugin)
         self.weights = dict(profile.plugins["score"])
-        self.reserve = self._at("reserve", api.ReservePlugin)
-        self.permit = self._at("permit", api.PermitPlugin)
-        self.pre_bind = self._at("preBind", api.PreBindPlugin)
-        self.bind = self._at("bind", api.BindPlugin)
-        self.post_bind = self._at("postBind", api.PostBindPlugin)
+        self.reserve = self._at("reserve", fwk.ReservePlugin)
+        self.permit = self._at("permit", fwk.PermitPlugin)
+        self.pre_bind = self._at("preBind", fwk.PreBindPlugin)
+        self.bind = self._at("bind", fwk.BindPlugin)
+        self.post_bind = self._at("postBind", fwk.PostBindPlugin)
         self.merges: int = cluster.release.merges_filter_statuses or profile.always_check_all
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
-        self.extenders: api.PreemptExtenders | None = None
+        self.extenders: fwk.PreemptExtenders | None = None
 
     def _at(self, point: str, kind: type[_P]) -> list[_P]:
         plugins = []
@@ -114,7 +113,7 @@ class Framework:
 
     # ---- PreEnqueue, PreFilter
 
-    def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
+    def run_pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
         """Return the first status that gates the pod; None if PreEnqueue lets it in."""
         for plugin in self.pre_enqueue:
             status = plugin.pre_enqueue(pod)
@@ -122,25 +121,27 @@ class Framework:
                 return status.of(plugin.name)
         return None
 
-    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
+    def run_pre_filter(
+        self, state: fwk.CycleState, pod: PodInfo
+    ) -> tuple[frozenset[str] | None, fwk.Status | None, list[str]]:
         """Run PreFilter.
 
         Returns: the remaining nodes (None for all), a rejecting or error status, and the plugins that restricted the
         nodes.
         """
         names: frozenset[str] | None = None
-        rejected: Status | None = None
+        rejected: fwk.Status | None = None
         narrowing: list[str] = []
         for plugin in self.pre_filter:
             said = plugin.pre_filter(state, pod)
             if said is None:
                 continue
-            if isinstance(said, Status):
-                if said.code == api.SKIP:
+            if isinstance(said, fwk.Status):
+                if said.code == fwk.SKIP:
                     state.skip_filter.add(plugin.name)
                     continue
                 rejected = said.of(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
-                if said.code == api.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
+                if said.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
                 return None, rejected, []
             if said.node_names is not None:
@@ -151,22 +152,22 @@ class Framework:
                 if len(narrowing) == 1:
                     told = f"node(s) didn't satisfy plugin {narrowing[0]}"
                 newer = self.cluster.release.prefilter_continues_after_rejection
-                status = api.unresolvable(told) if newer else api.unschedulable(told)
+                status = fwk.unresolvable(told) if newer else fwk.unschedulable(told)
                 return names, status, narrowing
         return names, rejected, narrowing
 
     # ---- Filter
 
-    def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
+    def run_filter(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return the verdict of each active Filter plugin on all nodes, in running order."""
         skipped = state.skip_filter
         if not self.cluster.release.supports_skip_status:
-            return {p.name: api.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
+            return {p.name: fwk.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
         return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
 
     def check_node(
-        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
-    ) -> Status | None:
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+    ) -> fwk.Status | None:
         """Return the status of the first Filter plugin that refuses one node under a change; None if the pod fits.
 
         With `merges` set, the refusals of all plugins are merged into one status.
@@ -176,7 +177,7 @@ class Framework:
             asked = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
             state.deciding = [(p, ask) for p, ask in asked if ask or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
-        said: list[Status] = []
+        said: list[fwk.Status] = []
         for plugin, ask in state.deciding:
             if changed and ask is not None:
                 status = ask(state, pod, change)
@@ -194,8 +195,8 @@ class Framework:
         return [p for p in self.cluster.nominator.on(node) if p.priority >= pod.priority and p.key != pod.key]
 
     def check_node_with_nominated(
-        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
-    ) -> Status | None:
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+    ) -> fwk.Status | None:
         """Run `check_node` twice: with the nominated pods on the node, and without them.
 
         Nominated pods may never arrive, so rules that need them (affinity) must not rely on them.
@@ -207,43 +208,45 @@ class Framework:
                 return status
         return self.check_node(state, pod, verdicts, change)
 
-    def explain_filter(self, plugin: str, state: CycleState, view: View) -> Tree | None:
+    def explain_filter(self, plugin: str, state: fwk.CycleState, view: View) -> Tree | None:
         """Explain a Filter plugin's verdict; None if the plugin has no explanation."""
         return next((one.explain_filter(state, view) for one in self.filter if one.name == plugin), None)
 
     # ---- PostFilter
 
     def run_post_filter(
-        self, state: CycleState, pod: PodInfo, filtered: api.Filtered
-    ) -> tuple[api.PostFilterResult | None, Status]:
+        self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
+    ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
         """Return the first success, else the last result with the messages of all plugins."""
-        result: api.PostFilterResult | None = None
+        result: fwk.PostFilterResult | None = None
         reasons: list[str] = []
         for plugin in self.post_filter:
             said, status = plugin.post_filter(state, pod, filtered)
-            if status.code == api.SUCCESS:
+            if status.code == fwk.SUCCESS:
                 return said, status
-            if status.code == api.UNRESOLVABLE or not status.rejected:
+            if status.code == fwk.UNRESOLVABLE or not status.rejected:
                 return said, status.of("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
             result = said if said is not None else result
             reasons.extend(status.reasons)
         name = "" if self.cluster.release.postfilter_status_without_plugin else self.post_filter[0].name
-        return result, Status(api.UNSCHEDULABLE, tuple(reasons), name)
+        return result, fwk.Status(fwk.UNSCHEDULABLE, tuple(reasons), name)
 
     # ---- Score
 
-    def run_pre_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> Status | None:
+    def run_pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Return an error status, or None."""
         for plugin in self.pre_score:
             status = plugin.pre_score(state, pod, rows)
             if status is None:
                 continue
-            if status.code != api.SKIP:
+            if status.code != fwk.SKIP:
                 return status.of(plugin.name)
             state.skip_score.add(plugin.name)
         return None
 
-    def run_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> dict[str, tuple[int, api.Int64, api.Int64]]:
+    def run_score(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
+    ) -> dict[str, tuple[int, fwk.Int64, fwk.Int64]]:
         """Return plugin -> (weight, raw, normalized): int64 over the feasible nodes."""
         scores = {}
         for plugin in self.score:
@@ -256,46 +259,46 @@ class Framework:
 
     # ---- Reserve to PostBind
 
-    def run_reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def run_reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         for plugin in self.reserve:
             status = plugin.reserve(state, pod, node)
             if status is not None:
                 return status.of(plugin.name)
         return None
 
-    def run_unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def run_unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Run Unreserve in reverse order. Plugins must accept that Reserve never ran."""
         for plugin in reversed(self.reserve):
             plugin.unreserve(state, pod, node)
 
-    def run_permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, dict[str, float]]:
+    def run_permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[fwk.Status | None, dict[str, float]]:
         """Return (a rejecting status, WAITING or None; plugin -> the longest wait in seconds, if it waits)."""
         waits: dict[str, float] = {}
         for plugin in self.permit:
             status, timeout = plugin.permit(state, pod, node)
             if status is None:
                 continue
-            if status.code != api.WAIT:
+            if status.code != fwk.WAIT:
                 return status.of(plugin.name), {}
             waits[plugin.name] = timeout
-        return (api.WAITING if waits else None), waits
+        return (fwk.WAITING if waits else None), waits
 
-    def run_pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def run_pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         for plugin in self.pre_bind:
             status = plugin.pre_bind(state, pod, node)
             if status is not None:
                 return status.of(plugin.name)
         return None
 
-    def run_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def run_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         for plugin in self.bind:
             status = plugin.bind(state, pod, node)
             if status is None:
                 return None
-            if status.code != api.SKIP:
+            if status.code != fwk.SKIP:
                 return status.of(plugin.name)
-        return api.error("no bind plugin took the pod")
+        return fwk.error("no bind plugin took the pod")
 
-    def run_post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def run_post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         for plugin in self.post_bind:
             plugin.post_bind(state, pod, node)

@@ -8,7 +8,7 @@ from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.config.discovery import find
 from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.policy import configuration_of
 from scheduler_core.legacy.profile import default_configuration
 from scheduler_core.legacy.v1alpha1_config import read_component
@@ -19,7 +19,7 @@ from scheduler_core.releases import Release
 def load(
     source: str | bytes | Mapping[str, Any] | None,
     release: Release,
-    registry: Mapping[str, type[Plugin]] = PLUGINS,
+    registry: Mapping[str, type[fwk.Plugin]] = PLUGINS,
     unknown: Unknown = "error",
 ) -> Configuration:
     """Load the configuration in `source` for the release; None for its default. Raises InputError.

@@ -13,7 +13,7 @@ from typing import Any
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
-from scheduler_core.framework.interface import Change, CycleState, Plugin, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.status_merge import FIRST
 from scheduler_core.framework.tie_break import Picker
@@ -26,7 +26,7 @@ class LegacyFramework(Framework):
     def __init__(
         self,
         profile: Profile,
-        registry: Mapping[str, type[Plugin]],
+        registry: Mapping[str, type[fwk.Plugin]],
         cluster: Cluster,
         picker: Picker,
         percentage: int | None,
@@ -36,21 +36,23 @@ class LegacyFramework(Framework):
         for name, algorithm in self._plugins.items():
             setattr(algorithm, "name", name)  # noqa: B010  only of this instance; its class has a different name
         self.merges = FIRST if profile.always_check_all else 0
-        self.tried: dict[str, tuple[Any, Candidate | Status]] = {}  # node -> inputs, result of preemption
+        self.tried: dict[str, tuple[Any, Candidate | fwk.Status]] = {}  # node -> inputs, result of preemption
 
-    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
+    def run_pre_filter(
+        self, state: fwk.CycleState, pod: PodInfo
+    ) -> tuple[frozenset[str] | None, fwk.Status | None, list[str]]:
         """Let predicates prepare their data. No node is left out and no pod is rejected."""
         for predicate in self.pre_filter:
             predicate.pre_filter(state, pod)
         return None, None, []
 
-    def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
+    def run_filter(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return the verdict of each predicate over all nodes, in their order."""
         return {predicate.name: predicate.filter(state, pod) for predicate in self.filter}
 
     def refusals(
-        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
-    ) -> dict[str, Status]:
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+    ) -> dict[str, fwk.Status]:
         """Return the rejections of one node under a change, by predicate in their order."""
         found = {}
         for predicate in self.filter:

@@ -17,8 +17,8 @@ from scheduler_core.cluster.basic_checks import claims_fail
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fit_error import fit_error_message
-from scheduler_core.framework.interface import ERROR, EXTENDER, Change, CycleState, Status, Verdict
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.legacy.framework import LegacyFramework
@@ -28,7 +28,7 @@ from scheduler_core.legacy.preemption import Preemption
 class GenericScheduler(Scheduler):
     """Schedules pods as kube-scheduler did before the scheduling framework."""
 
-    def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def find_nodes_that_fit(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run the basic checks and the predicates over all nodes; record which nodes upstream would have checked."""
         assert isinstance(framework, LegacyFramework)
         trace.error = claims_fail(self.cluster, pod)
@@ -49,7 +49,7 @@ class GenericScheduler(Scheduler):
             trace.unschedulable_plugins = sorted(blamed)
 
     @staticmethod
-    def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _regard_nominated(framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Update the verdicts for nodes to which other pods are nominated.
 
         They are evaluated as if these pods were running there; the node must also pass without them.
@@ -62,14 +62,14 @@ class GenericScheduler(Scheduler):
             if row is None or not ahead:
                 continue
             without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
-            refused = framework.refusals(state, pod, trace.verdicts, Change(row).with_pods(ahead))
+            refused = framework.refusals(state, pod, trace.verdicts, fwk.Change(row).with_pods(ahead))
             said = [status.of(plugin) for plugin, status in (refused or without).items()]
             trace.nominated[row] = merged(said, first=True) if trace.merges else next(iter(said), None)
             for plugin, column in columns.items():
                 column.put(row, refused.get(plugin), len(nodes))
         trace.verdicts = {name: column.verdict() for name, column in columns.items()}
 
-    def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _look(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Determine the nodes that upstream would check until it has enough and finds one more. Then call extenders."""
         passing, count = trace.passing(), trace.nodes
         wanted = nodes_to_find(framework.percentage, count)
@@ -82,7 +82,7 @@ class GenericScheduler(Scheduler):
         if self.extenders and not told_errors(trace):
             self.extenders.filter(pod, trace)
 
-    def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def post_filter(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run preemption. The message of the FailedScheduling event does not mention it."""
         trace.result = "unschedulable"
         trace.message = fit_error_message(trace.there, trace.reasons())
@@ -109,7 +109,7 @@ def told_errors(trace: CycleTrace) -> str:
     """Return the errors of predicates in one message, each with its number of occurrences; "" if there are none."""
     counts: dict[str, int] = {}
     for status, rows in trace.decisive_statuses():
-        if status.code == ERROR and status.plugin != EXTENDER:
+        if status.code == fwk.ERROR and status.plugin != fwk.EXTENDER:
             counts[status.message] = counts.get(status.message, 0) + len(rows)
     told = [f"{message} (repeated {n} times)" if n > 1 else message for message, n in sorted(counts.items())]
     return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
@@ -118,12 +118,12 @@ def told_errors(trace: CycleTrace) -> str:
 class _Column:
     """A verdict that can be changed on some rows. The given verdict stays unchanged, because it may be cached."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: fwk.Verdict) -> None:
         self._verdict = verdict
         self._codes: npt.NDArray[np.uint16] | None = None
         self._statuses = list(verdict.statuses)
 
-    def put(self, row: int, status: Status | None, size: int) -> None:
+    def put(self, row: int, status: fwk.Status | None, size: int) -> None:
         """Set the status of a row."""
         if self._verdict.at(row) == status:
             return
@@ -134,7 +134,7 @@ class _Column:
             self._statuses.append(status)
         self._codes[row] = 0 if status is None else self._statuses.index(status) + 1
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> fwk.Verdict:
         if self._codes is None:
             return self._verdict
-        return Verdict(self._codes, tuple(self._statuses)) if self._codes.any() else Verdict()
+        return fwk.Verdict(self._codes, tuple(self._statuses)) if self._codes.any() else fwk.Verdict()

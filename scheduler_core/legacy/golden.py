@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import ERROR, EXTENDER, Status
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.preemption import NOT_ELIGIBLE
 
 NO_MAP = ("InterPodAffinityPriority", "EvenPodsSpreadPriority")  # upstream scores all nodes at once, without a Map
@@ -22,7 +22,7 @@ def golden(trace: CycleTrace, names: Sequence[str], pod: PodInfo) -> dict[str, A
         return {**out, "error": trace.error}
     for status, rows in trace.decisive_statuses():
         told: dict[str, Any] = {"reasons": list(status.reasons)}
-        if status.plugin != EXTENDER:
+        if status.plugin != fwk.EXTENDER:
             told = {"plugin": status.plugin, **told}
         out["filter"].update((names[row], told) for row in rows.tolist())
     rows = trace.feasible_rows().tolist()
@@ -57,7 +57,7 @@ def _spreads(pod: PodInfo) -> bool:
 def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
     refusals: dict[str, Any] = {}
     for predicate, verdict in trace.verdicts.items():
-        if verdict.codes is None or predicate == EXTENDER:
+        if verdict.codes is None or predicate == fwk.EXTENDER:
             continue
         told = [_words(status) for status in verdict.statuses]
         for row in np.flatnonzero(verdict.codes).tolist():
@@ -65,8 +65,8 @@ def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
     return refusals
 
 
-def _words(status: Status) -> list[str]:
-    return [f"ERROR: {reason}" if status.code == ERROR else reason for reason in status.reasons]
+def _words(status: fwk.Status) -> list[str]:
+    return [f"ERROR: {reason}" if status.code == fwk.ERROR else reason for reason in status.reasons]
 
 
 def _preempt(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:

@@ -12,14 +12,14 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
-from scheduler_core.framework.interface import Change, CycleState, Status, Verdict, unschedulable
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.victim_fast_path import Room, victims_by_numbers
 from scheduler_core.preemption.pick_one_node import choose
 from scheduler_core.preemption.victims import Budgets, Candidate, importance
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
-NOT_ENOUGH = unschedulable("too little would be free, whoever is evicted")
+NOT_ENOUGH = fwk.unschedulable("too little would be free, whoever is evicted")
 NO_NODES = "evicting pods would not help on any node"
 
 
@@ -45,7 +45,7 @@ class OldBudgets(Budgets):
 class Preemption:
     """One preemption attempt of a pod."""
 
-    def __init__(self, framework: LegacyFramework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def __init__(self, framework: LegacyFramework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         self.framework, self.state, self.pod, self.trace = framework, state, pod, trace
         self.cluster = framework.cluster
 
@@ -53,17 +53,17 @@ class Preemption:
         """Return the result. `cleared`: pods that lose their nomination."""
         pod, names = self.pod, self.cluster.nodes.names
         if self._waits():
-            return PostFilterTrace(unschedulable(NOT_ELIGIBLE))
+            return PostFilterTrace(fwk.unschedulable(NOT_ELIGIBLE))
         rows = self.trace.potential_rows(False)
         if not len(rows):
-            return PostFilterTrace(unschedulable(NO_NODES), cleared=[pod.key])
+            return PostFilterTrace(fwk.unschedulable(NO_NODES), cleared=[pod.key])
         candidates: list[Candidate] = []
-        rejected: dict[Status, list[int]] = {}
+        rejected: dict[fwk.Status, list[int]] = {}
         budgets = OldBudgets(list(self.cluster.budgets.values()))
         verdicts = self._without_nominated()
         room = Room(self.framework.filter, self.state, pod, verdicts, rows)
         for row, found in self._tried(room, budgets, verdicts):
-            if isinstance(found, Status):
+            if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             else:
                 candidates.append(found)
@@ -96,12 +96,12 @@ class Preemption:
             other.terminating and other.priority < self.pod.priority for other in self.cluster.nodes.pods_of(row)
         )
 
-    def _without_nominated(self) -> Mapping[str, Verdict]:
+    def _without_nominated(self) -> Mapping[str, fwk.Verdict]:
         return self.framework.run_filter(self.state, self.pod) if self.trace.nominated else self.trace.verdicts
 
     def _tried(
-        self, room: Room, budgets: OldBudgets, verdicts: Mapping[str, Verdict]
-    ) -> Iterator[tuple[int, Candidate | Status]]:
+        self, room: Room, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]
+    ) -> Iterator[tuple[int, Candidate | fwk.Status]]:
         """Yield each potential row with its victims, or with the reason why preemption does not help."""
         if not room.by_numbers:
             yield from ((row, self._select(row, budgets, verdicts)) for row in room.rows.tolist())
@@ -124,7 +124,7 @@ class Preemption:
                 known = self.framework.tried[name] = (key, said)
             yield row, known[1]
 
-    def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, Verdict]) -> Candidate | Status:
+    def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]) -> Candidate | fwk.Status:
         """Return the victims on a node, or why preemption does not help.
 
         Pods are put back if possible: first those with budget violations, in each group the most important first.
@@ -135,8 +135,8 @@ class Preemption:
         gone = {p.key: p for p in potential}
         history = [(p, -1) for p in potential]
 
-        def refused() -> Status | None:
-            change = Change(row, removed=list(gone.values()), history=list(history))
+        def refused() -> fwk.Status | None:
+            change = fwk.Change(row, removed=list(gone.values()), history=list(history))
             return self.framework.check_node_with_nominated(self.state, self.pod, verdicts, change)
 
         status = refused()

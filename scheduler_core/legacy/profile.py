@@ -11,7 +11,7 @@ from typing import Any
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.profile import POINTS, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
-from scheduler_core.framework import interface as api
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.registry import ALGORITHMS, PREDICATES, PRIORITIES
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -102,6 +102,6 @@ def profile_of(
     plugins["bind"] = ((DefaultBinder.name, 0),)
     for point in _PREPARING:
         names = [name for name, _ in (plugins["score"] if point == "preScore" else plugins["filter"])]
-        taking_part = [name for name in names if issubclass(ALGORITHMS[kinds.get(name, name)], api.POINTS[point])]
+        taking_part = [name for name in names if issubclass(ALGORITHMS[kinds.get(name, name)], fwk.POINTS[point])]
         plugins[point] = tuple((name, 0) for name in taking_part)
     return Profile(scheduler_name=scheduler, plugins=plugins, args=args, kinds=kinds, always_check_all=always_check_all)

@@ -5,7 +5,7 @@ Here the status gets the corresponding code, so that code for statuses works wit
 pkg/scheduler/algorithm/predicates/error.go, pkg/scheduler/core/generic_scheduler.go.
 """
 
-from scheduler_core.framework.interface import Status, unresolvable, unschedulable
+from scheduler_core.framework import interface as fwk
 
 SELECTOR = "node(s) didn't match node selector"
 HOST = "node(s) didn't match the requested hostname"
@@ -39,6 +39,6 @@ UNRESOLVABLE = frozenset(
 )
 
 
-def refusal(*reasons: str) -> Status:
+def refusal(*reasons: str) -> fwk.Status:
     """Return the status of a predicate that rejects a node for these reasons."""
-    return unschedulable(*reasons) if UNRESOLVABLE.isdisjoint(reasons) else unresolvable(*reasons)
+    return fwk.unschedulable(*reasons) if UNRESOLVABLE.isdisjoint(reasons) else fwk.unresolvable(*reasons)

@@ -5,7 +5,7 @@ Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), p
 
 from collections.abc import Mapping
 
-from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.predicates import (
     even_pods_spread,
     general,
@@ -22,7 +22,7 @@ from scheduler_core.legacy.priorities import resources, spreading
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.priority_sort import PrioritySort
 
-_PREDICATES: tuple[type[Plugin], ...] = (
+_PREDICATES: tuple[type[fwk.Plugin], ...] = (
     nodes.CheckNodeCondition,
     nodes.CheckNodeUnschedulable,
     general.GeneralPredicates,
@@ -47,7 +47,7 @@ _PREDICATES: tuple[type[Plugin], ...] = (
     even_pods_spread.EvenPodsSpread,
     inter_pod_affinity.MatchInterPodAffinity,
 )
-_PRIORITIES: tuple[type[Plugin], ...] = (
+_PRIORITIES: tuple[type[fwk.Plugin], ...] = (
     spreading.SelectorSpreadPriority,
     affinity.InterPodAffinityPriority,
     resources.LeastRequestedPriority,
@@ -66,12 +66,12 @@ _PRIORITIES: tuple[type[Plugin], ...] = (
     spread_score.EvenPodsSpreadPriority,
 )
 
-PREDICATES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PREDICATES}
+PREDICATES: Mapping[str, type[fwk.Plugin]] = {cls.name: cls for cls in _PREDICATES}
 """All predicates, in the order in which they run, regardless of the order in a Policy."""
 
-PRIORITIES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PRIORITIES}
+PRIORITIES: Mapping[str, type[fwk.Plugin]] = {cls.name: cls for cls in _PRIORITIES}
 
-ALGORITHMS: dict[str, type[Plugin]] = {
+ALGORITHMS: dict[str, type[fwk.Plugin]] = {
     **PREDICATES,
     **PRIORITIES,
     PrioritySort.name: PrioritySort,

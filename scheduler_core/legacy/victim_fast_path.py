@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.predicates.even_pods_spread import EvenPodsSpread
 from scheduler_core.legacy.predicates.general import GeneralPredicates, PodFitsHostPorts, PodFitsResources
 from scheduler_core.legacy.predicates.inter_pod_affinity import MatchInterPodAffinity
@@ -25,13 +25,13 @@ from scheduler_core.plugins.non_csi_limits import NonCSILimits
 Rows = npt.NDArray[np.intp]
 
 
-def parts_of(predicates: Iterable[FilterPlugin]) -> Iterator[FilterPlugin]:
+def parts_of(predicates: Iterable[fwk.FilterPlugin]) -> Iterator[fwk.FilterPlugin]:
     """Yield the predicates, with GeneralPredicates replaced by its parts."""
     for predicate in predicates:
         yield from predicate.parts if isinstance(predicate, GeneralPredicates) else (predicate,)
 
 
-def depends(predicate: FilterPlugin, state: CycleState, pod: PodInfo) -> bool:
+def depends(predicate: fwk.FilterPlugin, state: fwk.CycleState, pod: PodInfo) -> bool:
     """Return whether evicting pods from a node may change the predicate's result."""
     if predicate.filter_node is None:
         return False
@@ -53,23 +53,23 @@ class Room:
 
     def __init__(
         self,
-        predicates: Sequence[FilterPlugin],
-        state: CycleState,
+        predicates: Sequence[fwk.FilterPlugin],
+        state: fwk.CycleState,
         pod: PodInfo,
-        verdicts: Mapping[str, Verdict],
+        verdicts: Mapping[str, fwk.Verdict],
         rows: Rows,
     ) -> None:
         depending = [part for part in parts_of(predicates) if depends(part, state, pod)]
         self._fits = [part for part in depending if isinstance(part, PodFitsResources)]
         self.by_numbers = len(depending) == len(self._fits)
-        self.hopeless: list[tuple[Status, Rows]] = []
+        self.hopeless: list[tuple[fwk.Status, Rows]] = []
         self.rows = rows
         for part in parts_of(predicates):
             if part not in depending and len(self.rows):
                 self._leave_out(verdicts[part.name] if part.name in verdicts else part.filter(state, pod))
         self._pod = pod
 
-    def _leave_out(self, verdict: Verdict) -> None:
+    def _leave_out(self, verdict: fwk.Verdict) -> None:
         """Remove the rows that a verdict rejects, if the verdict does not depend on pods."""
         if verdict.codes is None:
             return

@@ -5,34 +5,36 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from scheduler_core.config.profile import PluginInfo
-from scheduler_core.framework.interface import POINTS, Plugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.releases import NEWEST, RELEASES
 
 
-def _classes() -> Iterator[type[Plugin]]:
+def _classes() -> Iterator[type[fwk.Plugin]]:
     """Yield the plugin classes of the modules of this package."""
     for info in iter_modules(__path__):
         module = import_module(f"{__name__}.{info.name}")
         for cls in vars(module).values():
-            if isinstance(cls, type) and issubclass(cls, Plugin) and cls.__module__ == module.__name__ and cls.name:
+            if isinstance(cls, type) and issubclass(cls, fwk.Plugin) and cls.__module__ == module.__name__ and cls.name:
                 yield cls
 
 
 _ORDER = {name: index for index, (name, _) in enumerate(RELEASES[NEWEST].default_plugins)}
 
-PLUGINS: dict[str, type[Plugin]] = {
+PLUGINS: dict[str, type[fwk.Plugin]] = {
     cls.name: cls for cls in sorted(_classes(), key=lambda cls: (_ORDER.get(cls.name, len(_ORDER)), cls.name))
 }
 """All plugins that a configuration may enable: the default plugins of the newest release in their order, then the
 others by name."""
 
-REGISTRY: dict[str, type[Plugin]] = {name: cls for name, cls in PLUGINS.items() if cls.in_tree}
+REGISTRY: dict[str, type[fwk.Plugin]] = {name: cls for name, cls in PLUGINS.items() if cls.in_tree}
 """The plugins that are part of kube-scheduler. PLUGINS also has out-of-tree plugins that are built in."""
 
 
-def known_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginInfo]:
+def known_plugins(registry: Mapping[str, type[fwk.Plugin]]) -> dict[str, PluginInfo]:
     """Return what configurations are validated against, by plugin name."""
     return {
-        name: PluginInfo(frozenset(point for point, base in POINTS.items() if issubclass(cls, base)), cls.args_class)
+        name: PluginInfo(
+            frozenset(point for point, base in fwk.POINTS.items() if issubclass(cls, base)), cls.args_class
+        )
         for name, cls in registry.items()
     }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.framework.interface import Bool, Int64, Status
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.volumes import claim_name
 
 Key = tuple[str, str]  # driver, handle of a volume
@@ -17,7 +17,7 @@ Key = tuple[str, str]  # driver, handle of a volume
 class Failure(Exception):
     """The volumes of a pod cannot be determined. `status` has the reason."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: fwk.Status) -> None:
         self.status = status
 
 
@@ -45,10 +45,10 @@ class AttachedVolumes:
         self._read = read
         self._stale = cluster.volume_users.nodes()
         self._attached: dict[str, Attached] = {}
-        self._failures: dict[str, Status] = {}
+        self._failures: dict[str, fwk.Status] = {}
         self._holders: dict[Key, set[str]] = {}  # volume -> nodes with a pod that uses it
         self._concerned: dict[tuple[str, str], set[str]] = {}  # claim or volume -> nodes, may be outdated
-        self._counts: dict[str, Int64] = {}  # driver -> column over `_rows`
+        self._counts: dict[str, fwk.Int64] = {}  # driver -> column over `_rows`
         self._rows: dict[str, int] = {}
         cluster.volume_users.watch(self._stale.add)
         cluster.csi_nodes.watch(lambda name, old, new: self._stale.add(name))
@@ -64,7 +64,7 @@ class AttachedVolumes:
         while self._stale:
             self._look(self._stale.pop())
 
-    def count(self, driver: str) -> Int64:
+    def count(self, driver: str) -> fwk.Int64:
         """Return the number of the driver's volumes attached to each node; int64 over nodes."""
         column = self._counts.get(driver)
         if column is None:
@@ -75,13 +75,13 @@ class AttachedVolumes:
                     column[row] = sum(of == driver for volumes in attached for of, _ in volumes)
         return column
 
-    def used(self, key: Key) -> Bool:
+    def used(self, key: Key) -> fwk.Bool:
         """Return the nodes on which a pod already uses the volume; bool over nodes."""
         mask = np.zeros(len(self._rows), np.bool_)
         mask[[self._rows[node] for node in self._holders.get(key, ()) if node in self._rows]] = True
         return mask
 
-    def failures(self) -> Iterator[tuple[Bool, Status]]:
+    def failures(self) -> Iterator[tuple[fwk.Bool, fwk.Status]]:
         """Yield each reason for which volumes cannot be determined, with its nodes as bool over nodes."""
         for status in dict.fromkeys(self._failures.values()):
             mask = np.zeros(len(self._rows), np.bool_)

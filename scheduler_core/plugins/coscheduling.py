@@ -24,23 +24,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import (
-    WAITING,
-    CycleState,
-    Filtered,
-    PermitPlugin,
-    PodEdit,
-    PostBindPlugin,
-    PostFilterPlugin,
-    PostFilterResult,
-    PreFilterPlugin,
-    PreFilterResult,
-    QueueSortPlugin,
-    ReservePlugin,
-    Status,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, total
 
@@ -52,7 +36,14 @@ DEFAULT_WAIT_SECONDS = 60.0
 SMALL_GAP = 0.1  # share of the group; PostFilter does not reject the group while at most this share is missing
 
 
-class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, PostBindPlugin):
+class Coscheduling(
+    fwk.QueueSortPlugin,
+    fwk.PreFilterPlugin,
+    fwk.PostFilterPlugin,
+    fwk.ReservePlugin,
+    fwk.PermitPlugin,
+    fwk.PostBindPlugin,
+):
     """The argument `permitWaitingTimeSeconds` sets how long a pod waits for the other pods of its group."""
 
     name = "Coscheduling"
@@ -65,14 +56,14 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         self._came: dict[str, float] = {}  # group -> timestamp of its first pod
 
     @staticmethod
-    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
+    def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:
         keys = [key for key in pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
 
         def edit(document: dict[str, Any]) -> None:
             for key in keys:
                 document["metadata"]["labels"].pop(key, None)
 
-        return [PodEdit("run without its pod group", 5.0, edit)] if keys else []
+        return [fwk.PodEdit("run without its pod group", 5.0, edit)] if keys else []
 
     # ---- groups
 
@@ -106,7 +97,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         came = self._came.setdefault(group, timestamp) if group else timestamp
         return -pod.priority, came, group or pod.key
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject the pod if too few pods of its group exist, or if the cluster has too few free resources for the
         group."""
         group = self.group_of(pod)
@@ -115,14 +106,14 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
             return None
         there = sum(self.group_of(other) == group for other in self.handle.list_pods())
         if there < least:
-            return unresolvable(
+            return fwk.unresolvable(
                 f"pre-filter pod {pod.name} cannot find enough sibling pods, "
                 f"current pods number: {there}, minMember of group: {least}"
             )
         gap = self._resource_gap(group, least)
-        return unresolvable(f"resource gap: {gap}") if gap else None
+        return fwk.unresolvable(f"resource gap: {gap}") if gap else None
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group exist, or if too little of a resource is free for the group."""
         group = self.group_of(view.pod)
         least = self.least(view.pod, group) if group else None
@@ -175,52 +166,54 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return left
 
     def post_filter(
-        self, state: CycleState, pod: PodInfo, filtered: Filtered
-    ) -> tuple[PostFilterResult | None, Status]:
+        self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
+    ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
         """Reject the waiting pods of the group if the pod has no feasible node, because the rest probably would not fit
         either."""
         group = self.group_of(pod)
         least = self.least(pod, group) if group else None
         if least is None:
-            return PostFilterResult(), unschedulable("can not find pod group")
+            return fwk.PostFilterResult(), fwk.unschedulable("can not find pod group")
         placed = self.placed(group)
         if placed >= least or (least - placed) / least <= SMALL_GAP:
-            return PostFilterResult(), unschedulable()
+            return fwk.PostFilterResult(), fwk.unschedulable()
         self._reject(group, "optimistic rejection in PostFilter")
         told = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
-        return PostFilterResult(), unschedulable(told)
+        return fwk.PostFilterResult(), fwk.unschedulable(told)
 
-    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+    def explain_post_filter(
+        self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
+    ) -> Tree:
         return constant(False, "a group makes no room").tells("Coscheduling makes no room; it rejects those that wait")
 
-    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         return None
 
-    def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
+    def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[fwk.Status | None, float]:
         """Let the pod wait until enough pods of its group have a node; the last of them allows all to bind."""
         group = self.group_of(pod)
         if not group:
             return None, 0.0
         least = self.least(pod, group)
         if least is None:
-            return unschedulable("PodGroup not found"), 0.0
+            return fwk.unschedulable("PodGroup not found"), 0.0
         placed = self.placed(group)
         if placed < least:
             if placed <= 1:
                 # The group can start: activate its pods that were rejected earlier.
                 others = (other for other in self.handle.list_pods() if other.key != pod.key)
                 state.to_activate = [other.key for other in others if self.group_of(other) == group]
-            return WAITING, self._timeout(group)
+            return fwk.WAITING, self._timeout(group)
         for waiting in self.handle.waiting_pods:
             if self.group_of(waiting.pod) == group:
                 waiting.allow(self.name)
         return None, 0.0
 
-    def explain_reserve(self, state: CycleState, view: View) -> Tree:
+    def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         told = "Coscheduling takes nothing; but if the pod has to give its place back, those of its group do, too"
         return constant(False, "it refuses nothing").tells(told)
 
-    def explain_permit(self, state: CycleState, view: View) -> Tree:
+    def explain_permit(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group have a node (the pod waits), or if there is no such PodGroup (it is
         rejected)."""
         pod, group = view.pod, self.group_of(view.pod)
@@ -267,7 +260,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         own = found.spec.schedule_timeout_seconds if found is not None else None
         return self.wait if own is None else float(own)
 
-    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Reject the waiting pods of the group when one of its pods releases its place."""
         if group := self.group_of(pod):
             self._reject(group, "rejection in Unreserve", but=pod.key)
@@ -277,7 +270,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
             if waiting.pod.key != but and self.group_of(waiting.pod) == group:
                 waiting.reject(self.name, why)
 
-    def post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Do nothing. Older releases of the plugin counted bound pods here, but nothing depends on it."""
 
     def events_to_register(self) -> list[events.EventHint]:

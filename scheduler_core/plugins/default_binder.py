@@ -4,17 +4,17 @@ Upstream: pkg/scheduler/framework/plugins/defaultbinder. The simulation applies 
 """
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import BindPlugin, CycleState, Status
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant
 
 
-class DefaultBinder(BindPlugin):
+class DefaultBinder(fwk.BindPlugin):
     name = "DefaultBinder"
 
-    def bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         return None
 
-    def explain_bind(self, state: CycleState, view: View) -> Tree:
+    def explain_bind(self, state: fwk.CycleState, view: View) -> Tree:
         told = f"DefaultBinder writes {view.node.name} into the pod's spec.nodeName; it refuses nothing"
         return constant(False, "it refuses nothing").tells(told)

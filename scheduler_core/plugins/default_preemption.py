@@ -12,20 +12,8 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fit_error import fit_error_message
-from scheduler_core.framework.interface import (
-    ERROR,
-    SUCCESS,
-    UNRESOLVABLE,
-    Change,
-    CycleState,
-    Filtered,
-    PostFilterPlugin,
-    PostFilterResult,
-    Status,
-    error,
-    unschedulable,
-)
 from scheduler_core.preemption import victims
 from scheduler_core.preemption.pick_one_node import (
     FEWEST_VICTIMS,
@@ -61,28 +49,28 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
-class DefaultPreemption(PostFilterPlugin):
+class DefaultPreemption(fwk.PostFilterPlugin):
     name = "DefaultPreemption"
     args_class = DefaultPreemptionArgs
     pod_fields = ("priority", "priorityClassName", "preemptionPolicy")
 
     def post_filter(
-        self, state: CycleState, pod: PodInfo, filtered: Filtered
-    ) -> tuple[PostFilterResult | None, Status]:
+        self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
+    ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
         """Nominate the best candidate node, or return the reason why preemption does not help."""
         refusal = self._not_eligible(pod, filtered)
         if refusal:
             return None, self._unschedulable(refusal)
         candidates, rejected = self._dry_run(state, pod, filtered)
         names = self.cluster.nodes.names
-        found = PostFilterResult(
+        found = fwk.PostFilterResult(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
             rejected=rejected if self.cluster.release.preemption_reports_nodes else [],
         )
         if not candidates:
-            if errors := [said.message for said, _ in rejected if said.code == ERROR]:
+            if errors := [said.message for said, _ in rejected if said.code == fwk.ERROR]:
                 told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-                return found, error(f"preemption: {told}")
+                return found, fwk.error(f"preemption: {told}")
             reasons: dict[str, int] = {}
             for said, rows in rejected:
                 for reason in said.reasons:
@@ -94,33 +82,35 @@ class DefaultPreemption(PostFilterPlugin):
             if self.cluster.release.failed_preemption_clears_nomination:
                 found.nominated_node = ""
             if not self.cluster.release.preemption_reports_nodes:
-                return None, unschedulable()
+                return None, fwk.unschedulable()
             if not self.cluster.release.reports_postfilter_message:
-                return found, unschedulable(told)
+                return found, fwk.unschedulable(told)
             return found, self._unschedulable(told)
         if self.handle.extenders:
             candidates, problem = self.handle.extenders.preempt(pod, candidates)
             if problem is not None:
-                return found, error(f"preemption: {problem.message}")
+                return found, fwk.error(f"preemption: {problem.message}")
             if not candidates:
-                return found, unschedulable(f"preemption: {NO_CANDIDATE}")
+                return found, fwk.unschedulable(f"preemption: {NO_CANDIDATE}")
         best, found.rule = choose(candidates)
         found.nominated_any_of = best
         found.nominated_node = self.handle.picker.pick(best)
         found.victims = list(next(c for c in candidates if c.node == found.nominated_node).victims)
-        return found, Status(SUCCESS)
+        return found, fwk.Status(fwk.SUCCESS)
 
     def _budgets(self) -> Budgets:
         made = Budgets if self.cluster.release.honors_disrupted_pods else FirstBudgets
         return made(list(self.cluster.budgets.values()))
 
-    def _unschedulable(self, why: str) -> Status:
+    def _unschedulable(self, why: str) -> fwk.Status:
         """Return the status for a pod that preemption does not help. Old releases omit why the pod may not preempt."""
         return (
-            unschedulable(f"preemption: {why}") if self.cluster.release.reports_postfilter_message else unschedulable()
+            fwk.unschedulable(f"preemption: {why}")
+            if self.cluster.release.reports_postfilter_message
+            else fwk.unschedulable()
         )
 
-    def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
+    def _not_eligible(self, pod: PodInfo, filtered: fwk.Filtered) -> str:
         """Return why the pod may not preempt now; "" if it may."""
         if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
             return "not eligible due to workload aware preemption enabled"
@@ -132,7 +122,11 @@ class DefaultPreemption(PostFilterPlugin):
         if row is None:
             return ""
         status = filtered.status_at(row)
-        if status is not None and status.code == UNRESOLVABLE and release.preempts_again_if_nominated_node_unresolvable:
+        if (
+            status is not None
+            and status.code == fwk.UNRESOLVABLE
+            and release.preempts_again_if_nominated_node_unresolvable
+        ):
             return ""
         for other in self.cluster.nodes.pods_of(row):
             by_whom = not release.waits_only_for_preempted_pods or _terminating_by_preemption(other)
@@ -141,8 +135,8 @@ class DefaultPreemption(PostFilterPlugin):
         return ""
 
     def _dry_run(
-        self, state: CycleState, pod: PodInfo, filtered: Filtered
-    ) -> tuple[list[Candidate], list[tuple[Status, npt.NDArray[np.intp]]]]:
+        self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
+    ) -> tuple[list[Candidate], list[tuple[fwk.Status, npt.NDArray[np.intp]]]]:
         """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
         help."""
         rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
@@ -160,18 +154,18 @@ class DefaultPreemption(PostFilterPlugin):
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
         offset = handle.picker.offset(len(rows)) if len(rows) else 0
 
-        def fits(change: Change) -> Status | None:
+        def fits(change: fwk.Change) -> fwk.Status | None:
             return handle.check_node_with_nominated(state, pod, verdicts, change)
 
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
-        rejected: dict[Status, list[int]] = {}
+        rejected: dict[fwk.Status, list[int]] = {}
         for row in np.roll(rows, -offset).tolist():
             found = victims.select_victims(pod, nodes.names[row], row, list(nodes.pods_of(row)), budgets, fits)
-            if isinstance(found, Status):
+            if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             elif not found.victims:
-                problem = error(f'expected at least one victim pod on node "{found.node}"')
+                problem = fwk.error(f'expected at least one victim pod on node "{found.node}"')
                 rejected.setdefault(problem, []).append(row)
             else:
                 (violating if found.pdb_violations else harmless).append(found)
@@ -179,7 +173,7 @@ class DefaultPreemption(PostFilterPlugin):
                     break
         return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
 
-    def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[Status, npt.NDArray[np.intp]]]:
+    def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
         """Return the rejections when no pod on any node can be evicted."""
         if self.cluster.release.no_victims_message_reworded:
             return [(victims.NO_VICTIMS, rows)] if len(rows) else []
@@ -188,7 +182,9 @@ class DefaultPreemption(PostFilterPlugin):
 
     # ---- explanations
 
-    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+    def explain_post_filter(
+        self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
+    ) -> Tree:
         name = view.node.name
         if name in found.candidates:
             return self._explain_choice(state, view, filtered, found)
@@ -210,7 +206,7 @@ class DefaultPreemption(PostFilterPlugin):
             parts.append(opposite(emptied, "it fits once they are gone"))
         return every(parts).tells(f"{name}: evicting does not help: {refused.message}")
 
-    def _explain_refusal(self, state: CycleState, view: View, status: Status, removed: frozenset[str]) -> Tree:
+    def _explain_refusal(self, state: fwk.CycleState, view: View, status: fwk.Status, removed: frozenset[str]) -> Tree:
         """Explain why the pod does not fit without the removed pods: the tree of the plugin that rejects the node."""
         ahead = self._ahead(view)
         for added in ([], ahead) if ahead else ([],):
@@ -229,7 +225,9 @@ class DefaultPreemption(PostFilterPlugin):
         theirs, ours = (view.field(p, "spec", "priority", missing=0) for p in (pod, view.pod))
         return less(theirs, ours, f"{pod.key} is of lower priority")
 
-    def _explain_choice(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+    def _explain_choice(
+        self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
+    ) -> Tree:
         """Explain the choice: each rule among the remaining candidates, the victims, and why no victim could stay."""
         name, pods = view.node.name, self.cluster.pods
         left = [
@@ -267,12 +265,12 @@ class DefaultPreemption(PostFilterPlugin):
         told = f"chosen ({why})" if tree.value else f"not chosen: {lost or 'equal, but another was picked'}"
         return tree.tells(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
 
-    def _explain_victims(self, state: CycleState, view: View, filtered: Filtered, mine: Candidate) -> Tree:
+    def _explain_victims(self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, mine: Candidate) -> Tree:
         """Explain the victims, and for each of them why it could not stay."""
         verdicts = filtered.verdicts or self.handle.run_filter(state, view.pod)
-        refusals: dict[str, tuple[Status, frozenset[str]]] = {}
+        refusals: dict[str, tuple[fwk.Status, frozenset[str]]] = {}
 
-        def fits(change: Change) -> Status | None:
+        def fits(change: fwk.Change) -> fwk.Status | None:
             status = self.handle.check_node_with_nominated(state, view.pod, verdicts, change)
             if status is not None and change.history:
                 refusals[change.history[-1][0].key] = status, frozenset(pod.key for pod in change.removed)

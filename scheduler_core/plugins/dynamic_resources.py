@@ -18,39 +18,17 @@ from scheduler_core.dra import binding_conditions, claims, extended_resources
 from scheduler_core.dra.cycle import ELSEWHERE, REFUSALS, ClaimCycle
 from scheduler_core.dra.devices import CANNOT, Devices
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    CycleState,
-    Filtered,
-    FilterPlugin,
-    Int64,
-    PostFilterPlugin,
-    PostFilterResult,
-    PreBindPlugin,
-    PreEnqueuePlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    ReservePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    default_normalize,
-    error,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.dynamic_resources_explain import missing_claims, preference, refused_claims, refused_node
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant
 
-NOTHING_TO_FREE = unschedulable("no new claims to deallocate")
-STILL_NOT = unschedulable("still not schedulable")
-DEALLOCATED = unschedulable("deallocation of ResourceClaim completed")
-DELETED = unschedulable("deletion of ResourceClaim completed")
-TIMEOUT = error("device binding timeout")
+NOTHING_TO_FREE = fwk.unschedulable("no new claims to deallocate")
+STILL_NOT = fwk.unschedulable("still not schedulable")
+DEALLOCATED = fwk.unschedulable("deallocation of ResourceClaim completed")
+DELETED = fwk.unschedulable("deletion of ResourceClaim completed")
+TIMEOUT = fwk.error("device binding timeout")
 
 
 class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
@@ -68,7 +46,8 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class DynamicResources(
-    PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin
+    fwk.PreEnqueuePlugin, fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PostFilterPlugin,
+    fwk.ScorePlugin, fwk.ReservePlugin, fwk.PreBindPlugin,
 ):  # fmt: skip
     name = "DynamicResources"
     args_class = DynamicResourcesArgs
@@ -83,61 +62,61 @@ class DynamicResources(
     def devices(self) -> Devices:
         return Devices.of(self.cluster)
 
-    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+    def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
         """Hold the pod back until its claims exist and belong to it."""
         if not pod.pod.spec.resource_claims:
             return None
         try:
             list(claims.claims_of(pod, self.cluster.device_claims))
         except claims.ClaimProblem as problem:
-            return unresolvable(str(problem))
+            return fwk.unresolvable(str(problem))
         return None
 
     # ---- PreFilter, Filter
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may
         share a claim."""
         asked = extended_resources.asked(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not asked:
-            return SKIPPED
+            return fwk.SKIPPED
         try:
             found = list(claims.claims_of(pod, self.cluster.device_claims))
         except claims.ClaimProblem as problem:
-            return unresolvable(str(problem))
+            return fwk.unresolvable(str(problem))
         special = extended_resources.claim_of(pod, self.cluster.device_claims.values()) if asked else None
         cycle = ClaimCycle(self.devices, pod, [*found, special] if special is not None else found, special, asked)
         if not cycle.claims:
-            return SKIPPED
+            return fwk.SKIPPED
         for claim in cycle.unallocated:
             if (refused := self._allocatable(claim)) is not None:
                 return refused
         state[self.name] = cycle
         return None
 
-    def _allocatable(self, claim: ResourceClaim) -> Status | None:
+    def _allocatable(self, claim: ResourceClaim) -> fwk.Status | None:
         if self.devices.is_pending(claim):
-            return unresolvable(f"resource claim {claim.key} is in the process of being allocated")
+            return fwk.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
         for request in claim.spec.devices.requests:
             wanted = [(request.name, request.exactly)] if request.exactly is not None else []
             wanted += [(f"{request.name}/{sub.name}", sub) for sub in request.first_available]
             if not wanted:
-                return unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
+                return fwk.unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
             for name, asked in wanted:
                 if asked.device_class_name not in self.cluster.device_classes:
-                    return unresolvable(f"request {name}: device class {asked.device_class_name} does not exist")
+                    return fwk.unresolvable(f"request {name}: device class {asked.device_class_name} does not exist")
         return None
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Return the nodes where allocated claims are available and devices can be allocated for all other claims."""
         cycle: ClaimCycle | None = state.get(self.name)
-        return cycle.verdict() if cycle is not None else PASSES
+        return cycle.verdict() if cycle is not None else fwk.PASSES
 
     # ---- PostFilter
 
     def post_filter(
-        self, state: CycleState, pod: PodInfo, filtered: Filtered
-    ) -> tuple[PostFilterResult | None, Status]:
+        self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
+    ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
         """Deallocate a claim that keeps the pod off some node and that no other pod uses."""
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
@@ -151,7 +130,7 @@ class DynamicResources(
             return None, DELETED
         return None, STILL_NOT
 
-    def _in_the_way(self, cycle: ClaimCycle, filtered: Filtered) -> Iterator[ResourceClaim]:
+    def _in_the_way(self, cycle: ClaimCycle, filtered: fwk.Filtered) -> Iterator[ResourceClaim]:
         """Yield the claims because of which this plugin rejected some node."""
         for claim, away in zip(cycle.claims, cycle.elsewhere, strict=False):
             for row in np.flatnonzero(away).tolist() if away is not None else ():
@@ -162,19 +141,19 @@ class DynamicResources(
 
     # ---- Score
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Prefer nodes that satisfy earlier alternatives of prioritized lists: the score is the sum, over requests, of
         8 minus the index of the alternative that is used."""
         cycle: ClaimCycle | None = state.get(self.name)
         scores = cycle.preferences() if cycle is not None else np.zeros(len(self.cluster.nodes), np.int64)
         return scores[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        return default_normalize(scores, reverse=False)
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+        return fwk.default_normalize(scores, reverse=False)
 
     # ---- Reserve to PreBind
 
-    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Reserve the allocated devices in memory for the pod's claims."""
         cycle: ClaimCycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
@@ -182,16 +161,16 @@ class DynamicResources(
             return None
         group = cycle.group_at(row)
         if group is None:
-            return error("claim allocation not found for node") if cycle.unallocated else None
+            return fwk.error("claim allocation not found for node") if cycle.unallocated else None
         if row not in group.column.found:
-            return error("claim allocation not found for node")
+            return fwk.error("claim allocation not found for node")
         given = self.devices.allocate(group.column, row, group.claims)
         for claim, allocation in zip(group.claims, given, strict=True):
             cycle.given[claims.uid_of(claim)] = claim, allocation
             self.devices.promise(claims.allocated(claim, allocation))
         return None
 
-    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Drop the in-memory reservations. A claim that was reserved for the pod no longer is, but stays allocated. The
         claim that the scheduler created itself is deleted."""
         cycle: ClaimCycle | None = state.get(self.name)
@@ -207,7 +186,7 @@ class DynamicResources(
             else:
                 self.cluster.device_claims[claim.key] = claims.released(known, pod)
 
-    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Write the allocations and reserve the claims for the pod. Waiting for devices that are not ready always times
         out, because no driver is simulated."""
         cycle: ClaimCycle | None = state.get(self.name)
@@ -222,18 +201,18 @@ class DynamicResources(
             if known is None or claims.reserved_for(known, pod):
                 continue
             if given is not None and known.status.allocation is not None:
-                return error(f"claim {claim.key} got allocated elsewhere in the meantime")
+                return fwk.error(f"claim {claim.key} got allocated elsewhere in the meantime")
             self.devices.end_promise(claim)
             allocation = given[1] if given is not None else None
             self.cluster.device_claims[known.key] = claims.reserved(known, pod, allocation)
         return self._ready(cycle) if self.cluster.release.binding_conditions else None
 
-    def _ready(self, cycle: ClaimCycle) -> Status | None:
+    def _ready(self, cycle: ClaimCycle) -> fwk.Status | None:
         for claim in cycle.claims:
             known = self.cluster.device_claims.get(claim.key)
             problem = binding_conditions.problem(known) if known is not None else None
             if problem:
-                return error(problem)
+                return fwk.error(problem)
             if problem is not None and known is not None:
                 self.devices.timed_out.add(claims.uid_of(known))
                 return TIMEOUT
@@ -269,11 +248,11 @@ class DynamicResources(
     def explain_pre_enqueue(self, view: View) -> Tree:
         return missing_claims(view)
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
-        said = self.pre_filter(CycleState(), view.pod)
-        return refused_claims(view, said if isinstance(said, Status) and said.rejected else None)
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
+        said = self.pre_filter(fwk.CycleState(), view.pod)
+        return refused_claims(view, said if isinstance(said, fwk.Status) and said.rejected else None)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return constant(False, "the pod uses no claims").tells("DynamicResources refuses no node")
@@ -281,23 +260,25 @@ class DynamicResources(
         group = cycle.group_at(view.row)
         return refused_node(view, cycle.claims, group.claims if group is not None else [], refused)
 
-    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+    def explain_post_filter(
+        self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
+    ) -> Tree:
         return constant(False, "no allocation is taken away for a node").tells("DynamicResources makes no room here")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         self.pre_filter(state, view.pod)
         cycle: ClaimCycle | None = state.get(self.name)
         group = cycle.group_at(view.row) if cycle is not None else None
         return preference(view, group.claims if group is not None else [])
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=False)
 
-    def explain_reserve(self, state: CycleState, view: View) -> Tree:
+    def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         told = "the devices that Filter found are there still"
         return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
 
-    def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         told = "the claims are written as allocated, and reserved for the pod"
         return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
 

@@ -11,7 +11,7 @@ from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.dra import claims
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import ClaimLook, DeviceLook, RequestLook, look
-from scheduler_core.framework.interface import Status
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, subtract, total
 
@@ -27,7 +27,7 @@ def missing_claims(view: View) -> Tree:
     return some(parts, "claims of the pod").tells(told[0] if told else "All claims of the pod are there")
 
 
-def refused_claims(view: View, refused: Status | None) -> Tree:
+def refused_claims(view: View, refused: fwk.Status | None) -> Tree:
     """True if PreFilter rejects the pod."""
     tree = missing_claims(view)
     if tree.value or refused is None:
@@ -36,7 +36,7 @@ def refused_claims(view: View, refused: Status | None) -> Tree:
 
 
 def refused_node(
-    view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: Status | None
+    view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: fwk.Status | None
 ) -> Tree:
     """True if some claim cannot be allocated on the node. `unallocated`: the claims that the node must still
     satisfy."""

@@ -7,36 +7,31 @@ from itertools import islice
 
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import (
-    WAIT,
-    CycleState,
-    PermitPlugin,
-    PreEnqueuePlugin,
-    Status,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 
-TOO_FEW = unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")
-INCOMPLETE = Status(WAIT, ("waiting for minCount pods from a gang to be scheduled",))
+TOO_FEW = fwk.unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")
+INCOMPLETE = fwk.Status(fwk.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
 TIMEOUT_SECONDS = 300.0
 
 
-class GangScheduling(PreEnqueuePlugin, PermitPlugin):
+class GangScheduling(fwk.PreEnqueuePlugin, fwk.PermitPlugin):
     name = "GangScheduling"
     pod_fields = ("schedulingGroup",)
 
-    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+    def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
         """Hold the pod back until its group exists and, for a gang, until `minCount` pods exist."""
         named = pod.pod.spec.scheduling_group
         if named is None or not self.cluster.release.gang_scheduling:
             return None
         group = self.cluster.scheduling_groups.get(pod.group)
         if group is None:
-            return unresolvable(f'waiting for pods\'s pod group "{named.pod_group_name}" to appear in scheduling queue')
+            return fwk.unresolvable(
+                f'waiting for pods\'s pod group "{named.pod_group_name}" to appear in scheduling queue'
+            )
         gang = group.spec.scheduling_policy.gang
         return TOO_FEW if gang is not None and not self._exist(group, gang.min_count) else None
 
-    def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
+    def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[fwk.Status | None, float]:
         """Wait until enough pods of the gang are bound or assumed."""
         group = self.cluster.scheduling_groups.get(pod.group) if pod.group else None
         gang = group.spec.scheduling_policy.gang if group is not None else None

@@ -7,8 +7,8 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.quantity_format import amount
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
-from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.provenance.context import BYTES, View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
@@ -35,11 +35,11 @@ def normalized_image_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
-class ImageLocality(ScorePlugin):
+class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
     pod_fields = ("image",)
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
         image."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
@@ -58,7 +58,7 @@ class ImageLocality(ScorePlugin):
             return []
         return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
 
-    def _scores(self, images: tuple[str, ...], containers: int) -> Int64:
+    def _scores(self, images: tuple[str, ...], containers: int) -> fwk.Int64:
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
         at_arrival = self.cluster.release.image_node_count_fixed_at_add
@@ -69,13 +69,13 @@ class ImageLocality(ScorePlugin):
                 spread = nodes.entries[holder].image_spread[image] if at_arrival else len(holders)
                 total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
-        return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+        return fwk.MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         spec = pod.pod.spec
         return {"images": sorted(normalized_image_name(c.image) for c in (*spec.containers, *spec.init_containers))}
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         own = self._images(view.pod)
         images = [*own, *self._volumes(view.pod)]
         least, per_container = (

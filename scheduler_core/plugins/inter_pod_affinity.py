@@ -27,24 +27,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Bool,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
@@ -69,9 +52,9 @@ from scheduler_core.provenance.tree import (
     truncated,
 )
 
-NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
-ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
-EXISTING_ANTI_AFFINITY = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
+NO_AFFINITY = fwk.unresolvable("node(s) didn't match pod affinity rules")
+ANTI_AFFINITY = fwk.unschedulable("node(s) didn't match pod anti-affinity rules")
+EXISTING_ANTI_AFFINITY = fwk.unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
 
 _AFFINITY = ("spec", "affinity")
 NEAR, ANTI = "podAffinity", "podAntiAffinity"
@@ -94,7 +77,7 @@ class Domains:
     """A number for each topology domain. `counts`: int64 over the values of the topology."""
 
     topology: Topology
-    counts: Int64
+    counts: fwk.Int64
 
 
 @dataclass(slots=True)
@@ -182,7 +165,7 @@ def _refuses(context: RejectionContext, other: PodInfo, topology_key: str) -> bo
     return any(_matches(context, term, context.pod) for term in terms)
 
 
-class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "InterPodAffinity"
     args_class = InterPodAffinityArgs
     pod_fields = ("podAffinity", "podAntiAffinity")
@@ -196,7 +179,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     # ---- helpers
 
-    def _domains(self, topology_key: str, counts: Int64) -> Domains:
+    def _domains(self, topology_key: str, counts: fwk.Int64) -> Domains:
         topology = self.cluster.nodes.topology(topology_key)
         return Domains(topology, topology.sums(counts))
 
@@ -232,7 +215,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     # ---- filter
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Count, for each topology domain, the pods that attract or repel the pod; skip if no term applies."""
         existing = []
         for carried in self.cluster.columns.terms_matching(pod):
@@ -241,7 +224,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 if domains.counts.any():
                     existing.append((carried, domains))
         if not existing and not pod.required_affinity and not pod.required_anti_affinity:
-            return SKIPPED
+            return fwk.SKIPPED
         affinity: list[Domains] = []
         column: SelectorColumn | None = None
         if pod.required_affinity:
@@ -261,15 +244,15 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
         return None
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         now: FilterState | None = state.get(self.name)
         if now is None:
-            return PASSES
-        choices: list[tuple[Bool, Status]] = []
+            return fwk.PASSES
+        choices: list[tuple[fwk.Bool, fwk.Status]] = []
         if now.affinity:
             choices.append((~self._attracted(now), self._said(NO_AFFINITY)))
         for pairs, status in ((now.anti, ANTI_AFFINITY), (now.existing, EXISTING_ANTI_AFFINITY)):
-            repelled: Bool | None = None
+            repelled: fwk.Bool | None = None
             for _, domains in pairs:
                 if domains.counts.any():
                     mask = domains.topology.mask_over_nodes(domains.counts > 0)
@@ -277,7 +260,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if repelled is not None:
                 first = status is EXISTING_ANTI_AFFINITY and self._existing_first
                 choices.insert(0 if first else len(choices), (repelled, self._said(status)))
-        return Verdict.choose(*choices) if choices else PASSES
+        return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
     @property
     def _existing_first(self) -> bool:
@@ -287,7 +270,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """
         return self.cluster.release.existing_anti_affinity_first
 
-    def _attracted(self, now: FilterState) -> Bool:
+    def _attracted(self, now: FilterState) -> fwk.Bool:
         """Return the nodes that satisfy the pod's own required affinity; bool over nodes."""
         if self._existing_first and not now.anyone and now.selfish:
             return np.ones(len(now.affinity[0].topology.ids), np.bool_)
@@ -300,7 +283,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         # The first pod of a group with affinity to itself may go to any node that has the labels.
         return labelled if not now.anyone and now.selfish else labelled & near
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         now: FilterState | None = state.get(self.name)
         if now is None:
             return None
@@ -318,7 +301,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return self._said(EXISTING_ANTI_AFFINITY)
         return None
 
-    def _kept_away(self, now: FilterState, pod: PodInfo, change: Change) -> bool:
+    def _kept_away(self, now: FilterState, pod: PodInfo, change: fwk.Change) -> bool:
         """Return whether the anti-affinity of a running pod repels this pod after the change."""
         row = change.row
         labels = self.cluster.nodes.nodes[row].metadata.labels
@@ -338,12 +321,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                         counts[pair] = counts.get(pair, 0) + step
         return any(count > 0 for count in counts.values())
 
-    def _said(self, status: Status) -> Status:
+    def _said(self, status: fwk.Status) -> fwk.Status:
         """Return the status with the reasons of the release: old releases prepend a common reason."""
         first = self.cluster.release.inter_pod_affinity_reason_prefix
-        return Status(status.code, (first, *status.reasons)) if first else status
+        return fwk.Status(status.code, (first, *status.reasons)) if first else status
 
-    def _attracted_node(self, now: FilterState, change: Change) -> bool:
+    def _attracted_node(self, now: FilterState, change: fwk.Change) -> bool:
         column = now.affinity_column
         if column is None:
             return True
@@ -361,24 +344,24 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     # ---- score
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Sum, for each topology domain, the weights of preferred terms of the pod and of running pods; skip if there
         are none."""
         preferred = pod.preferred_affinity or pod.preferred_anti_affinity
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
-            weights: dict[str, Int64] = {}
+            weights: dict[str, fwk.Int64] = {}
         else:
             weights = self._weights(pod)
         if not weights and self.cluster.release.prescore_skips:
-            return SKIPPED
+            return fwk.SKIPPED
         state[f"{self.name}/score"] = weights
         return None
 
-    def _weights(self, pod: PodInfo) -> dict[str, Int64]:
+    def _weights(self, pod: PodInfo) -> dict[str, fwk.Int64]:
         """Return topology key -> the weight that each node adds to its domain; int64 over nodes."""
         hard = self.args.hard_pod_affinity_weight
         factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
-        pairs: list[tuple[str, Int64, int]] = []
+        pairs: list[tuple[str, fwk.Int64, int]] = []
         for term in pod.preferred_affinity:
             pairs.append((term.topology_key, self._column(term).counts, term.weight))
         for term in pod.preferred_anti_affinity:
@@ -388,7 +371,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if factor and carried.total:
                 weight = factor if carried.role == REQUIRED_AFFINITY else factor * carried.term.weight
                 pairs.append((carried.term.topology_key, carried.counts, weight))
-        weights: dict[str, Int64] = {}
+        weights: dict[str, fwk.Int64] = {}
         for topology_key, counts, weight in pairs:
             missing = self.cluster.nodes.topology(topology_key).missing
             if not (counts if missing is None else counts[~missing]).any():
@@ -397,7 +380,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
         return weights
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the node's domains."""
         total = np.zeros(len(self.cluster.nodes), np.int64)
         for topology_key, sums in state[f"{self.name}/score"].items():
@@ -405,7 +388,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             total += topology.over_nodes(topology.sums(sums))
         return total[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Scale lowest..highest to 0..100, in float64."""
         if not state[f"{self.name}/score"] or not len(scores):
             return scores
@@ -414,7 +397,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
             return np.zeros_like(scores)
-        result: Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
+        result: fwk.Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
 
     # ---- explanations
@@ -446,7 +429,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return term_selects(view, _term_at(carrier, place), owner, other, carrier)
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the term that is not met and its domain, or the conflicting pods."""
         if status.reasons[-1:] == NO_AFFINITY.reasons:
             return _unattracted(context, row)
@@ -454,7 +437,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return _repelled(context, row)
         return _unwelcome(context, row)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         pod, name = view.pod, view.node.name
         parts, told = [], []
         if pod.required_affinity:
@@ -506,7 +489,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         terms = [self._meant(view, pod, (NEAR, REQUIRED, i), other) for i in range(len(pod.required_affinity))]
         return terms[0] if len(terms) == 1 else every(terms, f"{other.key} matches every term")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         pod = view.pod
         parts: dict[int, list[Tree]] = {1: [], -1: []}
         for sign, side, terms in ((1, NEAR, pod.preferred_affinity), (-1, ANTI, pod.preferred_anti_affinity)):
@@ -543,7 +526,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             weight = view.field(other, *_AFFINITY, *place, "weight")
         return either(self._meant(view, other, place, view.pod), weight, constant(0), f"{role} of {other.key}")
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         if not state.get(f"{self.name}/score"):
             return raw
         least, most = extreme(view, scores, "min"), extreme(view, scores, "max")

@@ -26,33 +26,18 @@ from scheduler_core.config.args import (
 )
 from scheduler_core.config.syntax import label_value_problem, shown
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    default_normalize,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant, contains, either, every, opposite, some, total
 
-NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity/selector")
-OLD_NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity")
-OLDEST_NOT_MATCHED = unresolvable("node(s) didn't match node selector")
-NOT_ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
-CONFLICT = unresolvable("pod affinity terms conflict")
+NOT_MATCHED = fwk.unresolvable("node(s) didn't match Pod's node affinity/selector")
+OLD_NOT_MATCHED = fwk.unresolvable("node(s) didn't match Pod's node affinity")
+OLDEST_NOT_MATCHED = fwk.unresolvable("node(s) didn't match node selector")
+NOT_ENFORCED = fwk.unresolvable("node(s) didn't match scheduler-enforced node affinity")
+CONFLICT = fwk.unresolvable("pod affinity terms conflict")
 
 _NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 
@@ -148,7 +133,7 @@ def check_expression(complain: Complain, path: str, expression: _Requirement) ->
             complain(f"{at}[{i}]", f"{problem}, got {shown(value)}")
 
 
-class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeAffinity"
     args_class = NodeAffinityArgs
     pod_fields = ("nodeSelector", "nodeAffinity")
@@ -171,14 +156,14 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         if self.added is not None and self.added.required is not None:
             objects.check_node_terms(self.added.required.node_selector_terms, where, "required")
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip if the pod has no constraints; otherwise restrict the nodes to those that all terms name by
         metadata.name."""
         affinity = pod.pod.spec.affinity
         required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
         enforced = self.added is not None and self.added.required is not None
         if required is None and not enforced and pod.pod.spec.node_selector is None:
-            return SKIPPED
+            return fwk.SKIPPED
         if (
             required is None
             or not required.node_selector_terms
@@ -191,32 +176,32 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             if not lists:
                 return None
             names |= set.intersection(*map(set, lists))
-        return PreFilterResult(frozenset(names)) if names else CONFLICT
+        return fwk.PreFilterResult(frozenset(names)) if names else CONFLICT
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
         if self.added is None or self.added.required is None:
             if pod.node_selection is None:
-                return PASSES
+                return fwk.PASSES
             return nodes.memo((self.name, pod.node_selection), lambda: self._verdict(pod))
         return self._verdict(pod)
 
-    def _verdict(self, pod: PodInfo) -> Verdict:
+    def _verdict(self, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
         mask = node_matching.required_mask(nodes, pod)
         wanted = np.ones(len(nodes), np.bool_) if mask is None else mask
         not_matched = NOT_MATCHED if self.cluster.release.node_affinity_reason_reworded else OLD_NOT_MATCHED
         not_matched = not_matched if self.cluster.release.node_affinity_reason_names_affinity else OLDEST_NOT_MATCHED
         if self.added is None or self.added.required is None:
-            return Verdict.reject(~wanted, not_matched)
+            return fwk.Verdict.reject(~wanted, not_matched)
         terms = self.added.required.node_selector_terms
         enforced = nodes.memo((self.name, "added"), lambda: node_matching.terms_mask(nodes, terms))
-        return Verdict.choose((~enforced, NOT_ENFORCED), (~wanted, not_matched))
+        return fwk.Verdict.choose((~enforced, NOT_ENFORCED), (~wanted, not_matched))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         added = bool(self.added and self.added.preferred)
         if self.cluster.release.affinity_prescore_skips and not added and not self._preferred(pod):
-            return SKIPPED
+            return fwk.SKIPPED
         return None
 
     @staticmethod
@@ -224,13 +209,13 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         affinity = pod.pod.spec.affinity
         return affinity.node_affinity.preferred if affinity and affinity.node_affinity else []
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the preferred terms that a node matches."""
         nodes = self.cluster.nodes
         terms = [*(self.added.preferred if self.added else ()), *self._preferred(pod)]
         key = (self.name, "score", msgspec.json.encode(terms))
 
-        def make() -> Int64:
+        def make() -> fwk.Int64:
             total = np.zeros(len(nodes), np.int64)
             for term in terms:
                 total[node_matching.term_mask(nodes, term.preference)] += term.weight
@@ -238,12 +223,12 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
         return nodes.memo(key, make)[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        return default_normalize(scores, reverse=False)
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+        return fwk.default_normalize(scores, reverse=False)
 
     # ---- explanations
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """True if no single node has all names that the terms require by metadata.name."""
         affinity = view.pod.pod.spec.affinity
         required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
@@ -257,7 +242,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return opposite(some(wanted)).tells("The pod's terms name nodes that no single node can be")
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the labels of the node selector, and the closest term of the required affinity."""
         node, spec = context.nodes.nodes[row], context.pod.pod.spec
         wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
@@ -272,7 +257,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             return ""
         return unmet_text(node, missing(node, added.required.node_selector_terms), "the profile wants")
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         wanted, name = required_nodes(view, view.pod), view.node.name
         told = (
             "meets what the pod asks of nodes" if wanted.value else "does not match the pod's node selector or affinity"
@@ -285,7 +270,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             told = told if enforced.value else "does not match the affinity that the profile adds"
         return some(parts).tells(f"{name} {told}")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         parts = []
         places = [
             below(view.argument, self.name, "addedAffinity", PREFERRED),
@@ -303,7 +288,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             f"{tree.value} = the weights of {met_count} of {len(parts)} preferred terms that {view.node.name} meets"
         )
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=False)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:

@@ -9,21 +9,11 @@ import numpy as np
 from scheduler_core.api.objects import Node, PodSpec
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    SKIPPED,
-    Bool,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
 
-REJECTED = unresolvable("node(s) didn't match Pod's required features")
+REJECTED = fwk.unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL = "RestartAllContainersOnContainerExits"
 HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
 
@@ -39,29 +29,27 @@ def required_features(spec: PodSpec) -> frozenset[str]:
     return frozenset(found)
 
 
-class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
+class NodeDeclaredFeatures(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "NodeDeclaredFeatures"
-    phrases = {
-        REJECTED.message: "lack a feature that it needs",
-    }
+    phrases = {REJECTED.message: "lack a feature that it needs"}
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods that need no features."""
         needed = required_features(pod.pod.spec) if self.cluster.release.node_declared_features else None
         if not needed:
-            return SKIPPED
+            return fwk.SKIPPED
         state[self.name] = needed
         return None
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         needed: frozenset[str] = state.get(self.name, frozenset())  # empty if PreFilter ended earlier
-        return self.cluster.nodes.memo((self.name, needed), lambda: Verdict.reject(self._lacks(needed), REJECTED))
+        return self.cluster.nodes.memo((self.name, needed), lambda: fwk.Verdict.reject(self._lacks(needed), REJECTED))
 
-    def _lacks(self, needed: frozenset[str]) -> Bool:
+    def _lacks(self, needed: frozenset[str]) -> fwk.Bool:
         declared = [node.status.declared_features for node in self.cluster.nodes.nodes]
         return np.array([not needed.issubset(features) for features in declared], np.bool_)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         declared = view.field(view.node, "status", "declaredFeatures", missing=[])
         needed = sorted(state.get(self.name, ()))
         parts = [contains(declared, constant(name, "needed by the pod"), f"declares {name}") for name in needed]
@@ -69,7 +57,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         tree = some([opposite(part) for part in parts], "a feature that the pod needs is not declared")
         return tree.tells(f"{view.node.name} {f'lacks {lacking[0]}' if lacking else 'declares what the pod needs'}")
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         return every([constant(False, "PreFilter rejects no pod")]).tells("NodeDeclaredFeatures rejects no pod here")
 
     # ---- events that may make a pod schedulable

@@ -13,22 +13,12 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.config.syntax import shown
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    Bool,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    Rows,
-    ScorePlugin,
-    Verdict,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import Tree, constant, contains, count, divide_int, multiply, opposite, some
 
-VIOLATED = unresolvable("node(s) didn't have the requested labels")
+VIOLATED = fwk.unresolvable("node(s) didn't have the requested labels")
 
 
 class NodeLabelArgs(PluginArgs, frozen=True, kw_only=True):
@@ -51,34 +41,32 @@ def check_apart(complain: Complain, field: str, present: tuple[str, ...], other:
             complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")
 
 
-class NodeLabel(FilterPlugin, ScorePlugin):
+class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
     name = "NodeLabel"
     args_class = NodeLabelArgs
     opt_in = True
-    phrases = {
-        VIOLATED.message: "do not have the labels that the configuration wants",
-    }
+    phrases = {VIOLATED.message: "do not have the labels that the configuration wants"}
 
-    def _has(self, label: str) -> Bool:
+    def _has(self, label: str) -> fwk.Bool:
         """Return the nodes that have the label; bool over nodes."""
         return self.cluster.nodes.topology(label).ids >= 0
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes that lack a label of `presentLabels` or have a label of `absentLabels`, whatever its value."""
         refused = np.zeros(len(self.cluster.nodes), np.bool_)
         for label in self.args.present_labels:
             refused |= ~self._has(label)
         for label in self.args.absent_labels:
             refused |= self._has(label)
-        return Verdict.reject(refused, VIOLATED)
+        return fwk.Verdict.reject(refused, VIOLATED)
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x the share of the preferences that the node meets."""
         points = np.zeros(len(self.cluster.nodes), np.int64)
         for label in self.args.present_labels_preference:
-            points += MAX_NODE_SCORE * self._has(label)
+            points += fwk.MAX_NODE_SCORE * self._has(label)
         for label in self.args.absent_labels_preference:
-            points += MAX_NODE_SCORE * ~self._has(label)
+            points += fwk.MAX_NODE_SCORE * ~self._has(label)
         wanted = len(self.args.present_labels_preference) + len(self.args.absent_labels_preference)
         return (points // max(wanted, 1))[rows]
 
@@ -93,7 +81,7 @@ class NodeLabel(FilterPlugin, ScorePlugin):
             found.append(has if wanted else opposite(has, f"has no label {name}"))
         return found
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         wrong = [
             *self._parts(view, self.args.present_labels, False, "presentLabels"),
             *self._parts(view, self.args.absent_labels, True, "absentLabels"),
@@ -101,7 +89,7 @@ class NodeLabel(FilterPlugin, ScorePlugin):
         told = next((part.label for part in wrong if part.value), "has the labels that are asked for")
         return some(wrong, "a label is not as asked for").tells(f"{view.node.name}: {told}")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         met = [
             *self._parts(view, self.args.present_labels_preference, True, "presentLabelsPreference"),
             *self._parts(view, self.args.absent_labels_preference, False, "absentLabelsPreference"),

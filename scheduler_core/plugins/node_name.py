@@ -7,35 +7,33 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict, unresolvable
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
-REJECTED = unresolvable("node(s) didn't match the requested node name")
+REJECTED = fwk.unresolvable("node(s) didn't match the requested node name")
 
 
-class NodeName(FilterPlugin):
+class NodeName(fwk.FilterPlugin):
     name = "NodeName"
     pod_fields = ("nodeName",)
     kubelet_admits = True
-    phrases = {
-        REJECTED.message: "are not the node that it names",
-    }
+    phrases = {REJECTED.message: "are not the node that it names"}
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Accept only the node named by `spec.nodeName`, or every node if the pod names none."""
         wanted = pod.pod.spec.node_name
         if not wanted:
-            return PASSES
+            return fwk.PASSES
         nodes = self.cluster.nodes
-        return Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
+        return fwk.Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         return f"the pod names {context.pod.pod.spec.node_name} (spec.nodeName)"
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         wanted = view.field(view.pod, "spec", "nodeName", label="the node that the pod names")
         names_none = equal(wanted, constant("", "no name"), "the pod names no node")
         is_it = equal(wanted, view.field(view.node, "metadata", "name"), "it is this one")

@@ -11,23 +11,12 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import EVERY_IP, HostPort, PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Change,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, some
 
-REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
+REJECTED = fwk.unschedulable("node(s) didn't have free ports for the requested pod ports")
 
 
 def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
@@ -56,21 +45,19 @@ def _conflict(
     return every([*same, some([equal(ips[0], ips[1]), *every_ip], "the same address, or every address")], told)
 
 
-class NodePorts(PreFilterPlugin, FilterPlugin):
+class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "NodePorts"
     pod_fields = ("hostPort",)
     fixes = ("host-ports",)
     kubelet_admits = True
-    phrases = {
-        REJECTED.message: "have its host port taken",
-    }
+    phrases = {REJECTED.message: "have its host port taken"}
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        return SKIPPED if self.cluster.release.prefilter_skips and not pod.host_ports else None
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
+        return fwk.SKIPPED if self.cluster.release.prefilter_skips and not pod.host_ports else None
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         if not pod.host_ports:
-            return PASSES
+            return fwk.PASSES
         nodes = self.cluster.nodes
         taken = np.zeros(len(nodes), np.bool_)
         for ip, protocol, port in pod.host_ports:
@@ -78,12 +65,12 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
                 row = nodes.rows.get(name)
                 if row is not None and ports_conflict(ip, used):
                     taken[row] = True
-        return Verdict.reject(taken, REJECTED)
+        return fwk.Verdict.reject(taken, REJECTED)
 
-    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.host_ports
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         """Replay the added and removed pods: upstream keeps a set, so a port with two users becomes free when the first
         leaves."""
         name = self.cluster.nodes.names[change.row]
@@ -98,7 +85,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return None
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the host ports of the pod that are in use, and by which pods."""
         details = []
         for ip, protocol, port in context.pod.host_ports:
@@ -111,7 +98,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
                 details.append(f"host port {port}/{protocol} is taken by {formatting.some(users, 3)}")
         return "; ".join(details)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """Explain each pair of a port that the pod requests and the same port of a pod on the node."""
         pairs = [
             self._kept(view, other, here, there_ip, _conflict(view, mine, here, other, there))

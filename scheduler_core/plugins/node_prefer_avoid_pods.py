@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_core.api.objects import Node, OwnerReference
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import Tree, constant, either, opposite
@@ -51,7 +51,7 @@ def avoided(node: Node) -> Iterator[tuple[str, str]]:
             yield controller.kind, controller.uid
 
 
-class NodePreferAvoidPods(ScorePlugin):
+class NodePreferAvoidPods(fwk.ScorePlugin):
     name = "NodePreferAvoidPods"
 
     @staticmethod
@@ -60,10 +60,10 @@ class NodePreferAvoidPods(ScorePlugin):
         owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
         return owner if owner is not None and owner.kind in _CONTROLLERS else None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 0 where the node avoids the pod's controller, otherwise 100."""
         nodes = self.cluster.nodes
-        scores = np.full(len(nodes), MAX_NODE_SCORE, np.int64)
+        scores = np.full(len(nodes), fwk.MAX_NODE_SCORE, np.int64)
         if owner := self._owner(pod):
             unwanted = nodes.memo(self.name, self._unwanted).get((owner.kind, owner.uid), [])
             scores[unwanted] = 0
@@ -77,7 +77,7 @@ class NodePreferAvoidPods(ScorePlugin):
                 found.setdefault(controller, []).append(row)
         return found
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         owner, name = self._owner(view.pod), view.node.name
         stays_away = owner is not None and (owner.kind, owner.uid) in set(avoided(view.node))
         path = ("metadata", "annotations", ANNOTATION)

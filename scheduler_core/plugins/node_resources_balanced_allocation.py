@@ -15,17 +15,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.config.syntax import shown
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    SKIPPED,
-    CycleState,
-    Int64,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-)
 from scheduler_core.plugins.resource_allocation import columns, filled, with_weights
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use
@@ -66,7 +57,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
         return structs.replace(self, resources=resources)
 
 
-class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
+class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesBalancedAllocation"
     args_class = NodeResourcesBalancedAllocationArgs
     pod_fields = ("requests", "overhead")
@@ -75,13 +66,13 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         super().__init__(args, cluster)
         self.resources = [spec.name for spec in args.resources]
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Skip pods that request none of the resources, because they do not change the balance."""
         skips = self.cluster.release.balanced_skips_best_effort
-        return SKIPPED if skips and not any(pod.requests.get(name) for name in self.resources) else None
+        return fwk.SKIPPED if skips and not any(pod.requests.get(name) for name in self.resources) else None
 
     @np.errstate(invalid="ignore")  # overflowed sums give shares beyond int64; Go ignores this as well
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - standard deviation of the used shares) over the resources that the node has.
 
         With `balanced_allocation_scores_change`: 50 + (50 + score with the pod - score without the pod) / 2.
@@ -102,12 +93,12 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
                 before.append(np.minimum(requested / allocatable, 1.0))
             present.append(has)
         if not fractions:
-            even = np.full(len(self.cluster.nodes), MAX_NODE_SCORE, np.int64)[rows]
+            even = np.full(len(self.cluster.nodes), fwk.MAX_NODE_SCORE, np.int64)[rows]
             return _change(even, even) if self.cluster.release.balanced_allocation_scores_change else even
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
-    def _score_of_two(self, pod: PodInfo, rows: Rows) -> Int64:
+    def _score_of_two(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests; 0 if one is used
         up."""
         shares = []
@@ -119,7 +110,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             share = requested / allocatable
             shares.append(share if has is None else np.where(has, share, 1.0))
         cpu, memory = shares
-        scores = ((1 - np.abs(cpu - memory)) * float(MAX_NODE_SCORE)).astype(np.int64)
+        scores = ((1 - np.abs(cpu - memory)) * float(fwk.MAX_NODE_SCORE)).astype(np.int64)
         return np.where((cpu >= 1) | (memory >= 1), 0, scores)
 
     def _explain_two(self, view: View) -> Tree:
@@ -141,7 +132,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.requests(pod)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         if self.cluster.release.two_resource_balance:
             return self._explain_two(view)
         shares, before = self._shares(view)
@@ -199,15 +190,15 @@ def _deviation(shares: list[Tree]) -> Tree:
     return root(divide(total_floats(squares), number, "variance"))
 
 
-def _change(after: Int64, before: Int64) -> Int64:
+def _change(after: fwk.Int64, before: fwk.Int64) -> fwk.Int64:
     """Return 50 + (50 + after - before) / 2: between 0 and 100, and 75 if nothing changes."""
-    half = MAX_NODE_SCORE // 2
+    half = fwk.MAX_NODE_SCORE // 2
     return half + (half + after - before) // 2  # never negative: the standard deviation of shares is at most 0.5
 
 
-def _score(fractions: list[Float64]) -> Int64:
+def _score(fractions: list[Float64]) -> fwk.Int64:
     if len(fractions) == 1:
-        return np.full(len(fractions[0]), MAX_NODE_SCORE, np.int64)
+        return np.full(len(fractions[0]), fwk.MAX_NODE_SCORE, np.int64)
     if len(fractions) == 2:
         deviation = np.abs((fractions[0] - fractions[1]) / 2)
     else:
@@ -219,16 +210,16 @@ def _score(fractions: list[Float64]) -> Int64:
         for share in fractions:
             squares = squares + (share - mean) * (share - mean)
         deviation = np.sqrt(squares / len(fractions))
-    scores: Int64 = ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+    scores: fwk.Int64 = ((1 - deviation) * float(fwk.MAX_NODE_SCORE)).astype(np.int64)
     return scores
 
 
-def _score_groups(fractions: list[Float64], present: list[npt.NDArray[np.bool_] | None]) -> Int64:
+def _score_groups(fractions: list[Float64], present: list[npt.NDArray[np.bool_] | None]) -> fwk.Int64:
     """Return `_score` of each node over the resources that it has."""
     pattern = np.zeros(len(fractions[0]), np.int64)
     for bit, has in enumerate(present):
         pattern |= (np.int64(1) if has is None else has.astype(np.int64)) << bit
-    scores = np.full(len(pattern), MAX_NODE_SCORE, np.int64)
+    scores = np.full(len(pattern), fwk.MAX_NODE_SCORE, np.int64)
     for key in np.unique(pattern).tolist():
         group = pattern == key
         shares = [share[group] for bit, share in enumerate(fractions) if key >> bit & 1]

@@ -17,24 +17,7 @@ from scheduler_core.config.args import Complain, PluginArgs, check_qualified_nam
 from scheduler_core.config.syntax import shown
 from scheduler_core.dra import extended_resources
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    UNRESOLVABLE,
-    UNSCHEDULABLE,
-    Bool,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.resource_allocation import (
     ResourceScorer,
     ScoringStrategy,
@@ -49,7 +32,7 @@ from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
 
 TOO_MANY_PODS = "Too many pods"
-SIDECARS = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
+SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
 
 def _sidecars(pod: PodInfo) -> list[int]:
@@ -79,7 +62,7 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, scoring_strategy=strategy)
 
 
-class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesFit"
     args_class = NodeResourcesFitArgs
     pod_fields = ("requests", "overhead")
@@ -95,18 +78,18 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             cluster, Strategy.of(args.scoring_strategy), overhead=not cluster.release.fit_score_ignores_overhead
         )
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         if self.cluster.release.rejects_sidecars and _sidecars(pod):
             return SIDECARS
         state[self.name] = self.held_against(pod)
         return None
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         leaves = [view.field(view.pod, "spec", "initContainers", i, "restartPolicy") for i in _sidecars(view.pod)]
         parts = [equal(leaf, constant("Always", "a sidecar's policy")) for leaf in leaves]
         return some(parts, "sidecars of the pod").tells(f"The pod as a whole: {SIDECARS.message}")
 
-    def _wanted(self, state: CycleState, pod: PodInfo) -> list[tuple[str, int]]:
+    def _wanted(self, state: fwk.CycleState, pod: PodInfo) -> list[tuple[str, int]]:
         """Return `held_against`; computed here if the profile disables PreFilter."""
         wanted: list[tuple[str, int]] | None = state.get(self.name)
         return self.held_against(pod) if wanted is None else wanted
@@ -130,11 +113,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             wanted.append((name, amount))
         return wanted
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Report every resource that is insufficient. The status is unresolvable if the request exceeds the allocatable
         amount."""
         nodes = self.cluster.nodes
-        short: list[tuple[str, int, Bool]] = []
+        short: list[tuple[str, int, fwk.Bool]] = []
         full = nodes.pod_count >= nodes.allowed_pods
         if full.any():
             short.append(("", 0, full))
@@ -148,14 +131,14 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 lacking = lacking & self._has(name)  # on other nodes devices provide it; DynamicResources checks them
             if lacking.any():
                 short.append((name, amount, lacking))
-        return self._verdict(short) if short else PASSES
+        return self._verdict(short) if short else fwk.PASSES
 
-    def _has(self, name: str) -> Bool:
+    def _has(self, name: str) -> fwk.Bool:
         """Return the nodes that have any of the resource as allocatable; bool over nodes."""
         allocatable = self.cluster.nodes.allocatable.get(name)
         return np.zeros(len(self.cluster.nodes), np.bool_) if allocatable is None else allocatable > 0
 
-    def _verdict(self, short: list[tuple[str, int, Bool]]) -> Verdict:
+    def _verdict(self, short: list[tuple[str, int, fwk.Bool]]) -> fwk.Verdict:
         """Create one status for each combination of insufficient resources that occurs."""
         nodes = self.cluster.nodes
         keys = np.zeros(len(nodes), np.int64)
@@ -181,13 +164,13 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         reasons = [f"Insufficient {name}" if name else TOO_MANY_PODS for name, _, _ in short]
         for key in present.tolist():
             if key:
-                code = UNRESOLVABLE if key & 1 else UNSCHEDULABLE
+                code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
                 told = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
-                statuses.append(Status(code, told))
+                statuses.append(fwk.Status(code, told))
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
-        return Verdict(codes + np.uint16(first), tuple(statuses))
+        return fwk.Verdict(codes + np.uint16(first), tuple(statuses))
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         nodes, row = self.cluster.nodes, change.row
         reasons: list[str] = []
         hopeless = False
@@ -209,17 +192,17 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not reasons:
             return None
         beyond = hopeless and self.cluster.release.fit_beyond_allocatable_unresolvable
-        return Status(UNRESOLVABLE if beyond else UNSCHEDULABLE, tuple(reasons))
+        return fwk.Status(fwk.UNRESOLVABLE if beyond else fwk.UNSCHEDULABLE, tuple(reasons))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         return self.scorer(pod, rows)
 
     # ---- explanations
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node, name = view.node, view.node.name
         allowed = view.field(node, "status", "allocatable", "pods", unit="", missing=0)
         runs = [partial(view.runs_here, pod) for pod in view.pods_on(view.row)]
@@ -239,7 +222,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 )
         return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(
             view,
             self.name,
@@ -273,7 +256,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
         """Return whether the empty node could run the pod, and has more of a requested resource than before."""
         now = resources.amounts(new.status.allocatable)
-        if now.get("pods", 0) < 1 or any(now.get(name, 0) < amount for name, amount in self._wanted(CycleState(), pod)):
+        if now.get("pods", 0) < 1 or any(
+            now.get(name, 0) < amount for name, amount in self._wanted(fwk.CycleState(), pod)
+        ):
             return False
         if old is None:
             return True

@@ -12,7 +12,7 @@ from msgspec import structs
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
-from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.resource_allocation import Strategy, checked_resources, explain_strategy, make_scorer
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
@@ -25,7 +25,7 @@ class NodeResourcesMostAllocatedArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, resources=checked_resources(complain, self.resources))
 
 
-class NodeResourcesMostAllocated(ScorePlugin):
+class NodeResourcesMostAllocated(fwk.ScorePlugin):
     name = "NodeResourcesMostAllocated"
     args_class = NodeResourcesMostAllocatedArgs
     opt_in = True
@@ -35,9 +35,9 @@ class NodeResourcesMostAllocated(ScorePlugin):
         self.strategy = Strategy("MostAllocated", tuple(args.resources), own=True)
         self.scorer = make_scorer(cluster, self.strategy)
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the weighted mean over the resources of 100 x requested / allocatable."""
         return self.scorer(pod, rows)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(view, self.name, self.strategy)

@@ -7,40 +7,38 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict, unresolvable
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import tolerated
 from scheduler_core.provenance.tree import Tree, constant, every, opposite
 
-REJECTED = unresolvable("node(s) were unschedulable")
+REJECTED = fwk.unresolvable("node(s) were unschedulable")
 TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-class NodeUnschedulable(FilterPlugin):
+class NodeUnschedulable(fwk.FilterPlugin):
     name = "NodeUnschedulable"
     pod_fields = ("tolerations",)
     fixes = ("cordon",)
     precise_node_updates = "once"
-    phrases = {
-        REJECTED.message: "are cordoned",
-    }
+    phrases = {REJECTED.message: "are cordoned"}
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         if self._tolerates(pod):
-            return PASSES
+            return fwk.PASSES
         nodes = self.cluster.nodes
-        return nodes.memo(self.name, lambda: Verdict.reject(nodes.unschedulable, REJECTED))
+        return nodes.memo(self.name, lambda: fwk.Verdict.reject(nodes.unschedulable, REJECTED))
 
     @staticmethod
     def _tolerates(pod: PodInfo) -> bool:
         return any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations)
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         return "the node is cordoned (spec.unschedulable)"
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         cordoned = view.field(view.node, "spec", "unschedulable", missing=False)
         covered = tolerated(view, lambda name: constant(getattr(TAINT, name), f"{name} of TaintNodeUnschedulable"))
         refuses = every([cordoned, opposite(covered, "not tolerated by the pod")])

@@ -18,22 +18,7 @@ from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Vol
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo, counts
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Bool,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    error,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
@@ -42,7 +27,7 @@ from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, c
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, total
 
-TOO_MANY = unschedulable("node(s) exceed max volume count")
+TOO_MANY = fwk.unschedulable("node(s) exceed max volume count")
 
 NO_LIMIT = quantity.MAX_INT64
 
@@ -72,19 +57,17 @@ def _limit_text(limit: int) -> str:
     return "any number" if limit == NO_LIMIT else str(limit)
 
 
-class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
+class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "NodeVolumeLimits"
     pod_fields = ("volumes",)
     fixes = ("fewer-volumes", "volumes")
-    phrases = {
-        TOO_MANY.message: "have no room for another volume",
-    }
+    phrases = {TOO_MANY.message: "have no room for another volume"}
 
     @cached_property
     def _attached(self) -> AttachedVolumes:
         return AttachedVolumes(self.cluster, self._on_node)
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods that have neither claims nor in-tree volumes that a CSI driver may serve."""
         if not self.cluster.release.prefilter_skips:
             return None
@@ -93,7 +76,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 return None
             if volume.rbd is not None and self.cluster.release.rbd_migratable:
                 return None
-        return SKIPPED
+        return fwk.SKIPPED
 
     # ---- volumes of a pod
 
@@ -118,15 +101,15 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
     def _claimed(self, pod: PodInfo, volume: Volume, name: str, incoming: bool) -> Attachment | None:
         if not name:
-            raise Failure(error(NO_NAME))
+            raise Failure(fwk.error(NO_NAME))
         claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
         if claim is None:
             if not incoming or not self.cluster.release.missing_claim_fails:
                 return None
             reason = f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"
-            raise Failure(unresolvable(reason) if self.cluster.release.missing_claim_rejects else error(reason))
+            raise Failure(fwk.unresolvable(reason) if self.cluster.release.missing_claim_rejects else fwk.error(reason))
         if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
-            raise Failure(error(problem))
+            raise Failure(fwk.error(problem))
         return self._of_claim(claim)
 
     def _of_claim(self, claim: PersistentVolumeClaim) -> Attachment | None:
@@ -170,7 +153,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             for attachment in self._attachments(pod, incoming=False):
                 if self._counts(attachment, csi_node):
                     if attachment.problem:
-                        raise Failure(error(attachment.problem))
+                        raise Failure(fwk.error(attachment.problem))
                     used.add((attachment.driver, attachment.handle))
         return used
 
@@ -187,11 +170,11 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         plugin = attachment.plugin
         return not plugin or csi_migration.counted_as_csi(csi_node, plugin, self.cluster.release)
 
-    def _counting(self, attachment: Attachment) -> Bool:
+    def _counting(self, attachment: Attachment) -> fwk.Bool:
         """Return the nodes on which an attachment counts; bool over nodes."""
         nodes, csi_nodes = self.cluster.nodes, self.cluster.csi_nodes
 
-        def make() -> Bool:
+        def make() -> fwk.Bool:
             return np.array([self._counts(attachment, csi_nodes.get(name)) for name in nodes.names], np.bool_)
 
         return nodes.memo(("counted as CSI", attachment.plugin), make)
@@ -210,7 +193,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 limit = entry.allocatable.count
         return None if limit is None else min(max(limit, -1), NO_LIMIT - 1)
 
-    def _has_limits(self) -> Bool:
+    def _has_limits(self) -> fwk.Bool:
         """Return the nodes with a limit for any driver; bool over nodes. Upstream looks up attached volumes only on
         these."""
         nodes, by_node = self.cluster.nodes, self.cluster.release.attach_limits_from_allocatable
@@ -221,16 +204,16 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             told = any(entry.allocatable is not None and entry.allocatable.count is not None for entry in drivers)
             return told or (by_node and any(key.startswith(_ATTACHABLE) for key in node.status.allocatable))
 
-        def make() -> Bool:
+        def make() -> fwk.Bool:
             return np.array([limits(*pair) for pair in zip(nodes.names, nodes.nodes, strict=True)], np.bool_)
 
         return nodes.memo("has attach limits", make)
 
-    def _limits(self, driver: str) -> Int64:
+    def _limits(self, driver: str) -> fwk.Int64:
         """Return the limits of all nodes; int64 over nodes, NO_LIMIT where there is none."""
         nodes = self.cluster.nodes
 
-        def make() -> Int64:
+        def make() -> fwk.Int64:
             limits = [self._limit(row, driver) for row in range(len(nodes))]
             return np.array([NO_LIMIT if limit is None else limit for limit in limits], np.int64)
 
@@ -243,18 +226,18 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             return []
         return self._attachments(pod, incoming=True)
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes where the attached and the new volumes together exceed the limit of a driver."""
         nodes = self.cluster.nodes
         try:
             wanted = self._wanted(pod)
         except Failure as failure:
-            return Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
+            return fwk.Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
         if not wanted:
-            return PASSES
+            return fwk.PASSES
         self._attached.refresh()
-        problems = [(self._counting(a), error(a.problem)) for a in wanted if a.problem]
-        wanted_where: dict[Key, Bool] = {}
+        problems = [(self._counting(a), fwk.error(a.problem)) for a in wanted if a.problem]
+        wanted_where: dict[Key, fwk.Bool] = {}
         for a in wanted:
             key, counting = (a.driver, a.handle), self._counting(a)
             wanted_where[key] = wanted_where[key] | counting if key in wanted_where else counting
@@ -267,19 +250,19 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                     new += where & ~self._attached.used(key)
             too_many |= (new > 0) & (new + self._attached.count(driver) > limits)
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
-        return Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
+        return fwk.Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
-    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.pod.spec.volumes
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
         try:
             new = [a for a in self._wanted(pod) if self._counts(a, csi_node)]
             for attachment in new:
                 if attachment.problem:
-                    return error(attachment.problem)
+                    return fwk.error(attachment.problem)
             limits = {a.driver: limit for a in new if (limit := self._limit(change.row, a.driver)) is not None}
             if not new or not self._has_limits()[change.row]:
                 return None
@@ -297,7 +280,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     # ---- explanations
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the limits in the node's CSINode."""
         csi_node = context.cluster.csi_nodes.get(context.nodes.names[row])
         limits = [
@@ -309,7 +292,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             return ""
         return f"the node takes at most {formatting.listing(limits)}"
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         name, csi_node = view.node.name, self.cluster.csi_nodes.get(view.node.name)
         try:
             wanted = [a for a in self._wanted(view.pod) if self._counts(a, csi_node)]

@@ -17,19 +17,7 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, PersistentVolumeClaim, VolumeSource
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    error,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
@@ -41,7 +29,7 @@ from scheduler_core.provenance.tree import Tree, constant, less, total
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
-class NonCSILimits(PreFilterPlugin, FilterPlugin):
+class NonCSILimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
     """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets
     the limit."""
 
@@ -56,12 +44,12 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD), events.registered(events.POD, events.DELETE)]
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods without claims and without volumes that count."""
         if not self.cluster.release.prefilter_skips:
             return None
         relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
-        return None if relevant else SKIPPED
+        return None if relevant else fwk.SKIPPED
 
     def default_limit(self, node: Node) -> int:
         return 16
@@ -74,14 +62,14 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
             name = None if disk is not None else claim_name(pod, volume)
             if name is not None:
                 if not name:
-                    raise Failure(error(NO_NAME))
+                    raise Failure(fwk.error(NO_NAME))
                 claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
                 if claim is None:
                     if incoming and self.cluster.release.missing_claim_fails:
-                        raise Failure(error(f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"))
+                        raise Failure(fwk.error(f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"))
                     continue
                 if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
-                    raise Failure(error(problem))
+                    raise Failure(fwk.error(problem))
                 disk = self._disk_of(claim)
             if disk is not None:
                 found.add(disk)
@@ -113,32 +101,32 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         amount = node.status.allocatable.get(self.resource)
         return self.default_limit(node) if amount is None else quantity.value(amount)
 
-    def _limits(self) -> Int64:
+    def _limits(self) -> fwk.Int64:
         """Return the limits of all nodes; int64 over nodes."""
         nodes = self.cluster.nodes
         rows = range(len(nodes))
         return nodes.memo(("attach limit", self.plugin), lambda: np.array([self._limit(row) for row in rows], np.int64))
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
         try:
             wanted = self._disks(pod, incoming=True)
         except Failure as failure:
-            return Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
+            return fwk.Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
         if not wanted:
-            return PASSES
+            return fwk.PASSES
         self._attached.refresh()
         limits = self._limits()
         total = self._attached.count(self.plugin) + len(wanted)
         for disk in wanted:
             total -= self._attached.used((self.plugin, disk))
         failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
-        return Verdict.choose(*failures, (total > limits, TOO_MANY))
+        return fwk.Verdict.choose(*failures, (total > limits, TOO_MANY))
 
-    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.pod.spec.volumes
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         try:
             wanted = self._disks(pod, incoming=True)
             if not wanted or (limit := self._limit(change.row)) == NO_LIMIT:
@@ -153,7 +141,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
     # ---- explanations
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the limit of the node."""
         plugin, node = context.plugin(status.plugin), context.nodes.nodes[row]
         if status.reasons != TOO_MANY.reasons or not isinstance(plugin, NonCSILimits):
@@ -161,7 +149,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         limit = node.status.allocatable.get(plugin.resource, plugin.default_limit(node))
         return f"the node takes at most {limit} volumes of this kind ({plugin.resource})"
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         name = view.node.name
         try:
             wanted = self._disks(view.pod, incoming=True)
@@ -197,12 +185,12 @@ class EBSLimits(NonCSILimits):
     def disk(self, source: VolumeSource) -> str | None:
         return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store is not None else None
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods without claims and without volumes that count."""
         if not self.cluster.release.prefilter_skips:
             return None
         relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
-        return None if relevant else SKIPPED
+        return None if relevant else fwk.SKIPPED
 
     def default_limit(self, node: Node) -> int:
         labels = node.metadata.labels

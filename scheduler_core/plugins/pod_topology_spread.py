@@ -27,25 +27,7 @@ from scheduler_core.cluster.topology import Topology
 from scheduler_core.config.args import Complain, Int32, PluginArgs, Strict, check_choice, check_qualified_name
 from scheduler_core.config.syntax import shown
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    PASSES,
-    SKIPPED,
-    Bool,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
@@ -75,8 +57,8 @@ from scheduler_core.provenance.tree import (
 )
 
 HOSTNAME = "kubernetes.io/hostname"
-SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
-MISSING_LABEL = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
+SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
+MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
 
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
@@ -116,9 +98,9 @@ class Spread:
 
     constraint: Constraint
     column: SelectorColumn
-    eligible: Bool | None
-    counts: Int64
-    present: Bool | None
+    eligible: fwk.Bool | None
+    counts: fwk.Int64
+    present: fwk.Bool | None
     own: int
     minimum: int
 
@@ -200,7 +182,7 @@ def _counts(context: RejectionContext, spread: Spread) -> dict[str, int]:
     return counts
 
 
-class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "PodTopologySpread"
     args_class = PodTopologySpreadArgs
     pod_fields = ("topologySpreadConstraints",)
@@ -256,17 +238,17 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
-    def _with_all_keys(self, constraints: list[Constraint]) -> Bool | None:
+    def _with_all_keys(self, constraints: list[Constraint]) -> fwk.Bool | None:
         """Return the nodes that have every topology key; bool over nodes, None for all."""
         nodes = self.cluster.nodes
 
-        def make() -> tuple[Bool | None]:
+        def make() -> tuple[fwk.Bool | None]:
             missing = [c.topology.missing for c in constraints if c.topology.missing is not None]
             return (~np.logical_or.reduce(missing) if missing else None,)
 
         return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
 
-    def _eligible(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Bool | None:
+    def _eligible(self, constraint: Constraint, pod: PodInfo, base: fwk.Bool | None) -> fwk.Bool | None:
         """Return the nodes that count for a constraint: those of `base` that pass the inclusion policies.
         None for all."""
         nodes = self.cluster.nodes
@@ -286,7 +268,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         with it."""
         return constraint.selector.key == () and not self.cluster.release.empty_selectors_match_all
 
-    def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
+    def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: fwk.Bool | None) -> fwk.Int64:
         """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
         if self._counts_nobody(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
@@ -294,21 +276,21 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     # ---- filter
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Count matching pods in every domain; skip if there are no DoNotSchedule constraints."""
         constraints = self._constraints(pod, "DoNotSchedule")
         if not constraints and self.cluster.release.prefilter_skips:
-            return SKIPPED
+            return fwk.SKIPPED
         base = self._with_all_keys(constraints) if constraints else None
         state[self.name] = [self._spread(c, pod, base) for c in constraints]
         return None
 
-    def _spread(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Spread:
+    def _spread(self, constraint: Constraint, pod: PodInfo, base: fwk.Bool | None) -> Spread:
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
         eligible = self._eligible(constraint, pod, base)
         everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
-        present: Bool | None = None
+        present: fwk.Bool | None = None
         if eligible is not None:
             present = np.zeros(len(counts), np.bool_)
             present[constraint.topology.ids[eligible]] = True
@@ -318,11 +300,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
     @property
-    def _missing_label(self) -> Status:
+    def _missing_label(self) -> fwk.Status:
         return MISSING_LABEL if self.cluster.release.reports_missing_topology_label else SKEWED
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        choices: list[tuple[Bool, Status]] = []
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        choices: list[tuple[fwk.Bool, fwk.Status]] = []
         for spread in state.get(self.name, ()):
             topology = spread.constraint.topology
             if topology.missing is not None:
@@ -330,12 +312,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             skewed = spread.counts + (spread.own - spread.minimum) > spread.constraint.max_skew
             if skewed.any():
                 choices.append((topology.mask_over_nodes(skewed), SKEWED))
-        return Verdict.choose(*choices) if choices else PASSES
+        return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
-    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not state.get(self.name)
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         row = change.row
         spreads: list[Spread] = state.get(self.name, [])
         labelled = all(s.constraint.topology.ids[row] >= 0 for s in spreads)
@@ -362,12 +344,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     # ---- score
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway
         constraints."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         if not constraints and self.cluster.release.prescore_skips:
-            return SKIPPED
+            return fwk.SKIPPED
         # System defaults still spread by hostname over nodes without a zone.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
         base = self._with_all_keys(constraints) if require_all and constraints else None
@@ -379,8 +361,13 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return None
 
     def _raw(
-        self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
-    ) -> Int64:
+        self,
+        constraints: list[Constraint],
+        pod: PodInfo,
+        rows: fwk.Rows,
+        base: fwk.Bool | None,
+        scored: fwk.Bool | None,
+    ) -> fwk.Int64:
         """Return the weighted numbers of matching pods in each feasible node's domains; 0 for nodes that are not
         scored."""
         size = len(self.cluster.nodes.pod_count[rows])
@@ -411,27 +398,32 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return raw
 
     def _matching_around(
-        self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
-    ) -> Int64:
+        self,
+        constraints: list[Constraint],
+        pod: PodInfo,
+        rows: fwk.Rows,
+        base: fwk.Bool | None,
+        scored: fwk.Bool | None,
+    ) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
         keys."""
-        counts: Int64 = np.zeros(len(self.cluster.nodes), np.int64)
+        counts: fwk.Int64 = np.zeros(len(self.cluster.nodes), np.int64)
         for constraint in constraints:
             column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
             sums = self._domain_counts(constraint, column, self._eligible(constraint, pod, base))
             counts = counts + constraint.topology.over_nodes(sums)
-        raw: Int64 = counts[rows].copy()
+        raw: fwk.Int64 = counts[rows].copy()
         if scored is not None:
             raw[~scored] = 0
         return raw
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        raw: Int64 = state[f"{self.name}/score"][0]
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        raw: fwk.Int64 = state[f"{self.name}/score"][0]
         return raw
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (max + min - score) / max: fewer matching pods in the node's domains give a higher score."""
-        scored: Bool | None = state[f"{self.name}/score"][1]
+        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
             return pod_topology_spread_1_18.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
         counted = scores if scored is None else scores[scored]
@@ -439,9 +431,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return np.zeros_like(scores)
         lowest, highest = int(counted.min()), max(int(counted.max()), 0)
         if highest == 0:
-            result = np.full_like(scores, MAX_NODE_SCORE)
+            result = np.full_like(scores, fwk.MAX_NODE_SCORE)
         else:
-            result = MAX_NODE_SCORE * (highest + lowest - scores) // highest
+            result = fwk.MAX_NODE_SCORE * (highest + lowest - scores) // highest
         if scored is not None:
             result[~scored] = 0
         return result
@@ -481,12 +473,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the constraint that would be violated, with the numbers it compares."""
         plugin = context.plugin("PodTopologySpread")
         if not isinstance(plugin, PodTopologySpread):
             plugin = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="System"), context.cluster)
-        state = CycleState()
+        state = fwk.CycleState()
         plugin.pre_filter(state, context.pod)
         spreads: list[Spread] = state.get(plugin.name, [])
         for spread in spreads:
@@ -495,7 +487,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 return told
         return ""
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         parts, told = [], []
         sources = self._sources(view.pod, view, "DoNotSchedule")
         for spread, (constraint, owner) in zip(state.get(self.name, ()), sources, strict=False):
@@ -539,8 +531,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         number = over("count", len(figures), len(figures), f"values of {key}")
         return either(less(number, owner("minDomains")), constant(0, "too few domains"), fewest, "the global minimum")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
-        scored: Bool | None = state[f"{self.name}/score"][1]
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
+        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         sources = self._sources(view.pod, view, "ScheduleAnyway")
         rows = np.arange(len(self.cluster.nodes))[view.rows]
         keys = [owner("topologyKey") for _, owner in sources]
@@ -569,7 +561,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         constraint: TopologySpreadConstraint,
         owner: Owner,
         considered: npt.NDArray[np.intp],
-        base: Bool | None,
+        base: fwk.Bool | None,
     ) -> Tree:
         """Explain what one constraint adds to the raw score."""
         key, ids = compiled.topology_key, compiled.topology.ids
@@ -592,8 +584,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         slack = subtract(owner("maxSkew", missing=1, always=True), constant(1), "maxSkew - 1")
         return total_floats([multiply(here, weight), slack], f"around by {key}")
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
-        scored: Bool | None = state[f"{self.name}/score"][1]
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
+        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
             constrained = bool(self._constraints(view.pod, "ScheduleAnyway"))
             return pod_topology_spread_1_18.explain_normalized(view, raw, scores, scored, constrained)
@@ -662,7 +654,7 @@ def _matching(spread: Spread, pod: PodInfo, others: Sequence[PodInfo]) -> int:
     return sum(other.namespace == pod.namespace and matches(other.labels) for other in others)
 
 
-def _minimum(constraint: Constraint, counts: Int64, present: Bool | None) -> int:
+def _minimum(constraint: Constraint, counts: fwk.Int64, present: fwk.Bool | None) -> int:
     """Return the global minimum that the skew is measured from."""
     if present is not None:
         counts = counts[present]

@@ -12,7 +12,7 @@ from msgspec import structs
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec, UtilizationShapePoint
-from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.resource_allocation import (
     Strategy,
     check_shape,
@@ -33,7 +33,7 @@ class RequestedToCapacityRatioArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, resources=checked_resources(complain, self.resources))
 
 
-class RequestedToCapacityRatio(ScorePlugin):
+class RequestedToCapacityRatio(fwk.ScorePlugin):
     name = "RequestedToCapacityRatio"
     args_class = RequestedToCapacityRatioArgs
     opt_in = True
@@ -43,9 +43,9 @@ class RequestedToCapacityRatio(ScorePlugin):
         self.strategy = Strategy("RequestedToCapacityRatio", tuple(args.resources), tuple(args.shape), own=True)
         self.scorer = make_scorer(cluster, self.strategy)
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the weighted mean over the resources of the function at their utilization."""
         return self.scorer(pod, rows)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(view, self.name, self.strategy)

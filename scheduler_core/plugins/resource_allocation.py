@@ -26,7 +26,7 @@ from scheduler_core.config.args import (
     check_choice,
     check_range,
 )
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.scores import max_node_score
@@ -122,8 +122,8 @@ class Strategy:
         return ("scoringStrategy", *inner)
 
 
-ResourceScorer = Callable[[PodInfo, Rows], Int64]
-Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
+ResourceScorer = Callable[[PodInfo, fwk.Rows], fwk.Int64]
+Formula = Callable[[fwk.Int64, fwk.Int64], fwk.Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
 _MAX_UTILIZATION = 100
 # Requested amount, with an allocatable amount of 1, that is assumed for a resource that a node lacks. The node then
@@ -136,11 +136,11 @@ def columns(
     cluster: Cluster,
     pod: PodInfo,
     name: str,
-    rows: Rows,
+    rows: fwk.Rows,
     nonzero: bool,
     overhead: bool = True,
     absent: int | None = None,
-) -> tuple[Int64, Int64, Bool | None] | None:
+) -> tuple[fwk.Int64, fwk.Int64, fwk.Bool | None] | None:
     """Return (allocatable, requested with the pod, nodes that have any of it) over the rows; None if the resource does
     not take part.
 
@@ -176,7 +176,7 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
-def quotients(numerators: Int64, denominators: Int64) -> Int64:
+def quotients(numerators: fwk.Int64, denominators: fwk.Int64) -> fwk.Int64:
     """Return numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
 
     Below 2^46, float64 gives the same result: a quotient that is not an integer is more than 1 / 2^46 away from the
@@ -188,20 +188,20 @@ def quotients(numerators: Int64, denominators: Int64) -> Int64:
     return numerators // denominators
 
 
-def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
+def least_allocated(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
     """Return 100 x free / allocatable; 0 where the node would be overcommitted."""
     free = allocatable - requested
     np.maximum(free, 0, out=free)
-    free *= MAX_NODE_SCORE
+    free *= fwk.MAX_NODE_SCORE
     return quotients(free, allocatable)
 
 
-def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
+def most_allocated(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
     """Return 100 x requested / allocatable, at most 100."""
-    return quotients(np.minimum(requested, allocatable) * MAX_NODE_SCORE, allocatable)
+    return quotients(np.minimum(requested, allocatable) * fwk.MAX_NODE_SCORE, allocatable)
 
 
-def broken_linear(shape: list[tuple[int, int]]) -> Int64:
+def broken_linear(shape: list[tuple[int, int]]) -> fwk.Int64:
     """Return the score of each utilization 0..100 for a shape of (utilization, score) points; int64[101]."""
     table = np.empty(_MAX_UTILIZATION + 1, np.int64)
     for utilization in range(_MAX_UTILIZATION + 1):
@@ -226,22 +226,24 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
     overcommitted."""
     table = broken_linear(shape)
 
-    def formula(requested: Int64, allocatable: Int64) -> Int64:
+    def formula(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
         used = requested * _MAX_UTILIZATION // allocatable
         if rounds_up:
             used = _MAX_UTILIZATION - (allocatable - requested) * _MAX_UTILIZATION // allocatable
         utilization = np.where(requested > allocatable, _MAX_UTILIZATION, used)
         # the product may overflow, as in Go; outside 0..100 the ends of the shape apply
-        points: Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
+        points: fwk.Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
         return points
 
     return formula
 
 
-def round_half_away(values: Any) -> Int64:
+def round_half_away(values: Any) -> fwk.Int64:
     """Return math.Round of the values, as int64."""
     whole = np.trunc(values)
-    rounded: Int64 = (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)
+    rounded: fwk.Int64 = (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(
+        np.int64
+    )
     return rounded
 
 
@@ -266,7 +268,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     else:
         formula = least_allocated
 
-    def score(pod: PodInfo, rows: Rows) -> Int64:
+    def score(pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:

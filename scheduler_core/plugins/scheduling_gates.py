@@ -7,20 +7,20 @@ from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import PodEdit, PreEnqueuePlugin, Status, unresolvable
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
 
-class SchedulingGates(PreEnqueuePlugin):
+class SchedulingGates(fwk.PreEnqueuePlugin):
     name = "SchedulingGates"
     pod_fields = ("schedulingGates",)
 
-    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+    def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
         gates = pod.pod.spec.scheduling_gates
         if not gates:
             return None
-        return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+        return fwk.unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
 
     def explain_pre_enqueue(self, view: View) -> Tree:
         gates = view.pod.pod.spec.scheduling_gates
@@ -34,14 +34,14 @@ class SchedulingGates(PreEnqueuePlugin):
         return some(parts, "scheduling gates of the pod").tells(f"The pod {told}")
 
     @staticmethod
-    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
+    def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
 
         def edit(document: dict[str, Any]) -> None:
             document["spec"].pop("schedulingGates", None)
 
         text = f"remove scheduling gate{'s' if len(gates) > 1 else ''} {', '.join(gates)}"
-        return [PodEdit(text, 0.5, edit)] if gates else []
+        return [fwk.PodEdit(text, 0.5, edit)] if gates else []
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.POD, events.UPDATE_POD_GATES_ELIMINATED, hint=self._own_gates_gone)]

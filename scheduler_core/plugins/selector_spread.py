@@ -12,15 +12,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    CycleState,
-    Int64,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.default_selector import default_selector, explain_counted
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import extreme, max_node_score
@@ -29,10 +21,10 @@ from scheduler_core.provenance.tree import Tree, constant, divide, multiply, ove
 _ZONE_WEIGHTING = 2.0 / 3.0
 
 
-class SelectorSpread(PreScorePlugin, ScorePlugin):
+class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "SelectorSpread"
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Compute the default selector of the pod. PodTopologySpread handles pods that have their own spread
         constraints."""
         state[self.name] = None
@@ -40,7 +32,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
             state[self.name] = default_selector(self.cluster, pod)
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the number of pods on the node that the same services or controllers select."""
         selector = state[self.name]
         if selector is None or selector.key == ():
@@ -59,7 +51,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
 
         return nodes.memo((self.name, "zones"), make)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Prefer nodes with fewer such pods (one third of the score) in zones with fewer such pods (two thirds)."""
         if state[self.name] is None or not len(scores):
             return scores
@@ -74,7 +66,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
 
     # ---- explanations
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         selector = state[self.name]
         if selector is None:
             return constant(0, "the pod has spread constraints of its own").tells(
@@ -88,7 +80,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
         tree = view.long_count(counted, "pods", "pods on the node that are selected, too")
         return tree.tells(f"{tree.value} = pods of the same service or controller on {view.node.name}")
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         name = view.node.name
         if state[self.name] is None:
             return multiply(raw, constant(1), "left as it is").tells(f"{raw.value}: left as it is")
@@ -113,11 +105,11 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
         )
 
 
-def _share_free(counts: Int64, most: int) -> npt.NDArray[np.float64]:
+def _share_free(counts: fwk.Int64, most: int) -> npt.NDArray[np.float64]:
     """Return 100 for a count of 0 down to 0 for the highest count; float64."""
     if most <= 0:
-        return np.full(len(counts), float(MAX_NODE_SCORE))
-    return float(MAX_NODE_SCORE) * ((most - counts) / float(most))
+        return np.full(len(counts), float(fwk.MAX_NODE_SCORE))
+    return float(fwk.MAX_NODE_SCORE) * ((most - counts) / float(most))
 
 
 def _explain_share(count: Tree, most: Tree) -> Tree:

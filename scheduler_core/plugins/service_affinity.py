@@ -16,23 +16,7 @@ from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework import events
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    PASSES,
-    Bool,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreFilterPlugin,
-    PreFilterResult,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    error,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.default_selector import services_of
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
@@ -53,8 +37,8 @@ from scheduler_core.provenance.tree import (
     truncated,
 )
 
-NOT_MATCHED = unschedulable("node(s) didn't match service affinity")
-NO_NODE = error("node not found")
+NOT_MATCHED = fwk.unschedulable("node(s) didn't match service affinity")
+NO_NODE = fwk.error("node not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +59,13 @@ class ServiceAffinityArgs(PluginArgs, frozen=True, kw_only=True):
     anti_affinity_labels_preference: tuple[str, ...] = ()
 
 
-class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
+class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     name = "ServiceAffinity"
     args_class = ServiceAffinityArgs
     opt_in = True
-    phrases = {
-        NOT_MATCHED.message: "are not like the nodes of its service's pods",
-    }
+    phrases = {NOT_MATCHED.message: "are not like the nodes of its service's pods"}
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Find the pods that have all labels of this pod, if a service selects it."""
         chosen = pod.pod.spec.node_selector or {}
         wanted = {label: chosen[label] for label in self.args.affinity_labels if label in chosen}
@@ -96,7 +78,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         state[self.name] = _Peers(wanted, column, first)
         return None
 
-    def _matching(self, wanted: dict[str, str], peer: int) -> Bool:
+    def _matching(self, wanted: dict[str, str], peer: int) -> fwk.Bool:
         """Return the nodes with the wanted labels and, for other affinity labels, the values of the peer's node; bool
         over nodes."""
         nodes = self.cluster.nodes
@@ -110,14 +92,14 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
             mask &= topology.ids == topology.values.index(value) if value in topology.values else np.False_
         return mask
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes whose values of `affinityLabels` differ from those of the service's first pod."""
         if not self.args.affinity_labels:
-            return PASSES
+            return fwk.PASSES
         peers: _Peers = state[self.name]
-        return Verdict.reject(~self._matching(peers.wanted, peers.first), NOT_MATCHED)
+        return fwk.Verdict.reject(~self._matching(peers.wanted, peers.first), NOT_MATCHED)
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         if not self.args.affinity_labels:
             return None
         peers: _Peers = state[self.name]
@@ -142,7 +124,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
 
     # ---- score
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the number of pods on the node that the first of the pod's services selects."""
         column = self._of_service(pod)
         return column.counts[rows].copy() if column is not None else np.zeros(len(self.cluster.nodes), np.int64)[rows]
@@ -154,7 +136,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         selector = selectors.from_labels(services[0].spec.selector)
         return self.cluster.columns.matching(frozenset((pod.namespace,)), selector, terminating=False)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Prefer, for each of `antiAffinityLabelsPreference`, nodes whose label value has fewer of the pods."""
         labels = self.args.anti_affinity_labels_preference
         points = np.zeros(len(scores), np.float64)
@@ -163,16 +145,16 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
             topology = self.cluster.nodes.topology(label)
             ids = topology.ids[rows]
             has = ids >= 0
-            share = np.full(len(scores), float(MAX_NODE_SCORE))
+            share = np.full(len(scores), float(fwk.MAX_NODE_SCORE))
             if pods > 0:
                 sums = np.bincount(ids[has], weights=scores[has], minlength=len(topology.values)).astype(np.int64)
-                share = float(MAX_NODE_SCORE) * ((pods - np.append(sums, 0)[ids]) / float(pods))
+                share = float(fwk.MAX_NODE_SCORE) * ((pods - np.append(sums, 0)[ids]) / float(pods))
             points += np.where(has, share / float(len(labels)), 0.0)
         return points.astype(np.int64)
 
     # ---- explanations
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         peers: _Peers = state[self.name]
         held = view.field(view.node, "metadata", "labels", missing={})
         first, parts = self._first_seen(view, peers), []
@@ -199,7 +181,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         rows = range(len(self.cluster.nodes))
         return next((row for row in rows if any(map(peers.column.matches, view.pods_on(row)))), -1)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         services = services_of(self.cluster, view.pod)
         if not services:
             return constant(0, "no service selects the pod").tells("0: the pod is of no service")
@@ -217,7 +199,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         ]
         return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         labels = self.args.anti_affinity_labels_preference
         pods = over("sum", int(scores.sum()), len(scores), "pods of the service on feasible nodes")
         many, parts = constant(float(len(labels)), "labels"), []

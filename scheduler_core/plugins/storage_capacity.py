@@ -15,7 +15,7 @@ from scheduler_core.api.objects import (
     Requirement,
 )
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.framework.interface import Int64
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.volumes import Rows, admitted_rows
 
 _NOTHING = -quantity.MAX_INT64
@@ -32,10 +32,10 @@ class StorageRoom:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._columns: dict[str, Int64] = {}
+        self._columns: dict[str, fwk.Int64] = {}
         self._versions = (-1, -1)
 
-    def largest(self, storage_class: str) -> Int64:
+    def largest(self, storage_class: str) -> fwk.Int64:
         """Return the largest volume of the storage class that each node can get, in bytes; int64 over nodes."""
         versions = self._cluster.nodes.version, self._cluster.capacities.version
         if self._versions != versions:
@@ -45,8 +45,8 @@ class StorageRoom:
             self._columns[storage_class] = self._column(storage_class)
         return self._columns[storage_class]
 
-    def _column(self, storage_class: str) -> Int64:
-        column: Int64 = np.full(len(self._cluster.nodes), _NOTHING, np.int64)
+    def _column(self, storage_class: str) -> fwk.Int64:
+        column: fwk.Int64 = np.full(len(self._cluster.nodes), _NOTHING, np.int64)
         for capacity in self._cluster.capacities.values():
             size = largest_volume(capacity)
             if capacity.storage_class_name == storage_class and size is not None and capacity.node_topology is not None:

@@ -8,64 +8,52 @@ from scheduler_core.api.objects import Node
 from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreScorePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    default_normalize,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import untolerated
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, count, some
 
-UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
+UNTOLERATED = fwk.unresolvable("node(s) had untolerated taint(s)")
 NAMED = "node(s) had untolerated taint {}"
 OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 
-class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
+class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "TaintToleration"
     pod_fields = ("tolerations",)
     fixes = ("taints",)
     precise_node_updates = "once"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""
         return self.cluster.nodes.memo((self.name, pod.tolerations), lambda: self._verdict(pod))
 
-    def _verdict(self, pod: PodInfo) -> Verdict:
+    def _verdict(self, pod: PodInfo) -> fwk.Verdict:
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
         if not taints:
-            return PASSES
+            return fwk.PASSES
         if not self.cluster.release.taint_reason_names_taint:
-            return Verdict.reject(codes > 0, UNTOLERATED)
+            return fwk.Verdict.reject(codes > 0, UNTOLERATED)
         words = NAMED if self.cluster.release.taint_reason_reworded else OLD_NAMED
         named = [f"{{{taint.key}: {taint.value}}}" for taint in taints]
-        return Verdict(codes, tuple(unresolvable(words.format(taint)) for taint in named))
+        return fwk.Verdict(codes, tuple(fwk.unresolvable(words.format(taint)) for taint in named))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         return node_matching.unpreferred_taints(self.cluster.nodes, pod)[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        return default_normalize(scores, reverse=True)
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+        return fwk.default_normalize(scores, reverse=True)
 
     # ---- explanations
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         tolerations = context.pod.pod.spec.tolerations
         taints = [
             f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
@@ -74,7 +62,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         ]
         return f"taint {formatting.listing(taints)}" if taints else ""
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         taints = range(len(view.node.spec.taints))
         found = [untolerated(view, i, sorted(selectors.NO_SCHEDULE)) for i in taints]
         refused = some(found, "any taint that is not tolerated" if found else "the node has no taints")
@@ -82,14 +70,14 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         kept = "every taint that keeps pods away is tolerated" if found else "it has no taints"
         return refused.tells(f"{view.node.name}: {first or kept}")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         found = [untolerated(view, i, sorted(selectors.PREFER_NO_SCHEDULE)) for i in range(len(view.node.spec.taints))]
         tree = count([part for part in found if part.value], "PreferNoSchedule taints that the pod does not tolerate")
         return tree.tells(
             f"{tree.value} = the PreferNoSchedule taints of {view.node.name} that the pod does not tolerate"
         )
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=True)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:

@@ -36,25 +36,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import args
 from scheduler_core.config.args import Complain, PluginArgs, UtilizationShapePoint
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Bool,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    PreBindPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    ReservePlugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    error,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
@@ -86,7 +68,7 @@ from scheduler_core.provenance.tree import (
     some,
 )
 
-UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+UNBOUND_IMMEDIATE = fwk.unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
 # Reasons for rejecting a node are collected as bits and reported in this order.
 _AFFINITY, _NO_VOLUME, _NO_SPACE, VOLUME_MISSING = 1, 2, 4, 8
@@ -142,7 +124,9 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
-class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
+class VolumeBinding(
+    fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin, fwk.ReservePlugin, fwk.PreBindPlugin
+):
     name = "VolumeBinding"
     args_class = VolumeBindingArgs
     pod_fields = ("volumes",)
@@ -166,7 +150,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- PreFilter
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject pods with claims that are missing, lost, being deleted or still unbound; skip pods without claims."""
         claims: list[PersistentVolumeClaim] = []
         fails_cycle = self.cluster.release.unusable_claim_fails_cycle  # earlier plugins or Filter report these
@@ -179,16 +163,16 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             if claim is None and fails_cycle:
                 continue
             if problem or claim is None:
-                return unresolvable(problem)
+                return fwk.unresolvable(problem)
             claims.append(claim)
         if not claims:
-            return SKIPPED
+            return fwk.SKIPPED
         bound = [claim for claim in claims if fully_bound(claim)]
         delayed = [claim for claim in claims if not fully_bound(claim) and self._is_delayed(claim)]
         if len(bound) + len(delayed) < len(claims):
             if not fails_cycle:
                 return UNBOUND_IMMEDIATE
-            state[f"{self.name}/error"] = error(*UNBOUND_IMMEDIATE.reasons)
+            state[f"{self.name}/error"] = fwk.error(*UNBOUND_IMMEDIATE.reasons)
             return None
         state[self.name] = Cycle(bound, delayed)
         return self._local_nodes(bound) if self.cluster.release.local_volumes_prefilter_nodes else None
@@ -212,7 +196,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             return False
         return storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
-    def _local_nodes(self, bound: Iterable[PersistentVolumeClaim]) -> PreFilterResult | None:
+    def _local_nodes(self, bound: Iterable[PersistentVolumeClaim]) -> fwk.PreFilterResult | None:
         """Return the nodes that bound volumes name by hostname; None if there are none (upstream GetEligibleNodes)."""
         eligible: frozenset[str] | None = None
         for claim in bound:
@@ -229,34 +213,34 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
                 hosts |= set.intersection(*named) if named else set()
             if hosts:
                 eligible = frozenset(hosts) if eligible is None else eligible & hosts
-        return None if eligible is None else PreFilterResult(eligible)
+        return None if eligible is None else fwk.PreFilterResult(eligible)
 
     # ---- Filter
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        broken: Status | None = state.get(f"{self.name}/error")
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        broken: fwk.Status | None = state.get(f"{self.name}/error")
         if broken is not None:
-            return Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), broken)
+            return fwk.Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), broken)
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
-            return PASSES
+            return fwk.PASSES
         cycle.provisioned, cycle.matched = [], []
         bits: Bits = np.zeros(len(self.cluster.nodes), np.uint8)
-        failed: list[tuple[Bool, Status]] = []
+        failed: list[tuple[fwk.Bool, fwk.Status]] = []
         self._check_bound(cycle, bits, failed)
         self._check_delayed(cycle, bits)
         choices = [(bits == combined, self._status(combined)) for combined in np.unique(bits[bits > 0]).tolist()]
-        return Verdict.choose(*failed, *choices)
+        return fwk.Verdict.choose(*failed, *choices)
 
-    def _status(self, combined: int) -> Status:
+    def _status(self, combined: int) -> fwk.Status:
         if combined & VOLUME_MISSING and self.cluster.release.unusable_claim_fails_cycle:
-            return error(NO_VOLUME_OBJECT)
+            return fwk.error(NO_VOLUME_OBJECT)
         reasons = [reason for bit, reason in _REASONS.items() if combined & bit]
         if combined & _AFFINITY and not self.cluster.release.volume_affinity_reason_reworded:
             reasons[0] = _OLD_AFFINITY
-        return unresolvable(*reasons)
+        return fwk.unresolvable(*reasons)
 
-    def _mask(self, terms: list[NodeSelectorTerm] | None) -> Bool:
+    def _mask(self, terms: list[NodeSelectorTerm] | None) -> fwk.Bool:
         rows = volumes.admitted_rows(self.cluster.nodes, terms)
         if rows is None:
             return np.ones(len(self.cluster.nodes), np.bool_)
@@ -264,7 +248,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         mask[rows] = True
         return mask
 
-    def _check_bound(self, cycle: Cycle, bits: Bits, failed: list[tuple[Bool, Status]]) -> None:
+    def _check_bound(self, cycle: Cycle, bits: Bits, failed: list[tuple[fwk.Bool, fwk.Status]]) -> None:
         """Reject nodes by the first bound claim whose volume is missing or unreachable."""
         undecided = np.ones(len(bits), np.bool_)
         for claim in cycle.bound:
@@ -278,19 +262,19 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
                 try:
                     fits = np.where(migrated, self._mask(csi_migration.csi_terms(volume)), fits)
                 except TranslationError as problem:
-                    failed.append((undecided & migrated, error(f"could not translate pv: {problem}")))
+                    failed.append((undecided & migrated, fwk.error(f"could not translate pv: {problem}")))
                     undecided &= ~migrated
             bits[undecided & ~fits] |= _AFFINITY
             undecided &= fits
 
-    def _migrated(self, volume: PersistentVolume) -> Bool | None:
+    def _migrated(self, volume: PersistentVolume) -> fwk.Bool | None:
         """Return the nodes on which an in-tree volume is a CSI volume; None if there are none."""
         plugin = csi_migration.plugin_of(volume.spec)
         if not csi_migration.placed_as_csi(plugin, self.cluster.release):
             return None
         nodes, get = self.cluster.nodes, self.cluster.csi_nodes.get
 
-        def make() -> Bool:
+        def make() -> fwk.Bool:
             return np.array([csi_migration.announced(get(name), plugin) for name in nodes.names], np.bool_)
 
         mask = nodes.memo(("announced", plugin), make)
@@ -333,7 +317,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- dynamic provisioning
 
-    def _provisions(self, claim: PersistentVolumeClaim) -> tuple[Bool, Bool]:
+    def _provisions(self, claim: PersistentVolumeClaim) -> tuple[fwk.Bool, fwk.Bool]:
         """Return where the claim's class can provision a volume and where capacity is sufficient; bool over
         nodes each."""
         everywhere = np.ones(len(self.cluster.nodes), np.bool_)
@@ -342,17 +326,17 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             return ~everywhere, everywhere
         return self._allowed(storage_class), self._roomy(claim, storage_class)
 
-    def _allowed(self, storage_class: StorageClass) -> Bool:
+    def _allowed(self, storage_class: StorageClass) -> fwk.Bool:
         nodes, terms = self.cluster.nodes, storage_class.allowed_topologies
 
-        def make() -> Bool:
+        def make() -> fwk.Bool:
             return terms_mask(nodes, [_node_term(term) for term in terms])
 
         if not terms:
             return np.ones(len(nodes), np.bool_)
         return nodes.memo(("allowed topologies", msgspec.json.encode(terms)), make)
 
-    def _roomy(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Bool:
+    def _roomy(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> fwk.Bool:
         """Return where the driver reports enough capacity; all nodes if it reports no capacities."""
         driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         amount = claim.spec.resources.requests.get("storage")
@@ -362,15 +346,15 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- scores depend on feature gates that are off by default
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        return SKIPPED if self.cluster.release.affinity_prescore_skips else None
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
+        return fwk.SKIPPED if self.cluster.release.affinity_prescore_skips else None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         return np.zeros(len(np.arange(len(self.cluster.nodes))[rows]), np.int64)
 
     # ---- Reserve, PreBind
 
-    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Reserve the volumes picked on the node, and set the selected node on claims to be provisioned."""
         cycle: Cycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
@@ -400,7 +384,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.undo.append((table, key, table.get(key), new))
         table[key] = new
 
-    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Undo Reserve for objects that were not replaced in the meantime."""
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
@@ -410,7 +394,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
                 table[key] = old
         cycle.undo, cycle.static = [], []
 
-    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+    def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Bind the volumes. This includes the work of the volume controller, which binds claims to the reserved
         volumes.
 
@@ -436,7 +420,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- explanations
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         parts = []
         for i, name, claim in claims_of(view):
             if claim is None:
@@ -463,7 +447,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         marks = view.field(claim, "metadata", "annotations", missing={})
         return every([volume, contains(marks, constant(volumes.BIND_COMPLETED))], f"{claim.name} is bound")
 
-    def explain_reserve(self, state: CycleState, view: View) -> Tree:
+    def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         """Explain what Reserve takes on the node. It never fails, because Filter has already checked the node."""
         cycle: Cycle | None = state.get(self.name)
         taken: list[Tree] = []
@@ -478,12 +462,12 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         told = ", ".join(part.label for part in taken) or "nothing to do"
         return opposite(every(taken, "all can be had"), "something cannot be had").tells(f"VolumeBinding: {told}")
 
-    def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
         return self.explain_reserve(state, view)
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the volume that is unreachable, otherwise the claims without a suitable volume."""
         node = context.nodes.nodes[row]
         for key, volume in bound_claims(context):
@@ -496,8 +480,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         what = f"claim{'s' if len(waiting) > 1 else ''} {formatting.listing(waiting)}"
         return f"{'; '.join(status.reasons)} ({what})"
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
-        broken: Status | None = state.get(f"{self.name}/error")
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
+        broken: fwk.Status | None = state.get(f"{self.name}/error")
         if broken is not None:
             return self.explain_pre_filter(state, view).tells(f"{view.node.name}: {broken.message}")
         cycle: Cycle | None = state.get(self.name)
@@ -591,7 +575,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             parts.append(less_equal(asks, room, "there is room"))
         return every(parts, f"{found.name} can make it here")
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         tree = constant(0, "VolumeCapacityPriority is off")
         return tree.tells("0: VolumeBinding scores with a feature gate alone that is off by default")
 

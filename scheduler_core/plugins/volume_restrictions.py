@@ -24,29 +24,17 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Change,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import claim_missing, claim_name, claims, claims_of, is_missing, names_claim
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
 
-DISK_CONFLICT = unschedulable("node(s) had no available disk")
-CLAIM_IN_USE = unschedulable(
+DISK_CONFLICT = fwk.unschedulable("node(s) had no available disk")
+CLAIM_IN_USE = fwk.unschedulable(
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
-OLD_CLAIM_IN_USE = unschedulable(
+OLD_CLAIM_IN_USE = fwk.unschedulable(
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 )
 
@@ -144,7 +132,7 @@ def _disks(pod: PodInfo) -> set[str]:
     return found
 
 
-class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
+class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "VolumeRestrictions"
     pod_fields = ("volumes",)
     fixes = ("disk-users", "volumes")
@@ -155,7 +143,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         OLD_CLAIM_IN_USE.message: "have a pod that has its volume for itself",
     }
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject a pod whose claim is missing; skip a pod without disks that may conflict and without ReadWriteOncePod
         claims in use."""
         if pod.pod.spec.volumes:
@@ -166,7 +154,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 name = volume.persistent_volume_claim.claim_name
                 claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
                 if claim is None:
-                    return unresolvable(claim_missing(name))
+                    return fwk.unresolvable(claim_missing(name))
                 if "ReadWriteOncePod" in claim.spec.access_modes:
                     claims.add(name)
             users, rows = self.cluster.volume_users, self.cluster.nodes.rows
@@ -175,16 +163,16 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
             if wanted.disks or wanted.in_use or (wanted.claims and not self.cluster.release.prefilter_skips):
                 state[self.name] = wanted
                 return None
-        return SKIPPED if self.cluster.release.prefilter_skips else None
+        return fwk.SKIPPED if self.cluster.release.prefilter_skips else None
 
     @property
-    def _in_use(self) -> Status:
+    def _in_use(self) -> fwk.Status:
         return CLAIM_IN_USE if self.cluster.release.claim_in_use_reason_reworded else OLD_CLAIM_IN_USE
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         wanted: Wanted | None = state.get(self.name)
         if wanted is None:
-            return PASSES
+            return fwk.PASSES
         nodes = self.cluster.nodes
         taken = np.zeros(len(nodes), np.bool_)
         if wanted.disks:
@@ -193,12 +181,12 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 row = nodes.rows.get(node)
                 if row is not None and wanted.clashes(users.on(node)):
                     taken[row] = True
-        return Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
+        return fwk.Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
 
-    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return self.name not in state
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         wanted: Wanted | None = state.get(self.name)
         if wanted is None:
             return None
@@ -212,7 +200,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
     # ---- explanations
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         spec, namespace = view.pod.pod.spec, view.pod.namespace
         minded = spec.volumes if self.cluster.release.read_write_once_pod else []
         named = [v.persistent_volume_claim.claim_name for v in minded if v.persistent_volume_claim is not None]
@@ -221,7 +209,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return some(parts).tells(f"The pod as a whole: {told}")
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the pod that uses the disk on the node, or the pods that use the ReadWriteOncePod claim."""
         wanted = _disks(context.pod)
         for pod in context.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
@@ -243,7 +231,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 return f"claim {key} is in use by {formatting.some(users, 3)}"
         return ""
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         pod = view.pod
         clashes = [
             _explain_clash(view, i, other, j)

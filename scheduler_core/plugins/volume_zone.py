@@ -10,17 +10,7 @@ import numpy as np
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    unresolvable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import (
     NO_NAME,
@@ -37,7 +27,7 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
 from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
 
-CONFLICT = unresolvable("node(s) had no available volume zone")
+CONFLICT = fwk.unresolvable("node(s) had no available volume zone")
 
 # label of the volume -> the equivalent stable label
 _LABELS = {
@@ -57,45 +47,43 @@ def _zones(text: str) -> frozenset[str]:
     return frozenset() if "" in zones else zones
 
 
-class VolumeZone(PreFilterPlugin, FilterPlugin):
+class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "VolumeZone"
     pod_fields = ("volumes",)
     fixes = ("volumes",)
     precise_node_updates = "always"
-    phrases = {
-        CONFLICT.message: "are outside its volume's zone",
-    }
+    phrases = {CONFLICT.message: "are outside its volume's zone"}
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Collect the zone and region labels of the bound volumes; skip if there are none."""
         topologies: list[Topology] = []
         wrong = self._collect(pod, topologies)
         if wrong is not None and self.cluster.release.volume_zone_prefilter:
             return wrong
         if not topologies and wrong is None:
-            return SKIPPED
+            return fwk.SKIPPED
         state[self.name] = topologies, wrong
         return None
 
-    def _collect(self, pod: PodInfo, topologies: list[Topology]) -> Status | None:
+    def _collect(self, pod: PodInfo, topologies: list[Topology]) -> fwk.Status | None:
         """Add the labels of each volume in turn; return the problem of the first claim that cannot be used."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim is None:
                 continue
             name = volume.persistent_volume_claim.claim_name
             if not name:
-                return unresolvable(NO_NAME)
+                return fwk.unresolvable(NO_NAME)
             claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
             if claim is None:
-                return unresolvable(claim_missing(name))
+                return fwk.unresolvable(claim_missing(name))
             if not claim.spec.volume_name:
                 reason = self._why_unbound(claim)
                 if reason:
-                    return unresolvable(reason)
+                    return fwk.unresolvable(reason)
                 continue
             bound = self.cluster.volumes.get(claim.spec.volume_name)
             if bound is None:
-                return unresolvable(not_found("persistentvolume", claim.spec.volume_name))
+                return fwk.unresolvable(not_found("persistentvolume", claim.spec.volume_name))
             labels = bound.metadata.labels
             topologies += [(key, zones) for key in _LABELS if key in labels and (zones := _zones(labels[key]))]
         return None
@@ -110,11 +98,11 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
             return not_found("storageclass.storage.k8s.io", name)
         return "" if storage_class.volume_binding_mode == "WaitForFirstConsumer" else "PersistentVolume had no name"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes in other zones or regions. Every volume fits a node without any zone or region label."""
-        found: tuple[list[Topology], Status | None] | None = state.get(self.name)
+        found: tuple[list[Topology], fwk.Status | None] | None = state.get(self.name)
         if found is None:
-            return PASSES
+            return fwk.PASSES
         topologies, broken = found
         nodes = self.cluster.nodes
         labelled = np.zeros(len(nodes), np.bool_)
@@ -130,8 +118,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 fits = np.where(ids < 0, instead, fits)
             wrong |= ~fits
         if broken is not None:
-            return Verdict.choose((labelled & wrong, CONFLICT), (labelled, broken))
-        return Verdict.reject(labelled & wrong, CONFLICT)
+            return fwk.Verdict.choose((labelled & wrong, CONFLICT), (labelled, broken))
+        return fwk.Verdict.reject(labelled & wrong, CONFLICT)
 
     # ---- explanations
 
@@ -149,13 +137,13 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 parts.append(opposite(waits(view, claim), f"{name} has no volume and does not wait for its pod"))
         return parts
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         parts = self._broken_claims(view)
         told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
         return some(parts).tells(f"The pod as a whole: {told}")
 
     @staticmethod
-    def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the zone or region of the volume, and that of the node."""
         node = context.nodes.nodes[row].metadata.labels
         for key, volume in bound_claims(context):
@@ -165,7 +153,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                     return f"volume {volume.name} of claim {key} is in {label}={value} ({has})"
         return ""
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node = view.node
         labels = view.field(node, "metadata", "labels", missing={})
         labelled = some([contains(labels, constant(key, "label")) for key in _LABELS], "has a zone or region label")

@@ -10,7 +10,7 @@ from typing import Any
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 
@@ -26,9 +26,9 @@ class EvenPodsSpread(PodTopologySpread):
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(NO_DEFAULTS, cluster)
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         verdict = super().filter(state, pod)
-        return verdict if verdict.codes is None else Verdict.reject(verdict.codes > 0, REFUSED)
+        return verdict if verdict.codes is None else fwk.Verdict.reject(verdict.codes > 0, REFUSED)
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         return None if super().filter_node(state, pod, change) is None else REFUSED

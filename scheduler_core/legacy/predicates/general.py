@@ -12,7 +12,7 @@ from typing import Any
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import PASSES, Change, CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_name import NodeName
@@ -25,9 +25,9 @@ from scheduler_core.provenance.tree import Tree, some
 PODS = "Insufficient pods"
 
 
-def retold(verdict: Verdict, *told: str) -> Verdict:
+def retold(verdict: fwk.Verdict, *told: str) -> fwk.Verdict:
     """Return the verdict with these reasons instead of its own."""
-    return verdict if verdict.codes is None else Verdict(verdict.codes, (reasons.refusal(*told),))
+    return verdict if verdict.codes is None else fwk.Verdict(verdict.codes, (reasons.refusal(*told),))
 
 
 class PodFitsResources(NodeResourcesFit):
@@ -46,23 +46,23 @@ class PodFitsResources(NodeResourcesFit):
         none = [(name, 0) for name, n in pod.requests.items() if not n and resources.is_scalar(name)]
         return wanted + [entry for entry in none if entry[0] not in self.ignored]
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         verdict = super().filter(state, pod)
-        return Verdict(verdict.codes, tuple(map(_pods_told, verdict.statuses)))
+        return fwk.Verdict(verdict.codes, tuple(map(_pods_told, verdict.statuses)))
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         status = super().filter_node(state, pod, change)
         return None if status is None else _pods_told(status)
 
 
-def _pods_told(status: Status) -> Status:
-    return Status(status.code, tuple(PODS if told == TOO_MANY_PODS else told for told in status.reasons))
+def _pods_told(status: fwk.Status) -> fwk.Status:
+    return fwk.Status(status.code, tuple(PODS if told == TOO_MANY_PODS else told for told in status.reasons))
 
 
 class HostName(NodeName):
     name = "HostName"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         return retold(super().filter(state, pod), reasons.HOST)
 
 
@@ -75,29 +75,29 @@ class PodFitsHostPorts(NodePorts):
 class MatchNodeSelector(NodeAffinity):
     name = "MatchNodeSelector"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         return retold(super().filter(state, pod), reasons.SELECTOR)
 
 
-class GeneralPredicates(FilterPlugin):
+class GeneralPredicates(fwk.FilterPlugin):
     """Runs all parts; a rejected node has the reasons of all parts that reject it."""
 
     name = "GeneralPredicates"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
-        self.parts: tuple[FilterPlugin, ...] = (
+        self.parts: tuple[fwk.FilterPlugin, ...] = (
             PodFitsResources(args, cluster),
             HostName(None, cluster),
             PodFitsHostPorts(None, cluster),
             MatchNodeSelector(None, cluster),
         )
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         refusing = [verdict for part in self.parts if (verdict := part.filter(state, pod)).codes is not None]
         return together(refusing)
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         told: list[str] = []
         for part in self.parts:
             judge = part.filter_node
@@ -105,7 +105,7 @@ class GeneralPredicates(FilterPlugin):
             told += status.reasons if status is not None else ()
         return reasons.refusal(*told) if told else None
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         trees = [(part.name, part.explain_filter(state, view)) for part in self.parts]
         told = [tree for name, tree in trees if tree is not None]
         labelled = [tree.says(f"{name}: {tree.label or tree.text}") for name, tree in trees if tree is not None]
@@ -113,10 +113,10 @@ class GeneralPredicates(FilterPlugin):
         return some(labelled).tells(f"{view.node.name}: {'; '.join(refused) or 'all general predicates pass'}")
 
 
-def together(refusing: Sequence[Verdict]) -> Verdict:
+def together(refusing: Sequence[fwk.Verdict]) -> fwk.Verdict:
     """Combine the reasons of several verdicts in their order. Each of the verdicts rejects some node."""
     if not refusing:
-        return PASSES
+        return fwk.PASSES
     if len(refusing) == 1:
         return refusing[0]
     import numpy as np
@@ -137,4 +137,4 @@ def together(refusing: Sequence[Verdict]) -> Verdict:
         if told:
             statuses.append(reasons.refusal(*told))
     first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
-    return Verdict((inverse + first).astype(np.uint16), tuple(statuses))
+    return fwk.Verdict((inverse + first).astype(np.uint16), tuple(statuses))

@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import PASSES, Bool, Change, CycleState, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins import inter_pod_affinity
 from scheduler_core.plugins.inter_pod_affinity import FilterState, InterPodAffinity
@@ -42,34 +42,34 @@ class MatchInterPodAffinity(InterPodAffinity):
             SimpleNamespace(hard_pod_affinity_weight=1, ignore_preferred_terms_of_existing_pods=False), cluster
         )
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         now: FilterState | None = state.get(self.name)
         if now is None:
-            return PASSES
-        choices: list[tuple[Bool, Status]] = []
+            return fwk.PASSES
+        choices: list[tuple[fwk.Bool, fwk.Status]] = []
         for domains, status in self._repelling(now):
             if domains.counts.any():
                 choices.append((domains.topology.mask_over_nodes(domains.counts > 0), status))
         near = [(~self._attracted(now), NO_AFFINITY)] if now.affinity else []
         existing = [choice for choice in choices if choice[1] is EXISTING_ANTI_AFFINITY]
         own = [choice for choice in choices if choice[1] is ANTI_AFFINITY]
-        return Verdict.choose(*existing, *near, *own)
+        return fwk.Verdict.choose(*existing, *near, *own)
 
     @staticmethod
-    def _repelling(now: FilterState) -> list[tuple[inter_pod_affinity.Domains, Status]]:
+    def _repelling(now: FilterState) -> list[tuple[inter_pod_affinity.Domains, fwk.Status]]:
         existing = [(domains, EXISTING_ANTI_AFFINITY) for _, domains in now.existing]
         return existing + [(domains, ANTI_AFFINITY) for _, domains in now.anti]
 
-    def _attracted(self, now: FilterState) -> Bool:
+    def _attracted(self, now: FilterState) -> fwk.Bool:
         if not now.anyone and now.selfish:
             return np.ones(len(now.affinity[0].topology.ids), np.bool_)
         return super()._attracted(now)
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         now: FilterState | None = state.get(self.name)
         if now is None:
             now = FilterState([], None, [], [], selfish=False, anyone=False)
-            state = CycleState()
+            state = fwk.CycleState()
             state[self.name] = now
         # The first part that rejects the node decides; the anti-affinity of running pods comes first.
         parts = (
@@ -78,18 +78,18 @@ class MatchInterPodAffinity(InterPodAffinity):
             FilterState([], None, now.anti, [], selfish=False, anyone=False),
         )
         for part in parts:
-            alone = CycleState()
+            alone = fwk.CycleState()
             alone[self.name] = part
             status = self._first(alone, pod, change, part is parts[0])
             if status is not None:
                 return _OLD[status]
         return None
 
-    def _first(self, state: CycleState, pod: PodInfo, change: Change, existing: bool) -> Status | None:
+    def _first(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change, existing: bool) -> fwk.Status | None:
         status = super().filter_node(state, pod, change)
         return status if existing or status is not inter_pod_affinity.EXISTING_ANTI_AFFINITY else None
 
-    def _attracted_node(self, now: FilterState, change: Change) -> bool:
+    def _attracted_node(self, now: FilterState, change: fwk.Change) -> bool:
         """Return as the plugin does, except that the first pod of its group may go to any node."""
         column = now.affinity_column
         if column is None:

@@ -12,7 +12,7 @@ import numpy as np
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.legacy.conditions import is_best_effort, status_of
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
@@ -30,25 +30,25 @@ class CheckNodeUnschedulable(NodeUnschedulable):
 class PodToleratesNodeTaints(TaintToleration):
     name = "PodToleratesNodeTaints"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
-        return Verdict.reject(codes > 0, reasons.refusal(reasons.TAINTS)) if taints else PASSES
+        return fwk.Verdict.reject(codes > 0, reasons.refusal(reasons.TAINTS)) if taints else fwk.PASSES
 
 
-class CheckNodeLabelPresence(FilterPlugin):
+class CheckNodeLabelPresence(fwk.FilterPlugin):
     """Requires all of some labels on a node or, if `presence` is false, none of them, whatever their values."""
 
     name = "CheckNodeLabelPresence"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
         refused = np.zeros(len(nodes), np.bool_)
         for label in self.args.labels:
             there = nodes.topology(label).ids >= 0
             refused |= ~there if self.args.presence else there
-        return Verdict.reject(refused, reasons.refusal(reasons.LABELS))
+        return fwk.Verdict.reject(refused, reasons.refusal(reasons.LABELS))
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         labels = view.field(view.node, "metadata", "labels", missing={})
         parts = []
         for name in self.args.labels:
@@ -58,21 +58,21 @@ class CheckNodeLabelPresence(FilterPlugin):
         return some(parts).tells(f"{view.node.name}: {told}")
 
 
-class _ByNode(FilterPlugin):
+class _ByNode(fwk.FilterPlugin):
     """A predicate that uses only the node object."""
 
     def judge(self, node: Node) -> tuple[str, ...]:
         """Return the reasons for rejecting a node."""
         raise NotImplementedError
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
 
-        def status(node: Node) -> Status | None:
+        def status(node: Node) -> fwk.Status | None:
             told = self.judge(node)
             return reasons.refusal(*told) if told else None
 
-        return nodes.memo(self.name, lambda: Verdict.of_statuses([status(node) for node in nodes.nodes]))
+        return nodes.memo(self.name, lambda: fwk.Verdict.of_statuses([status(node) for node in nodes.nodes]))
 
 
 class CheckNodeCondition(_ByNode):
@@ -90,7 +90,7 @@ class CheckNodeCondition(_ByNode):
                 told.append(reasons.NO_NETWORK)
         return (*told, reasons.UNSCHEDULABLE) if node.spec.unschedulable else tuple(told)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node, parts = view.node, []
         wanted = {"Ready": ("True", reasons.NOT_READY), "NetworkUnavailable": ("False", reasons.NO_NETWORK)}
         for i, condition in enumerate(node.status.conditions):
@@ -113,7 +113,7 @@ class _Pressure(_ByNode):
     def judge(self, node: Node) -> tuple[str, ...]:
         return (self.reason,) if status_of(node, self.condition) == "True" else ()
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node = view.node
         parts = [
             equal(view.field(node, "status", "conditions", i, "status"), constant("True", self.condition), self.reason)
@@ -130,10 +130,10 @@ class CheckNodeMemoryPressure(_Pressure):
     name = "CheckNodeMemoryPressure"
     condition, reason = "MemoryPressure", reasons.MEMORY_PRESSURE
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        return super().filter(state, pod) if is_best_effort(pod) else PASSES
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        return super().filter(state, pod) if is_best_effort(pod) else fwk.PASSES
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         alone = constant(is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
         tree = super().explain_filter(state, view)
         return every([alone, tree]).tells(tree.text if alone.value else "The pod is not BestEffort")

@@ -12,17 +12,7 @@ import numpy as np
 from scheduler_core.api import selectors
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import (
-    PASSES,
-    Change,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    error,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.legacy.services import services_of
 from scheduler_core.provenance.context import View
@@ -39,7 +29,7 @@ class _Like:
     column: SelectorColumn
 
 
-class CheckServiceAffinity(PreFilterPlugin, FilterPlugin):
+class CheckServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin):
     """Requires the label values of a similar pod's node, for labels that the pod's nodeSelector does not name.
 
     If there are several such pods, upstream uses list order, which is random. Here it is the first in node order.
@@ -47,7 +37,7 @@ class CheckServiceAffinity(PreFilterPlugin, FilterPlugin):
 
     name = "CheckServiceAffinity"
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         like = selectors.from_labels(pod.labels)
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), like, terminating=True)
         served = next(services_of(self.cluster, pod), None) is not None
@@ -67,32 +57,32 @@ class CheckServiceAffinity(PreFilterPlugin, FilterPlugin):
         rows = np.flatnonzero(like.column.counts)
         return int(rows[0]) if len(rows) else -1
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         like: _Like = state[self.name]
         wanted = self._wanted(pod, like, self._first(like))
         if not wanted:
-            return PASSES
+            return fwk.PASSES
         nodes = self.cluster.nodes
         refused = np.zeros(len(nodes), np.bool_)
         for label, value in wanted.items():
             topology = nodes.topology(label)
             number = topology.values.index(value) if value in topology.values else -2
             refused |= topology.ids != number
-        return Verdict.reject(refused, reasons.refusal(reasons.SERVICE_AFFINITY))
+        return fwk.Verdict.reject(refused, reasons.refusal(reasons.SERVICE_AFFINITY))
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         like: _Like = state[self.name]
         counts = like.column.counts
         left = counts[change.row] - sum(map(like.column.matches, change.removed))
         others = np.flatnonzero(counts)
         row = next((r for r in others.tolist() if r != change.row or left > 0), -1)
         if row < 0 and like.served and any(map(like.column.matches, change.added)):
-            return error('node "" not found')  # a nominated pod has no node yet
+            return fwk.error('node "" not found')  # a nominated pod has no node yet
         labels = self.cluster.nodes.nodes[change.row].metadata.labels
         fits = all(labels.get(label) == value for label, value in self._wanted(pod, like, row).items())
         return None if fits else reasons.refusal(reasons.SERVICE_AFFINITY)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         like: _Like = state[self.name]
         row, pod = self._first(like), view.pod
         selector, parts = pod.pod.spec.node_selector or {}, []

@@ -13,18 +13,7 @@ import numpy.typing as npt
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
-from scheduler_core.framework.interface import (
-    PASSES,
-    SKIPPED,
-    Bool,
-    CycleState,
-    FilterPlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    Status,
-    Verdict,
-    error,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins import volume_binding
 from scheduler_core.plugins.volume_binding import UNBOUND_IMMEDIATE, VolumeBinding
@@ -42,10 +31,10 @@ class NoDiskConflict(VolumeRestrictions):
 
     name = "NoDiskConflict"
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         disks = [volume for volume in pod.pod.spec.volumes if disk_key(volume) is not None]
         if not disks:
-            return SKIPPED
+            return fwk.SKIPPED
         state[self.name] = Wanted(disks, frozenset(), 0)
         return None
 
@@ -53,15 +42,15 @@ class NoDiskConflict(VolumeRestrictions):
 class CheckVolumeBinding(VolumeBinding):
     name = "CheckVolumeBinding"
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Classify the pod's claims. Missing claims and claims being deleted have failed the cycle before."""
         found = [claim for volume in pod.pod.spec.volumes if (claim := self._claim(pod, volume)) is not None]
         if not found:
-            return SKIPPED
+            return fwk.SKIPPED
         bound = [claim for claim in found if fully_bound(claim)]
         delayed = [claim for claim in found if not fully_bound(claim) and self._is_delayed(claim)]
         if len(bound) + len(delayed) < len(found):
-            state[f"{self.name}/error"] = error(*UNBOUND_IMMEDIATE.reasons)
+            state[f"{self.name}/error"] = fwk.error(*UNBOUND_IMMEDIATE.reasons)
         else:
             state[self.name] = volume_binding.Cycle(bound, delayed)
         return None
@@ -70,38 +59,38 @@ class CheckVolumeBinding(VolumeBinding):
         named = getattr(volume, "persistent_volume_claim", None)
         return None if named is None else self.cluster.claims.get(f"{pod.namespace}/{named.claim_name}")
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        failed: Status | None = state.get(f"{self.name}/error")
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        failed: fwk.Status | None = state.get(f"{self.name}/error")
         if failed is not None:
-            return Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), failed)
+            return fwk.Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), failed)
         return super().filter(state, pod)
 
-    def _status(self, combined: int) -> Status:
+    def _status(self, combined: int) -> fwk.Status:
         told = super()._status(combined)
         if combined & volume_binding.VOLUME_MISSING:
-            return error("could not find v1.PersistentVolume")
+            return fwk.error("could not find v1.PersistentVolume")
         return reasons.refusal(*told.reasons)
 
-    def _migrated(self, volume: PersistentVolume) -> Bool | None:
+    def _migrated(self, volume: PersistentVolume) -> fwk.Bool | None:
         return None  # CSI migration does not exist yet
 
-    def _roomy(self, claim: PersistentVolumeClaim, storage_class: object) -> Bool:
+    def _roomy(self, claim: PersistentVolumeClaim, storage_class: object) -> fwk.Bool:
         return np.ones(len(self.cluster.nodes), np.bool_)  # drivers do not report their capacity yet
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
-        failed: Status | None = state.get(f"{self.name}/error")
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
+        failed: fwk.Status | None = state.get(f"{self.name}/error")
         if failed is None:
             return super().explain_filter(state, view)
         return super().explain_pre_filter(state, view).tells(f"{view.node.name}: {failed.message}")
 
 
-class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
+class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
     """Requires that the node has the zone and region labels of bound volumes. Nodes without such labels fit
     any volume."""
 
     name = "NoVolumeZoneConflict"
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Collect the labels of bound volumes up to the first claim with an error. Both affect labelled nodes."""
         labels: list[tuple[str, frozenset[str]]] = []
         for volume in pod.pod.spec.volumes:
@@ -112,51 +101,51 @@ class NoVolumeZoneConflict(PreFilterPlugin, FilterPlugin):
                 state[f"{self.name}/error"] = said
                 break
         if not labels and f"{self.name}/error" not in state:
-            return SKIPPED
+            return fwk.SKIPPED
         state[self.name] = labels
         return None
 
-    def _labels_of(self, pod: PodInfo, name: str, labels: list[tuple[str, frozenset[str]]]) -> Status | None:
+    def _labels_of(self, pod: PodInfo, name: str, labels: list[tuple[str, frozenset[str]]]) -> fwk.Status | None:
         """Add the labels of the claim's volume, or return the claim's error."""
         if not name:
-            return error(NO_NAME)
+            return fwk.error(NO_NAME)
         claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
         if claim is None:
-            return error(f'PersistentVolumeClaim was not found: "{name}"')
+            return fwk.error(f'PersistentVolumeClaim was not found: "{name}"')
         if not claim.spec.volume_name:
             found = self.cluster.storage_classes.get(class_of_claim(claim))
             if found is not None and found.volume_binding_mode == "WaitForFirstConsumer":
                 return None
-            return error(f'PersistentVolumeClaim was not found: "{name}"')
+            return fwk.error(f'PersistentVolumeClaim was not found: "{name}"')
         bound = self.cluster.volumes.get(claim.spec.volume_name)
         if bound is None:
-            return error(f'PersistentVolume was not found: "{claim.spec.volume_name}"')
+            return fwk.error(f'PersistentVolume was not found: "{claim.spec.volume_name}"')
         told = [(key, zones_of(bound.metadata.labels[key])) for key in ZONE_LABELS if key in bound.metadata.labels]
         labels += [(key, zones) for key, zones in told if zones]
         return None
 
-    def _labelled(self) -> Bool:
+    def _labelled(self) -> fwk.Bool:
         """Return the nodes with a zone or region label; bool over nodes."""
         topologies = [self.cluster.nodes.topology(key) for key in ZONE_LABELS]
         labelled: npt.NDArray[np.bool_] = np.logical_or.reduce([topology.ids >= 0 for topology in topologies])
         return labelled
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         labels: list[tuple[str, frozenset[str]]] | None = state.get(self.name)
         if labels is None:
-            return PASSES
+            return fwk.PASSES
         nodes, labelled = self.cluster.nodes, self._labelled()
         wrong = np.zeros(len(nodes), np.bool_)
         for key, zones in labels:
             topology = nodes.topology(key)
             wrong |= ~np.array([*(value in zones for value in topology.values), False], np.bool_)[topology.ids]
         choices = [(labelled & wrong, reasons.refusal(reasons.VOLUME_ZONE))]
-        failed: Status | None = state.get(f"{self.name}/error")
-        return Verdict.choose(*choices, *([(labelled, failed)] if failed is not None else []))
+        failed: fwk.Status | None = state.get(f"{self.name}/error")
+        return fwk.Verdict.choose(*choices, *([(labelled, failed)] if failed is not None else []))
 
     # ---- explanations
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node, failed = view.node, state.get(f"{self.name}/error")
         labels = view.field(node, "metadata", "labels", missing={})
         labelled = some([contains(labels, constant(key, "label")) for key in ZONE_LABELS], "has a zone or region label")

@@ -11,7 +11,7 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Bool, CycleState, Int64, Rows
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.predicates.even_pods_spread import NO_DEFAULTS
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.pod_topology_spread import Constraint, PodTopologySpread
@@ -40,15 +40,15 @@ class EvenPodsSpreadPriority(PodTopologySpread):
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(NO_DEFAULTS, cluster)
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> None:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> None:
         """Count matching pods in the domains of each feasible node."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         state[self.name] = self._around(constraints, pod, rows) if constraints else None
 
-    def _around(self, constraints: list[Constraint], pod: PodInfo, rows: Rows) -> Int64:
+    def _around(self, constraints: list[Constraint], pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the number of matching pods, summed over constraints; int64 over the rows, -1 for nodes that lack a
         label."""
-        labelled: Bool | None = self._with_all_keys(constraints)
+        labelled: fwk.Bool | None = self._with_all_keys(constraints)
         counts = np.zeros(len(self.cluster.nodes), np.int64)
         for constraint in constraints:
             column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=True)
@@ -58,11 +58,11 @@ class EvenPodsSpreadPriority(PodTopologySpread):
             counts[~labelled] = _SKIPPED
         return counts[rows]
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        around: Int64 | None = state[self.name]
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        around: fwk.Int64 | None = state[self.name]
         return np.zeros(len(self.cluster.nodes), np.int64)[rows] if around is None else around
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         if state[self.name] is None:
             return scores
         scored = scores != _SKIPPED
@@ -76,7 +76,7 @@ class EvenPodsSpreadPriority(PodTopologySpread):
 
     # ---- explanations
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         constraints = self._constraints(view.pod, "ScheduleAnyway")
         labelled = self._with_all_keys(constraints) if constraints else None
         if not constraints:
@@ -96,7 +96,7 @@ class EvenPodsSpreadPriority(PodTopologySpread):
         tree = total(parts, "pods that match around the node")
         return tree.tells(f"{tree.value} = pods that match in the domains of {view.node.name}")
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         if state[self.name] is None:
             return multiply(raw, constant(1), "left as it is").tells("0: the pod asks for no spreading of this kind")
         scored = scores != _SKIPPED

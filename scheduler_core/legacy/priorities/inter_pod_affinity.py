@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import CycleState, Int64, Rows
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from scheduler_core.provenance.context import View
@@ -36,14 +36,14 @@ class InterPodAffinityPriority(InterPodAffinity):
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args or InterPodAffinityArgs(), cluster)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         lowest, highest = (min(int(scores.min()), 0), max(int(scores.max()), 0)) if len(scores) else (0, 0)
         if highest == lowest:
             return np.zeros_like(scores)
-        result: Int64 = (MAX_PRIORITY * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
+        result: fwk.Int64 = (MAX_PRIORITY * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         least = lowest([extreme(view, scores, "min"), constant(0, "not above 0")])
         most = highest([extreme(view, scores, "max"), constant(0, "not below 0")])
         if least.value == most.value:

@@ -14,7 +14,7 @@ from scheduler_core.api.objects import Node, PreferredSchedulingTerm
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.quantity_format import amount
-from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority, normalized
 from scheduler_core.plugins.image_locality import MIN_THRESHOLD, ImageLocality, normalized_image_name
 from scheduler_core.plugins.node_affinity import NodeAffinity
@@ -44,13 +44,13 @@ class NodeAffinityPriority(NodeAffinity):
 
     name = "NodeAffinityPriority"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         terms = self._preferred(pod)
         nodes = self.cluster.nodes
         if not terms:
             return np.zeros(len(nodes), np.int64)[rows]
 
-        def make() -> Int64:
+        def make() -> fwk.Int64:
             total = np.zeros(len(nodes), np.int64)
             for term in terms:
                 total[node_matching.term_mask(nodes, term.preference)] += term.weight
@@ -66,10 +66,10 @@ class NodeAffinityPriority(NodeAffinity):
         plain = [msgspec.structs.replace(t.preference, match_fields=[]) for t in terms]
         return [PreferredSchedulingTerm(t.weight, without) for t, without in zip(terms, plain, strict=True)]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         return normalized(scores, reverse=False)
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         if not scores.any():
             return multiply(raw, constant(1), "left as it is").tells("0: no node meets a preferred term")
         return by_highest(view, raw, scores, reverse=False, scale=max_priority)
@@ -80,10 +80,10 @@ class TaintTolerationPriority(TaintToleration):
 
     name = "TaintTolerationPriority"
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         return normalized(scores, reverse=True)
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=True, scale=max_priority)
 
 
@@ -93,7 +93,7 @@ class ImageLocalityPriority(ImageLocality):
 
     name = "ImageLocalityPriority"
 
-    def _scores(self, images: tuple[str, ...], containers: int) -> Int64:
+    def _scores(self, images: tuple[str, ...], containers: int) -> fwk.Int64:
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
         for image in map(normalized_image_name, images):
@@ -104,7 +104,7 @@ class ImageLocalityPriority(ImageLocality):
         np.clip(total, MIN_THRESHOLD, MAX_THRESHOLD, out=total)
         return MAX_PRIORITY * (total - MIN_THRESHOLD) // (MAX_THRESHOLD - MIN_THRESHOLD)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         images = self._images(view.pod)
         least, most = constant(MIN_THRESHOLD, "minThreshold", BYTES), constant(MAX_THRESHOLD, "maxThreshold", BYTES)
         beyond = constant(1 << 62, "an image alone has no limit", BYTES)
@@ -129,12 +129,12 @@ def avoided(node: Node) -> list[tuple[str, str]]:
         return []
 
 
-class NodePreferAvoidPodsPriority(ScorePlugin):
+class NodePreferAvoidPodsPriority(fwk.ScorePlugin):
     """Scores 0 for nodes that avoid the pod's ReplicationController or ReplicaSet, otherwise 10."""
 
     name = "NodePreferAvoidPodsPriority"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         nodes = self.cluster.nodes
         asking = nodes.memo(
             self.name, lambda: [(row, told) for row, n in enumerate(nodes.nodes) if (told := avoided(n))]
@@ -145,7 +145,7 @@ class NodePreferAvoidPodsPriority(ScorePlugin):
             scores[[row for row, told in asking if (owner.kind, owner.uid) in told]] = 0
         return scores[rows]
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         owner, name = (
             next((ref for ref in view.pod.pod.metadata.owner_references if ref.controller), None),
             view.node.name,
@@ -160,16 +160,16 @@ class NodePreferAvoidPodsPriority(ScorePlugin):
         return either(none, max_priority(), constant(0)).tells(f"{MAX_PRIORITY}: {name} does not ask it to stay away")
 
 
-class NodeLabelPriority(ScorePlugin):
+class NodeLabelPriority(fwk.ScorePlugin):
     """Scores 10 for nodes that have a label or, if `presence` is false, lack it; otherwise 0."""
 
     name = "NodeLabelPriority"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         there = self.cluster.nodes.topology(self.args.label).ids >= 0
         return np.where(there == self.args.presence, MAX_PRIORITY, 0)[rows]
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         label = self.args.label
         there = contains(
             view.field(view.node, "metadata", "labels", missing={}), constant(label, "label of the Policy")
@@ -181,13 +181,13 @@ class NodeLabelPriority(ScorePlugin):
         )
 
 
-class EqualPriority(ScorePlugin):
+class EqualPriority(fwk.ScorePlugin):
     """Scores 1 for every node."""
 
     name = "EqualPriority"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         return np.ones(len(self.cluster.nodes), np.int64)[rows]
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return constant(1, "the same for all").tells("1: EqualPriority gives every node the same")

@@ -15,7 +15,7 @@ from scheduler_core.api import quantity
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.resource_allocation import broken_linear, quotients, round_half_away
 from scheduler_core.provenance.context import View
@@ -42,7 +42,7 @@ from scheduler_core.provenance.tree import (
 CPU_AND_MEMORY = (("cpu", 1), ("memory", 1))
 
 
-def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: Rows) -> tuple[Int64, Int64]:
+def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: fwk.Rows) -> tuple[fwk.Int64, fwk.Int64]:
     """Return (allocatable, requested with the pod) over the rows; int64.
 
     cpu and memory include default requests for containers without requests. The allocatable amount of a resource that
@@ -77,14 +77,14 @@ def filled(view: View, name: str) -> tuple[Tree, Tree]:
     return has, in_use(view, view.row, name, nonzero=True, also=with_pod)
 
 
-class _Mean(ScorePlugin):
+class _Mean(fwk.ScorePlugin):
     """Mean of the scores of cpu and memory."""
 
-    def points(self, requested: Int64, capacity: Int64) -> Int64:
+    def points(self, requested: fwk.Int64, capacity: fwk.Int64) -> fwk.Int64:
         """Return a resource's score where capacity > 0 and requested <= capacity."""
         raise NotImplementedError
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         total = np.zeros(len(self.cluster.nodes.pod_count[rows]), np.int64)
         for name, _ in CPU_AND_MEMORY:
             capacity, requested = amounts(self.cluster, pod, name, rows)
@@ -99,7 +99,7 @@ class _Mean(ScorePlugin):
         """Return the tree of `points`."""
         raise NotImplementedError
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         points, told = [], []
         for name, _ in CPU_AND_MEMORY:
             has, used = filled(view, name)
@@ -119,7 +119,7 @@ class LeastRequestedPriority(_Mean):
 
     name = "LeastRequestedPriority"
 
-    def points(self, requested: Int64, capacity: Int64) -> Int64:
+    def points(self, requested: fwk.Int64, capacity: fwk.Int64) -> fwk.Int64:
         return quotients((capacity - requested) * MAX_PRIORITY, capacity)
 
     def explain_points(self, has: Tree, used: Tree) -> Tree:
@@ -131,19 +131,19 @@ class MostRequestedPriority(_Mean):
 
     name = "MostRequestedPriority"
 
-    def points(self, requested: Int64, capacity: Int64) -> Int64:
+    def points(self, requested: fwk.Int64, capacity: fwk.Int64) -> fwk.Int64:
         return quotients(requested * MAX_PRIORITY, capacity)
 
     def explain_points(self, has: Tree, used: Tree) -> Tree:
         return multiply(used, max_priority())
 
 
-class BalancedResourceAllocation(ScorePlugin):
+class BalancedResourceAllocation(fwk.ScorePlugin):
     """Scores 10 x (1 - difference of the used shares of cpu and memory); 0 if either would be full."""
 
     name = "BalancedResourceAllocation"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         shares = []
         for name, _ in CPU_AND_MEMORY:
             capacity, requested = amounts(self.cluster, pod, name, rows)
@@ -157,7 +157,7 @@ class BalancedResourceAllocation(ScorePlugin):
         full = (cpu >= 1) | (memory >= 1)
         return np.where(full, 0, scores) if full.any() else scores
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         shares = []
         for name, _ in CPU_AND_MEMORY:
             has, used = filled(view, name)
@@ -172,7 +172,7 @@ class BalancedResourceAllocation(ScorePlugin):
         return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
 
 
-class RequestedToCapacityRatioPriority(ScorePlugin):
+class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
     """Weighted mean of the shape's scores at the utilization, over resources with a score above 0."""
 
     name = "RequestedToCapacityRatioPriority"
@@ -183,7 +183,7 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
         self.weights: tuple[tuple[str, int], ...] = args.resources if args is not None else CPU_AND_MEMORY
         self._table = broken_linear(self.shape)
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         size = len(self.cluster.nodes.pod_count[rows])
         total, divisor = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for name, weight in self.weights:
@@ -195,7 +195,7 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
             divisor += np.where(points > 0, weight, 0)
         return round_half_away(total / np.where(divisor == 0, 1, divisor))
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         points, weights, told = [], [], []
         for name, weight in self.weights:
             has, used = filled(view, name)
@@ -214,12 +214,12 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
         return tree.tells(f"{tree.value} = the weighted mean of {', '.join(told)} ({view.node.name})")
 
 
-class ResourceLimitsPriority(ScorePlugin):
+class ResourceLimitsPriority(fwk.ScorePlugin):
     """Scores 1 for nodes that can hold the pod's limit of cpu or memory (ResourceLimitsPriorityFunction)."""
 
     name = "ResourceLimitsPriority"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         held = np.zeros(len(self.cluster.nodes), np.bool_)
         for name in (resources.CPU, resources.MEMORY):
             limit = limit_of(pod, name)
@@ -228,7 +228,7 @@ class ResourceLimitsPriority(ScorePlugin):
                 held |= (allocatable != 0) & (limit <= allocatable)
         return held.astype(np.int64)[rows]
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         parts = []
         for name in (resources.CPU, resources.MEMORY):
             limit = limit_of(view.pod, name)

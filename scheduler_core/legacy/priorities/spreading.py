@@ -15,7 +15,7 @@ from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.legacy.services import controllers_of, selector_of, services_of
 from scheduler_core.provenance.context import View
@@ -37,12 +37,12 @@ ZONE_WEIGHT = 2.0 / 3.0
 _ZONE = "\0zone"  # not a valid label name
 
 
-class _Counting(ScorePlugin):
+class _Counting(fwk.ScorePlugin):
     def owners(self, pod: PodInfo) -> list[Any]:
         """Return the services and controllers whose pods are spread. A pod counts if all their selectors match it."""
         raise NotImplementedError
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         owners = self.owners(pod)
         if not owners:
             return np.zeros(len(self.cluster.nodes), np.int64)[rows]
@@ -51,7 +51,7 @@ class _Counting(ScorePlugin):
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), wanted, terminating=False)
         return column.counts[rows].copy()  # copied, because the column is updated later
 
-    def explain_score(self, state: CycleState, view: View) -> Tree:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         owners = self.owners(view.pod)
         if not owners:
             return constant(0, "no service or controller selects the pod").tells("0: nothing selects the pod")
@@ -86,7 +86,7 @@ class SelectorSpreadPriority(_Counting):
 
         return nodes.memo(_ZONE, make)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         zones, ids = self.zones(), self.zones().ids[rows]
         most = int(scores.max()) if len(scores) else 0
         result = np.full(len(scores), float(MAX_PRIORITY))
@@ -102,7 +102,7 @@ class SelectorSpreadPriority(_Counting):
             result = np.where(zoned, result * (1.0 - ZONE_WEIGHT) + ZONE_WEIGHT * of_zone, result)
         return result.astype(np.int64)
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         name, most = view.node.name, extreme(view, scores, "max")
         here = _fewer(raw, most).says("the fewer on the node the better")
         ids = self.zones().ids[view.rows]
@@ -139,7 +139,7 @@ class ServiceAntiAffinityPriority(_Counting):
     def owners(self, pod: PodInfo) -> list[Any]:
         return list(services_of(self.cluster, pod))[:1]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         topology = self.cluster.nodes.topology(self.args.label)
         ids, everywhere = topology.ids[rows], int(scores.sum())
         labelled = ids >= 0
@@ -150,7 +150,7 @@ class ServiceAntiAffinityPriority(_Counting):
             result = np.where(labelled, shares, 0.0)
         return result.astype(np.int64)
 
-    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         label, ids = self.args.label, self.cluster.nodes.topology(self.args.label).ids
         mine = int(ids[view.row])
         if mine < 0:
