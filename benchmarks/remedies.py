@@ -26,9 +26,9 @@ from scheduler_core.debugger.recording import (  # noqa: E402
     Recording,
     objects_from,
 )
-from scheduler_core.debugger.restore import rewind  # noqa: E402
-from scheduler_core.debugger.suggestions.pending import together  # noqa: E402
-from scheduler_core.debugger.suggestions.prefer_node import make_win  # noqa: E402
+from scheduler_core.debugger.restore import restore_run  # noqa: E402
+from scheduler_core.debugger.suggestions.pending import all_pending  # noqa: E402
+from scheduler_core.debugger.suggestions.prefer_node import prefer_node  # noqa: E402
 from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 
@@ -76,15 +76,15 @@ def main() -> None:
         figures[name] = round(time.perf_counter() - start, 3)
         return found
 
-    at_end = partial(rewind, recording, stored.__getitem__, recording.end, make, simulation.release)
+    at_end = partial(restore_run, recording, stored.__getitem__, recording.end, make, simulation.release)
     rewound = timed("rewind", at_end)
     for name in BROKEN:
         found = timed(f"remedies_{name}", lambda name=name: remedies(rewound, f"default/{name}"))
         figures[f"remedies_{name}_found"] = len(found)
-    timed("together", lambda: together(rewound))
+    timed("together", lambda: all_pending(rewound))
     pod = next(key for key, number in placed.items() if number == args.pods // 2)
-    before = rewind(recording, stored.__getitem__, recording.before_cycle(placed[pod]), make, simulation.release)
-    figures["win_found"] = len(timed("win", lambda: make_win(before, pod, before.nodes[-1]).remedies))
+    before = restore_run(recording, stored.__getitem__, recording.before_cycle(placed[pod]), make, simulation.release)
+    figures["win_found"] = len(timed("win", lambda: prefer_node(before, pod, before.nodes[-1]).remedies))
     print(json.dumps(figures))
 
 

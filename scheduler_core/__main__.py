@@ -259,7 +259,7 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
 def _choices(args: argparse.Namespace) -> "Choices":
     from scheduler_core.snapshot.preflight import Choices
 
-    return Choices.of(args.other_schedulers, args.absent_claims)
+    return Choices.parse(args.other_schedulers, args.absent_claims)
 
 
 def _explain(args: argparse.Namespace) -> int:

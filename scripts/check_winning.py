@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
-from scheduler_core.debugger.suggestions.prefer_node import make_win  # noqa: E402
+from scheduler_core.debugger.suggestions.prefer_node import prefer_node  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from tests.conformance import golden_cases  # noqa: E402
 from tests.scheduler_core.debugger.live import simulation_of_case  # noqa: E402
@@ -70,7 +70,7 @@ def main() -> int:
             for which, row in losers(trace, names):
                 asked[which] += 1
                 simulation, start = again(), time.perf_counter()
-                found = make_win(simulation, trace.pod, names[row]).remedies
+                found = prefer_node(simulation, trace.pod, names[row]).remedies
                 slowest = max(slowest, time.perf_counter() - start)
                 having[which] += bool(found)
                 shown += len(found)

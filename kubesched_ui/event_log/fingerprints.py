@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fingerprint import fingerprint, of_names
+from scheduler_core.debugger.fingerprint import fingerprint, hash_names
 
 AT_ONCE = 50  # cycles loaded at once
 
@@ -33,5 +33,5 @@ class Fingerprints:
     def of(self, trace: CycleTrace, names: list[str]) -> bytes:
         """Return the core's `fingerprint`. `names`: the cycle's nodes."""
         if names is not self._names:
-            self._names, self._known = names, of_names(names)
+            self._names, self._known = names, hash_names(names)
         return fingerprint(trace, self._known)

@@ -18,7 +18,7 @@ from kubesched_ui.exports import run_file
 from kubesched_ui.ingest.formats import OUR_API, TABLES_KIND
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import queue_timeline
-from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
+from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Columns, TableBlock, cycle_row
 
 MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}
 TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}
@@ -99,7 +99,7 @@ class _Tables:
     def of(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
         """Yield (table, number of the file, columns), at least one file per table."""
         rows: list[tuple[Any, ...]] = []
-        block, prints = Block(), Fingerprints()
+        block, prints = TableBlock(), Fingerprints()
         listed, names = None, np.zeros(0, object)
         for number, trace, nodes in traces(run):
             if nodes is not listed:

@@ -17,7 +17,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.snapshot.defaults import Filled, is_typed
-from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Outlook
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Preflight
 from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
@@ -45,7 +45,7 @@ def told(workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], 
     """Return the warnings about objects. `workloads`: raw objects of MAKERS. `objects`: decoded objects of
     `kinds_to_see`."""
     try:
-        outlook = Outlook(workloads, _schedulers(config), RELEASE)
+        outlook = Preflight(workloads, _schedulers(config), RELEASE)
     except InputError:  # an old stored workload that was never checked; its run reports the error
         return []
     for obj in objects:

@@ -31,9 +31,9 @@ from scheduler_core.debugger import provenance
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
-from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
@@ -206,12 +206,12 @@ class Played:
         if self._provenance is None or self._provenance[0] != cycle.number:
             self._provenance = None
             trace = CycleTrace.decode(cycle.trace.encode())
-            self._provenance = cycle.number, provenance.of_recording(self._rewound, cycle.number, trace)
+            self._provenance = cycle.number, provenance.provenance_of(self._rewound, cycle.number, trace)
         return self._provenance[1]
 
     @cached_property
-    def _rewound(self) -> Rewound:
-        return Rewound(self.recording, self._objects.__getitem__, self._make, self.release)
+    def _rewound(self) -> RestoredRun:
+        return RestoredRun(self.recording, self._objects.__getitem__, self._make, self.release)
 
     # ---- the queue
 
@@ -221,10 +221,10 @@ class Played:
         return list(way(numbers, [event for event in self.events if event["pod"] == pod], self._causes))
 
     @cached_property
-    def _causes(self) -> dict[int, Cause]:
+    def _causes(self) -> dict[int, MoveCause]:
         by_seq = {event["seq"]: event for event in self.events}
         asked = {event["data"].get("cause", 0) for event in self.events if event["type"] == "queue.moved"}
-        return {seq: Cause(sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
+        return {seq: MoveCause(sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
 
     def queue_times(self, pod: str) -> QueueTimes:
         """Return the provenance of a pod's queue times."""

@@ -24,7 +24,7 @@ from scheduler_core.debugger.compare.comparison import Comparison
 from scheduler_core.debugger.compare.cycle_alignment import partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
-from scheduler_core.debugger.compare.run_side import Cycle, Side
+from scheduler_core.debugger.compare.run_side import Cycle, RunSide
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
@@ -61,10 +61,12 @@ def partners_of(a: Run, b: Run) -> tuple[list[int], int | None]:
     return partners(comparison.a, comparison.b)
 
 
-def side_of(run: Run) -> Side:
+def side_of(run: Run) -> RunSide:
     """Return a run as one side of a comparison. Raises NotRecorded, InputError."""
     settings, usual = run_settings(run)
-    return Side(settings, usual, recording_of(run), facts_from(blocks_of(run, FACTS_PART)), reader(run), fetcher(run))
+    return RunSide(
+        settings, usual, recording_of(run), facts_from(blocks_of(run, FACTS_PART)), reader(run), fetcher(run)
+    )
 
 
 def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -89,7 +91,7 @@ def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
         loaded = load(config or None, page, unknown=unknown)
     except InputError:
         return {"config": config}
-    return differences.of_configuration(loaded)
+    return differences.configuration_settings(loaded)
 
 
 def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:

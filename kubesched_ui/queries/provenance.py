@@ -18,14 +18,14 @@ from kubesched_ui.queries.remedies import maker
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
-from scheduler_core.debugger.provenance import Provenance, Question, of_recording
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.provenance import Provenance, Question, provenance_of
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 
 KEPT = 2  # cached clusters; one of 5,000 nodes and 10,000 pods takes about 100 MB
 
-_kept: OrderedDict[str, Rewound] = OrderedDict()
+_kept: OrderedDict[str, RestoredRun] = OrderedDict()
 _last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at, with its explanations
 _lock = threading.Lock()  # also guards the clusters: they are moved, and plugins keep state
 
@@ -73,19 +73,19 @@ def _provenance(run: Run, cycle: Cycle) -> Provenance:
     if key in _last and _last[key][0] == cycle.number:
         return _last[key][1]
     _last.pop(key, None)
-    found = of_recording(_rewound(run, key), cycle.number, CycleTrace.decode(bytes(cycle.trace)))
+    found = provenance_of(_rewound(run, key), cycle.number, CycleTrace.decode(bytes(cycle.trace)))
     _last[key] = cycle.number, found
     return found
 
 
-def _rewound(run: Run, key: str) -> Rewound:
+def _rewound(run: Run, key: str) -> RestoredRun:
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
     while len(_kept) >= KEPT:
         gone, _ = _kept.popitem(last=False)
         _last.pop(gone, None)
-    found = _kept[key] = Rewound(recording_of(run), fetcher(run), maker(run), get_release(run.release))
+    found = _kept[key] = RestoredRun(recording_of(run), fetcher(run), maker(run), get_release(run.release))
     return found
 
 

@@ -15,7 +15,7 @@ from kubesched_ui.queries.remedies import configuration_of, maker
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided
-from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
@@ -70,7 +70,7 @@ def _numbers(run: Run, namespace: str, name: str) -> list[int]:
 # ---- timeline of the pod
 
 
-def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cause]) -> Iterator[Move | Failed]:
+def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, MoveCause]) -> Iterator[Move | Failed]:
     """Yield a pod's moves and failed attempts.
 
     `cycles`: the numbers of its cycles. `events`: all its events. `causes`: event -> its cause.
@@ -101,7 +101,7 @@ def _failed(event: Event, cycle: int, plugins: Sequence[str]) -> Failed:
     return Failed(event["seq"], event["t"], event["attempt"], cycle, tuple(plugins))
 
 
-def _cause(run: Run, pod: str, event: Event) -> Cause:
+def _cause(run: Run, pod: str, event: Event) -> MoveCause:
     """Return the cause of a move of `pod`. For a cycle of another pod, look up its number."""
     data, source, cycle = event["data"], None, 0
     namespace, _, name = event["pod"].partition("/")
@@ -113,7 +113,7 @@ def _cause(run: Run, pod: str, event: Event) -> Cause:
         rows = Cycle.objects.filter(run=run, namespace=namespace, name=name, attempt=event["attempt"])
         cycle = rows.order_by("number").values_list("number", flat=True).first() or 0
         source = Source("Pod", name, "metadata.name", namespace)
-    return Cause(sentence(event), event["seq"], source, cycle)
+    return MoveCause(sentence(event), event["seq"], source, cycle)
 
 
 # ---- rules of the queue

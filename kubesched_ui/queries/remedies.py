@@ -17,9 +17,9 @@ from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.restore import rewind
-from scheduler_core.debugger.suggestions.pending import Together, together
-from scheduler_core.debugger.suggestions.prefer_node import Winning, make_win
+from scheduler_core.debugger.restore import restore_run
+from scheduler_core.debugger.suggestions.pending import AllPending, all_pending
+from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.explain import Answer, explain
@@ -51,20 +51,20 @@ def remedies_of(run: Run, row: Cycle) -> list[Remedy]:
     return _remembered((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
 
 
-def winning_of(run: Run, row: Cycle, node: str) -> Winning:
+def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
     """Return fixes that place the pod on a node. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
 
-    def ask() -> Winning:
-        return make_win(_before(run, row), pod, node, attempt=row.attempt)
+    def ask() -> PreferNode:
+        return prefer_node(_before(run, row), pod, node, attempt=row.attempt)
 
     return _remembered((key_of(run), row.number, "to", node), ask)
 
 
-def together_of(run: Run) -> Together:
+def together_of(run: Run) -> AllPending:
     """Return what all pods that are pending at the end lack. Raises NotRecorded, InputError."""
     recording = recording_of(run)
-    return _remembered((key_of(run), "together"), lambda: together(_at(run, recording.end, 0)))
+    return _remembered((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
 
 
 def explained(run: Run, row: Cycle) -> Answer:
@@ -89,7 +89,7 @@ def _at(run: Run, moment: int, start_index: int) -> Simulation:
     if found is None:
         while len(_clusters) >= (1 if run.cycles_done > LARGE else KEPT_CLUSTERS):
             _clusters.popitem(last=False)
-        found = rewind(recording_of(run), fetcher(run), moment, maker(run), get_release(run.release))
+        found = restore_run(recording_of(run), fetcher(run), moment, maker(run), get_release(run.release))
         _clusters[key] = found
     _clusters.move_to_end(key)
     found.scheduler.next_start_index = start_index

@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recording, facts_from
-from scheduler_core.debugger.search import Search
+from scheduler_core.debugger.search import CycleSearch
 
 MAX_RECORDINGS = 2  # cached recordings
 
@@ -32,6 +32,6 @@ def load_recording(key: str, parts: dict[str, list[bytes]]) -> None:
 
 
 def find_cycles(key: str, where: str, start: int | None, direction: str, limit: int, seconds: float) -> dict[str, Any]:
-    """Search a cached recording as `Search.find` does."""
+    """Search a cached recording as `CycleSearch.find` does."""
     end = time.monotonic() + seconds
-    return Search(*_recordings[key], lambda: time.monotonic() > end).find(where, start, direction, limit)
+    return CycleSearch(*_recordings[key], lambda: time.monotonic() > end).find(where, start, direction, limit)

@@ -191,7 +191,7 @@ def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
 
 def choices_of(run: Run) -> Choices:
     """Return how the run handles what its snapshot does not define."""
-    return Choices.of(run.other_schedulers, run.absent_claims)
+    return Choices.parse(run.other_schedulers, run.absent_claims)
 
 
 def unknown_of(run: Run) -> Unknown:

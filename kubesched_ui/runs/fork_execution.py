@@ -19,7 +19,7 @@ from scheduler_core.debugger.fork.prefix import (
     resume_batching,
     simulation_from,
 )
-from scheduler_core.debugger.fork.stages import decisions, plan_in_time, plan_once, tell_again
+from scheduler_core.debugger.fork.stages import apply_again, decisions, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.mutations import Edit
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
@@ -63,9 +63,9 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
     resume_batching(simulation, (CycleTrace.decode(bytes(cycle.trace)) for cycle in before))
     stages, own = fork_create.stages_of(run), fork_create.own_stage(run)
-    tell_again(Edit(simulation), decisions(stages[:own]))
+    apply_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)
-    plan_once(simulation, stages, own)
+    plan_single_pass(simulation, stages, own)
     said = PodResult.objects.filter(run=parent).exclude(recorded_message="") if parent else PodResult.objects.none()
     rows = said.values_list("namespace", "name", "recorded_message")
     return simulation, recorder, {f"{namespace}/{name}": message for namespace, name, message in rows}
@@ -121,11 +121,11 @@ class InTime:
         """Schedule the stages."""
         own = fork_create.own_stage(self.run)
 
-        def hear(number: int) -> None:
+        def on_stage(number: int) -> None:
             if number == own:
                 self.at = in_time.engine.seq
 
-        plan_in_time(in_time, fork_create.stages_of(self.run), hear)
+        plan_virtual_time(in_time, fork_create.stages_of(self.run), on_stage)
 
     def before(self, record: int | None) -> None:
         """Handle a record's number before the record is added; None at the end."""

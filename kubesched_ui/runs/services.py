@@ -140,7 +140,7 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
         raise InputError("Run", "template", "is required for copies")
     if wanted.template:
         pod_template.check(wanted.template, wanted.copies)
-    Choices.of(wanted.other_schedulers, wanted.absent_claims)
+    Choices.parse(wanted.other_schedulers, wanted.absent_claims)
     if wanted.in_time and get_release(wanted.release).pod_groups:
         raise InputError(
             WHERE, "GenericWorkload", "pod groups are supported only in single-pass runs, not in virtual time"

@@ -28,7 +28,7 @@ from kubesched_ui.runs import build_simulation, fork_create, fork_execution, imp
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fork.stages import plan_once
+from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import told_of
@@ -242,7 +242,7 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
         log.add_events([event("run.started", 0.0, data=data)])
         log.flush(node_names=nodes)
     if run.is_fork:
-        plan_once(simulation, fork_create.stages_of(run), 0)
+        plan_single_pass(simulation, fork_create.stages_of(run), 0)
     return simulation, recorder, begun.recorded
 
 

@@ -112,7 +112,7 @@ class NodeTable:
             if entry.node is not None:
                 self._drop_images(entry.node)
             if status.images or entry.image_spread:
-                self._keep_images(entry, node)
+                self._add_images(entry, node)
             entry.node = node
             entry.kind = self._kind_of(tuple(status.allocatable.items()))
             row = self.rows.get(name)
@@ -147,7 +147,7 @@ class NodeTable:
         self._stale = True
         self.changed()
 
-    def _keep_images(self, entry: NodeEntry, node: Node) -> None:
+    def _add_images(self, entry: NodeEntry, node: Node) -> None:
         spread: dict[str, int] = {}
         for image in node.status.images:
             for name in image.names:
@@ -299,14 +299,14 @@ class NodeTable:
     @contextmanager
     def bare(self) -> Iterator[None]:
         """A context in which nodes have no pods and no images."""
-        kept = {name: getattr(self, name) for name in _OF_PODS}
+        saved = {name: getattr(self, name) for name in _OF_PODS}
         self.is_bare, self._memo, self.images = True, {}, {}
         self.requested = {name: np.zeros_like(column) for name, column in self.requested.items()}
         self.nonzero_cpu, self.nonzero_memory, self.pod_count = np.zeros((3, len(self)), np.int64)
         try:
             yield
         finally:
-            for name, value in kept.items():
+            for name, value in saved.items():
                 setattr(self, name, value)
 
     def pods_of(self, row: int) -> Iterable[PodInfo]:

@@ -13,7 +13,7 @@ from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import SAME, Comparison
-from scheduler_core.debugger.compare.run_side import Cycle, Side
+from scheduler_core.debugger.compare.run_side import Cycle, RunSide
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
@@ -23,14 +23,14 @@ from scheduler_core.releases import get_release
 ROWS = 200
 
 
-def side_of(played: Played) -> Side:
+def side_of(played: Played) -> RunSide:
     """Return a file's run as one side of a comparison. The run must have been played with `keep`."""
     release = get_release(played.settings["release"])
     usual = load(None, release)
-    settings = played.settings | differences.of_configuration(played.configuration)
-    return Side(
+    settings = played.settings | differences.configuration_settings(played.configuration)
+    return RunSide(
         settings,
-        differences.of_configuration(usual),
+        differences.configuration_settings(usual),
         played.recording,
         played.facts,
         lambda numbers: {

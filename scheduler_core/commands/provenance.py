@@ -10,8 +10,8 @@ import msgspec
 
 from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import NotDecided, Question, of_recording
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
@@ -30,8 +30,8 @@ def provenance(
         seed=settings["seed"],
         tie_break=settings["tie_break"],
     )
-    rewound = Rewound(played.recording, played.objects.__getitem__, make, get_release(settings["release"]))
-    tree = of_recording(rewound, number, trace).explain(question)
+    rewound = RestoredRun(played.recording, played.objects.__getitem__, make, get_release(settings["release"]))
+    tree = provenance_of(rewound, number, trace).explain(question)
     if as_json:
         print(msgspec.json.encode(tree).decode(), file=out)
         return 0

@@ -16,7 +16,7 @@ from scheduler_core.commands.inputs import configuration_of, prepared, read_conf
 from scheduler_core.config import Configuration, Unknown
 from scheduler_core.debugger import timepoints
 from scheduler_core.debugger.cycle_index import Facts
-from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
+from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.recording import (
     FACTS_PART,
     MOVES_PART,
@@ -26,7 +26,7 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
-from scheduler_core.debugger.search import Search
+from scheduler_core.debugger.search import CycleSearch
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -90,7 +90,7 @@ def play(
     simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)
     tell(found, simulation.warnings)
     recorder, cycles, nodes = Recorder(simulation), [], list(simulation.nodes)
-    plan_once(simulation, stages, 0)
+    plan_single_pass(simulation, stages, 0)
     for trace in simulation.run():
         recorder.cycle(trace)
         if keep:
@@ -126,7 +126,7 @@ def _in_time(
     run = ScenarioRun(scenario, data, timer=time.perf_counter_ns, unknown_plugins=unknown, choices=choices)
     tell(run.prepared, run.simulation.warnings)
     recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)
-    plan_in_time(run, stages)
+    plan_virtual_time(run, stages)
     for record in run.run():
         recorder.record(record)
         if record.kind == "nodes.listed":
@@ -205,7 +205,7 @@ def find(
 
     Raises InputError.
     """
-    found = Search(played.recording, played.facts).find(where, start, direction, limit)
+    found = CycleSearch(played.recording, played.facts).find(where, start, direction, limit)
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)
         return 0 if found["matches"] else 1

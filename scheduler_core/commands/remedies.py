@@ -9,9 +9,9 @@ import msgspec
 
 from scheduler_core.cluster import formatting
 from scheduler_core.commands.query import Played
-from scheduler_core.debugger.restore import rewind
-from scheduler_core.debugger.suggestions.pending import together
-from scheduler_core.debugger.suggestions.prefer_node import make_win
+from scheduler_core.debugger.restore import restore_run
+from scheduler_core.debugger.suggestions.pending import all_pending
+from scheduler_core.debugger.suggestions.prefer_node import prefer_node
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -27,24 +27,24 @@ def run(
     Returns 0, or 1 if there are none. Raises InputError.
     """
     if pod is None:
-        return _together(played, out, as_json)
+        return _all_pending(played, out, as_json)
     pod = pod if "/" in pod else f"default/{pod}"
     number = _cycle_of(played, pod, attempt)
     simulation = _rewound(played, played.recording.before_cycle(number))
     which = int(played.facts.table["attempt"][number - 1])
-    winning = make_win(simulation, pod, node, attempt=which) if node else None
-    found = winning.remedies if winning is not None else remedies(simulation, pod, attempt=which)
+    preference = prefer_node(simulation, pod, node, attempt=which) if node else None
+    found = preference.remedies if preference is not None else remedies(simulation, pod, attempt=which)
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)
         return 0 if found else 1
-    if winning is not None and winning.note:
-        print(winning.note, file=out)
+    if preference is not None and preference.note:
+        print(preference.note, file=out)
     if found:
         for remedy in found:
             print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
-    elif winning is None:
+    elif preference is None:
         print(f"Nothing is needed, or nothing that was tried lets {pod} in.", file=out)
-    elif not winning.goes_there or winning.tied:
+    elif not preference.goes_there or preference.tied:
         print(f"Nothing that was tried has {node} win outright.", file=out)
     return 0 if found else 1
 
@@ -53,7 +53,7 @@ def _rewound(played: Played, moment: int) -> Simulation:
     release = get_release(played.settings["release"])
     ties = {"seed": played.settings["seed"], "tie_break": played.settings["tie_break"]}
     make = partial(Simulation, release=release.name, config=played.configuration, **ties)
-    return rewind(played.recording, played.objects.__getitem__, moment, make, release)
+    return restore_run(played.recording, played.objects.__getitem__, moment, make, release)
 
 
 def _cycle_of(played: Played, pod: str, attempt: int | None) -> int:
@@ -71,8 +71,8 @@ def _cycle_of(played: Played, pod: str, attempt: int | None) -> int:
     return found[attempt]
 
 
-def _together(played: Played, out: IO[str], as_json: bool) -> int:
-    found = together(_rewound(played, played.recording.end))
+def _all_pending(played: Played, out: IO[str], as_json: bool) -> int:
+    found = all_pending(_rewound(played, played.recording.end))
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)
         return 0 if found.remedies else 1

@@ -16,8 +16,8 @@ from scheduler_core.commands.inputs import prepared, read_config, tell, usable_c
 from scheduler_core.commands.query import is_scenario
 from scheduler_core.config import Unknown
 from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Fate
-from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, upgrade, upgrade_sentence
+from scheduler_core.debugger.compare.outcomes import Outcome
+from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
@@ -153,7 +153,7 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
 # ---- output
 
 
-def _write(step: Step, out: IO[str]) -> None:
+def _write(step: UpgradeStep, out: IO[str]) -> None:
     print(f"{step.a} → {step.b}: {upgrade_sentence(step.summary)}", file=out)
     for group in step.groups():
         print(f"  {_named(step, group.cause)}", file=out)
@@ -168,7 +168,7 @@ def _write(step: Step, out: IO[str]) -> None:
         print(f"note: {step.note}", file=out)
 
 
-def _named(step: Step, cause: Sequence[int] | None) -> str:
+def _named(step: UpgradeStep, cause: Sequence[int] | None) -> str:
     """Return the behaviours that caused the changes."""
     if cause is None:
         return "for which no cause was found"
@@ -176,7 +176,9 @@ def _named(step: Step, cause: Sequence[int] | None) -> str:
     return "; and ".join(f"since {u.since}: {u.text}" if u.since else u.text or u.path for u in units)
 
 
-def _where(fate: Fate | None) -> str:
-    if fate is None:
+def _where(outcome: Outcome | None) -> str:
+    if outcome is None:
         return "-"
-    return fate.node or (f"{fate.result}, makes room on {fate.nominated}" if fate.nominated else fate.result)
+    return outcome.node or (
+        f"{outcome.result}, makes room on {outcome.nominated}" if outcome.nominated else outcome.result
+    )

@@ -55,7 +55,9 @@ def make(
         pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=statuses)
 
 
-def let_go(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[tuple[ResourceClaim, ResourceClaim | None]]:
+def release_claims(
+    pod: PodInfo, known: Mapping[str, ResourceClaim]
+) -> Iterator[tuple[ResourceClaim, ResourceClaim | None]]:
     """Yield the changes to the claims of a removed pod: (old, new); new is None for a claim deleted with the pod."""
     for claim in claims_used(pod, known):
         if owned(claim, pod):

@@ -27,7 +27,7 @@ class Workloads(Controller):
 
     def __init__(self, api: Api, seed: int) -> None:
         super().__init__(api)
-        self._chance = random.Random(f"{seed}/workloads")
+        self._random = random.Random(f"{seed}/workloads")
         self._workloads: dict[tuple[str, str, str], Workload] = {}
         self._made: dict[str, Workload] = {}  # pod -> its workload
 
@@ -47,7 +47,7 @@ class Workloads(Controller):
         seq = self.api.loop.record("object.changed", object=workload.title, change=change)
         with self.api.loop.caused(seq):
             self.api.cluster.journal.note(OBJECT, workload.raw)
-            self._look_at(known or workload)
+            self._schedule(known or workload)
 
     def patch(self, kind: str, namespace: str, name: str, patch: dict[str, Any]) -> bool:
         """Merge a patch into a workload's spec. Return False if there is no such workload. Raises InputError."""
@@ -75,7 +75,7 @@ class Workloads(Controller):
     def pod_changed(self, old: PodInfo | None, new: PodInfo) -> None:
         workload = self._made.get(new.key)
         if workload is not None and old is not None:
-            self._look_at(workload)
+            self._schedule(workload)
 
     def pod_gone(self, pod: PodInfo, finished: bool) -> None:
         workload = self._made.pop(pod.key, None)
@@ -85,14 +85,14 @@ class Workloads(Controller):
         workload.nodes.pop(pod.key, None)
         workload.succeeded += finished
         workload.failed += not finished
-        self._look_at(workload)
+        self._schedule(workload)
 
     def node_changed(self, old: Node | None, new: Node | None) -> None:
         for workload in self._workloads.values():
             if workload.kind == "DaemonSet":
-                self._look_at(workload)
+                self._schedule(workload)
 
-    def _look_at(self, workload: Workload) -> None:
+    def _schedule(self, workload: Workload) -> None:
         """Schedule a reconciliation after all events of the current time.
 
         If the workload has just created pods, it is reconciled a second later. Otherwise a workload whose pods are
@@ -102,9 +102,9 @@ class Workloads(Controller):
         due = now + PAUSE_SECONDS if workload.made_at == now else now
         if due < workload.due:
             workload.due = due
-            self.api.loop.at(due, lambda: self._look(workload, due))
+            self.api.loop.at(due, lambda: self._reconcile(workload, due))
 
-    def _look(self, workload: Workload, due: float) -> None:
+    def _reconcile(self, workload: Workload, due: float) -> None:
         if workload.due == due and self._workloads.get(workload.key) is workload:
             workload.due = math.inf
             _RECONCILE[workload.kind](self, workload)
@@ -116,7 +116,7 @@ class Workloads(Controller):
 
         Scaling down deletes pods without a node first, then the youngest.
         """
-        self._keep(workload, workload.spec.replicas)
+        self._scale(workload, workload.spec.replicas)
 
     def _job(self, workload: Workload) -> None:
         """Keep at most `parallelism` pods, until `completions` have finished or too many have failed."""
@@ -126,12 +126,12 @@ class Workloads(Controller):
             left = 0
         if workload.failed > spec.backoff_limit or spec.suspend:
             left = 0
-        self._keep(workload, max(0, min(spec.parallelism, left)))
+        self._scale(workload, max(0, min(spec.parallelism, left)))
 
-    def _keep(self, workload: Workload, wanted: int) -> None:
+    def _scale(self, workload: Workload, wanted: int) -> None:
         living = list(self._living(workload))
         for _ in range(wanted - len(living)):
-            self._make(workload, workload.suffixed(self._chance), workload.made)
+            self._make(workload, workload.suffixed(self._random), workload.made)
         surplus = sorted(living, key=lambda pod: (bool(pod.node), -workload.pods[pod.key]))[: len(living) - wanted]
         for pod in surplus if len(living) > wanted else ():
             self.api.end(pod, "scaled down")
@@ -155,7 +155,7 @@ class Workloads(Controller):
         for node in list(self.api.cluster.nodes.entries):
             stored = self.api.cluster.nodes.entries[node].node
             if stored is not None and node not in served and workload.takes(stored, self.api.cluster.release):
-                key = self._make(workload, workload.suffixed(self._chance), workload.made, node)
+                key = self._make(workload, workload.suffixed(self._random), workload.made, node)
                 workload.nodes[key] = node
 
     def _living(self, workload: Workload) -> Iterator[PodInfo]:

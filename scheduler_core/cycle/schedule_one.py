@@ -286,7 +286,7 @@ class Scheduler:
             start = self.timer()
             result, status = framework.run_post_filter(state, pod, trace)
             trace.durations["postfilter"] = self.timer() - start
-            trace.postfilter = PostFilterTrace.of(result, status)
+            trace.postfilter = PostFilterTrace.from_result(result, status)
             trace.nominated_node = trace.postfilter.nominated_node
             trace.victims = [victim.key for victim in result.victims] if result is not None else []
             if self.cluster.release.reports_postfilter_message:

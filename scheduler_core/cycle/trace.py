@@ -55,7 +55,7 @@ class PostFilterTrace:
     cleared: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
+    def from_result(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
         """Build the trace from what a PostFilter plugin returned."""
         if result is None:
             return PostFilterTrace(status)

@@ -143,7 +143,7 @@ class Short(msgspec.Struct, frozen=True):
     out: dict[str, int]
 
 
-class Group(msgspec.Struct, frozen=True):
+class NodeGroup(msgspec.Struct, frozen=True):
     """Nodes with the same result and the same device counts. `nodes` holds the first NAMED of `count`."""
 
     fits: bool
@@ -259,7 +259,7 @@ def short_of(evaluated: NodeLook) -> Iterator[Short]:
             )
 
 
-def lacking(group: Group) -> int:
+def lacking(group: NodeGroup) -> int:
     return sum(max(0, one.wanted - one.fitting) for one in group.requests)
 
 

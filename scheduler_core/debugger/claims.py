@@ -16,7 +16,7 @@ from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import claim_schema as shapes
-from scheduler_core.debugger.claim_schema import Claim, Device, Entries, Group, OneNode, Request, Short
+from scheduler_core.debugger.claim_schema import Claim, Device, Entries, NodeGroup, OneNode, Request, Short
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.dra.devices import Devices
@@ -212,7 +212,7 @@ class Claims:
 
     # ---- all nodes
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[NodeGroup]:
         """Return groups of equal nodes: nodes that satisfy the claims first, then by the number of missing devices."""
         if self._early_message():
             return []
@@ -228,7 +228,7 @@ class Claims:
         found = []
         for ((fits, message), _), (requests, alike) in merged.items():
             alike.sort()
-            found.append(Group(fits, message, len(alike), [names[row] for row in alike[:NAMED]], requests))
+            found.append(NodeGroup(fits, message, len(alike), [names[row] for row in alike[:NAMED]], requests))
         found.sort(key=lambda group: (not group.fits, shapes.lacking(group), -group.count))
         return found
 

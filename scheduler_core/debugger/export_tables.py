@@ -46,7 +46,7 @@ def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
     )
 
 
-class Block:
+class TableBlock:
     """The verdicts and scores of some cycles, built one cycle at a time.
 
     `verdicts` and `scores` count rows so far. A rejection of the pod as a whole is a row without a node.

@@ -21,13 +21,13 @@ SIZE = 8  # bytes of a fingerprint
 _encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
-def of_names(nodes: Sequence[str]) -> bytes:
+def hash_names(nodes: Sequence[str]) -> bytes:
     """Return a hash of the nodes in the order of a trace's rows."""
     return blake2b(_encode(list(nodes)), digest_size=SIZE).digest()
 
 
 def fingerprint(trace: CycleTrace, names: bytes) -> bytes:
-    """Return the fingerprint of a cycle, SIZE bytes. `names` is `of_names` of the nodes."""
+    """Return the fingerprint of a cycle, SIZE bytes. `names` is `hash_names` of the nodes."""
     after = (trace.reserve, trace.permit, trace.prebind, trace.bind)
     content = [
         [trace.pod, trace.attempt, trace.profile, round(trace.time, 6), trace.result, trace.node],

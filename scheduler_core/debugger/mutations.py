@@ -226,7 +226,7 @@ class Edit:
         else:
             self.cluster.nominator.forget(pod)
             self._swap(pod, None)
-        for claim, left in list(device_claims.let_go(pod, self.cluster.device_claims)):
+        for claim, left in list(device_claims.release_claims(pod, self.cluster.device_claims)):
             if left is None:
                 self.cluster.remove(claim)
             else:

@@ -19,7 +19,7 @@ from scheduler_core.cycle.trace import CycleTrace, Score
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     CycleState,
@@ -256,7 +256,7 @@ class Provenance:
         return _checked(getattr(plugin, f"explain_{method}")(state, view), recorded, status if refusing else None)
 
 
-def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance:
+def provenance_of(rewound: RestoredRun, number: int, trace: CycleTrace) -> Provenance:
     """Return the explanations of cycle `number`, whose trace is `trace`.
 
     They are valid until the rewound cluster moves to another timepoint. Raises InputError.

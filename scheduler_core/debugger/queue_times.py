@@ -23,7 +23,7 @@ UPDATED = "PodUpdate"  # label of a pod update in releases without queueing hint
 PARTS = {ACTIVE: "activeQ", BACKOFF: "backoffQ", UNSCHEDULABLE: "the unschedulable pods", GATED: "the gated pods"}
 
 
-class Cause(NamedTuple):
+class MoveCause(NamedTuple):
     """Cause of a move.
 
     `seq` is its event, `source` the object that changed, and `cycle` the cycle if the cause was one.
@@ -43,7 +43,7 @@ class Move(NamedTuple):
     was: str
     to: str
     event: str
-    cause: Cause | None = None
+    cause: MoveCause | None = None
 
 
 class Failed(NamedTuple):

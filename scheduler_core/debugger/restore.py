@@ -29,7 +29,7 @@ Make = Callable[..., Simulation]
 """`Simulation` with the run's settings: `partial(Simulation, release=..., config=..., ...)`."""
 
 
-def rewind(
+def restore_run(
     recording: Recording,
     fetch: Fetch,
     moment: int,

@@ -78,7 +78,7 @@ def check(where: str) -> None:
     _compile(where, dict.fromkeys(FUNCTIONS, lambda _: False))
 
 
-class Search:
+class CycleSearch:
     """Searches the cycles of a run. `expired` is called regularly and returns whether the time limit is reached."""
 
     def __init__(self, recording: Recording, facts: Facts, expired: Callable[[], bool] = lambda: False) -> None:

@@ -13,13 +13,13 @@ from scheduler_core.debugger.cluster_state import Int64, State
 from scheduler_core.debugger.lazy_pods import StoredPods, nominate, read, unread
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
-from scheduler_core.debugger.restore import Make, rewind, without_collecting
+from scheduler_core.debugger.restore import Make, restore_run, without_collecting
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
 
-class Rewound:
-    """A run's cluster at a movable timepoint. Arguments are as for `rewind`. `state` is the current timepoint's."""
+class RestoredRun:
+    """A run's cluster at a movable timepoint. Arguments: as for `restore_run`. `state`: at the current timepoint."""
 
     def __init__(self, recording: Recording, fetch: Fetch, make: Make, release: Release) -> None:
         self.recording, self.fetch = recording, fetch
@@ -31,9 +31,9 @@ class Rewound:
         self.state: State
 
     def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
-        """Return the run after a timepoint, as `rewind` restores it. This changes the simulation returned before.
+        """Return the run after a timepoint, as `restore_run` restores it. This changes the simulation returned before.
 
-        `waiting` is as for `rewind`, but plugins that list pods always get all of them. Raises InputError.
+        `waiting` is as for `restore_run`, but plugins that list pods always get all of them. Raises InputError.
         """
         simulation = self._simulation
         if simulation is not None and self.state.moment == moment:
@@ -42,7 +42,7 @@ class Rewound:
             state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
             self._simulation = self._stored = None  # frees their memory before the next is built
-            simulation = rewind(
+            simulation = restore_run(
                 self.recording, self.fetch, moment, self._make, self._release, waiting=waiting, state=state
             )
             self._infos = simulation.cluster.pods | {pod.key: pod for pod in simulation.pending}

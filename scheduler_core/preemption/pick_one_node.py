@@ -39,8 +39,8 @@ def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
             break
         costs = [cost(candidate) for candidate in best]
         lowest = min(costs)
-        kept = [candidate for candidate, value in zip(best, costs, strict=True) if value == lowest]
-        if len(kept) < len(best):
+        lowest_cost = [candidate for candidate, value in zip(best, costs, strict=True) if value == lowest]
+        if len(lowest_cost) < len(best):
             decided = rule
-        best = kept
+        best = lowest_cost
     return [candidate.node for candidate in best], decided

@@ -250,7 +250,7 @@ class SchedulingQueue:
         ):
             self._to_backoff(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         else:
-            self._keep(pod, events.SCHEDULE_ATTEMPT_FAILURE)
+            self._to_unschedulable(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.key)
 
     def _hint_in_flight(self, pod: QueuedPod) -> Strategy:
@@ -330,13 +330,13 @@ class SchedulingQueue:
     def _requeue(self, pod: QueuedPod, strategy: Strategy, label: str) -> str:
         """Move a pod to the part that the strategy requires. Return the part."""
         if strategy == Strategy.SKIP:
-            self._keep(pod, label)
+            self._to_unschedulable(pod, label)
             return UNSCHEDULABLE
         if strategy == Strategy.AFTER_BACKOFF and self.backoff.is_backing_off(pod):
             return BACKOFF if self._to_backoff(pod, label) else UNSCHEDULABLE
         return ACTIVE if self._to_active(pod, label) else UNSCHEDULABLE
 
-    def _let_in(self, pod: QueuedPod) -> bool:
+    def _run_pre_enqueue(self, pod: QueuedPod) -> bool:
         """Run PreEnqueue and record the plugin that gates the pod."""
         framework = self.profiles[pod.info.pod.spec.scheduler_name]
         status = framework.run_pre_enqueue(pod.info)
@@ -347,8 +347,8 @@ class SchedulingQueue:
 
     def _to_active(self, pod: QueuedPod, label: str, passed: bool = False) -> bool:
         """Move a pod to activeQ. Return False if PreEnqueue gates it. `passed`: PreEnqueue already ran for backoffQ."""
-        if not passed and not self._let_in(pod):
-            self._keep(pod, label)
+        if not passed and not self._run_pre_enqueue(pod):
+            self._to_unschedulable(pod, label)
             return False
         if pod.first_attempt is None:
             pod.first_attempt = self.clock.now
@@ -363,15 +363,15 @@ class SchedulingQueue:
         return True
 
     def _to_backoff(self, pod: QueuedPod, label: str) -> bool:
-        if self.pops_early and not self._let_in(pod):
-            self._keep(pod, label)
+        if self.pops_early and not self._run_pre_enqueue(pod):
+            self._to_unschedulable(pod, label)
             return False
         self.unschedulable.pop(pod.key, None)
         self.backoff.add(pod)
         self._moved(pod, BACKOFF, label)
         return True
 
-    def _keep(self, pod: QueuedPod, label: str) -> None:
+    def _to_unschedulable(self, pod: QueuedPod, label: str) -> None:
         if pod.key not in self.unschedulable:
             self.unschedulable[pod.key] = pod
             self._moved(pod, GATED if pod.gated else UNSCHEDULABLE, label)

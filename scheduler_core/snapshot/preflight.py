@@ -11,7 +11,7 @@ from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.snapshot.missing_claims import claims_of
-from scheduler_core.snapshot.workload_pods import Bare
+from scheduler_core.snapshot.workload_pods import BareWorkloads
 
 DEFAULT_SCHEDULER = "default-scheduler"
 OTHER_SCHEDULERS = ("leave", "take")
@@ -31,7 +31,7 @@ class Choices:
     absent_claims: Literal["error", "bound"] = "error"
 
     @classmethod
-    def of(cls, other_schedulers: str, absent_claims: str) -> Choices:
+    def parse(cls, other_schedulers: str, absent_claims: str) -> Choices:
         """Return the choices from text. Raises InputError."""
         for name, value, allowed in (
             ("other_schedulers", other_schedulers, OTHER_SCHEDULERS),
@@ -45,7 +45,7 @@ class Choices:
 AS_UPSTREAM = Choices()
 
 
-class Outlook:
+class Preflight:
     """Collects facts from the objects of a snapshot, one by one and in any order. It stores little of each.
 
     `workloads`: the workloads as raw dicts; other objects among them are ignored. `only`: see Bare. `schedulers`: the
@@ -59,7 +59,7 @@ class Outlook:
         release: Release,
         only: Collection[str] | None = None,
     ) -> None:
-        self.bare = Bare(workloads, only)
+        self.bare = BareWorkloads(workloads, only)
         self.schedulers: Sequence[str] = sorted(schedulers, key=lambda name: name != DEFAULT_SCHEDULER)
         self.release = release
         self.deleting: list[str] = []

@@ -21,7 +21,7 @@ from scheduler_core.releases import Release
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.missing_claims import claims_of, stand_ins
-from scheduler_core.snapshot.preflight import Choices, Outlook
+from scheduler_core.snapshot.preflight import Choices, Preflight
 from scheduler_core.snapshot.warnings import SHOWN, Remark, remarks
 from scheduler_core.snapshot.workload_pods import other_objects, pods_of
 
@@ -66,22 +66,22 @@ def prepare(
     raws, filled = list(raws), Filled()
     for raw in raws:
         filled.add(defaults.fill(raw, release), defaults.title(raw))
-    outlook = Outlook(raws, schedulers, release, only)
+    preflight = Preflight(raws, schedulers, release, only)
     objects = decode_all(raws)
     for obj in objects:
-        outlook.add(obj)
-    bare = outlook.bare.workloads
-    made, others = make(bare, outlook, seed)
+        preflight.add(obj)
+    bare = preflight.bare.workloads
+    made, others = make(bare, preflight, seed)
     for pod in made:
-        outlook.add_class(pod)
+        preflight.add_class(pod)
     prepared = Prepared([*objects, *made, *others], bare, made)
-    complete(prepared, outlook, choices)
+    complete(prepared, preflight, choices)
     if filled:
         prepared.remarks.append(Remark("filled", filled.message, filled.counts))
     return prepared
 
 
-def prepare_in_time(
+def prepare_virtual_time(
     objects: Iterable[Object],
     workloads: Iterable[Raw],
     planned: Sequence[Object | Workload],
@@ -99,58 +99,58 @@ def prepare_in_time(
     are changed in place. Raises InputError.
     """
     objects = list(objects)
-    outlook = Outlook(workloads, schedulers, release, only)
+    preflight = Preflight(workloads, schedulers, release, only)
     for obj in (*objects, *(obj for obj in planned if isinstance(obj, Object) and not isinstance(obj, Pod))):
-        outlook.add(obj)
-    prepared = Prepared(objects, outlook.bare.workloads)
+        preflight.add(obj)
+    prepared = Prepared(objects, preflight.bare.workloads)
     pods = [obj for obj in planned if isinstance(obj, Pod)]
     for pod in pods:
-        outlook.add_pod(pod)
+        preflight.add_pod(pod)
     makers = [*prepared.bare, *(obj for obj in planned if isinstance(obj, Workload))]
-    expected, _ = make([copy.copy(maker) for maker in makers], outlook, 0)  # only to find out which objects they name
-    complete(prepared, outlook, choices, [*pods, *expected, *(maker.base for maker in makers)], admission)
+    expected, _ = make([copy.copy(maker) for maker in makers], preflight, 0)  # only to find out which objects they name
+    complete(prepared, preflight, choices, [*pods, *expected, *(maker.base for maker in makers)], admission)
     return prepared
 
 
-def make(workloads: Iterable[Workload], outlook: Outlook, seed: int) -> tuple[list[Pod], list[Object]]:
-    """Return the pods of workloads and the other objects of their controllers. Both are added to `outlook`."""
+def make(workloads: Iterable[Workload], preflight: Preflight, seed: int) -> tuple[list[Pod], list[Object]]:
+    """Return the pods of workloads and the other objects of their controllers. Both are added to `preflight`."""
     chance = random.Random(f"{seed}/workloads")
     made, more = list[Pod](), list[Object]()
     for workload in workloads:
-        pods = list(pods_of(workload, outlook.nodes, outlook.release, chance))
+        pods = list(pods_of(workload, preflight.nodes, preflight.release, chance))
         made += pods
-        more += other_objects(workload, pods, outlook.storage_classes)
+        more += other_objects(workload, pods, preflight.storage_classes)
     for pod in made:
-        outlook.add_pod(pod)
+        preflight.add_pod(pod)
     for obj in more:
-        outlook.add(obj)
+        preflight.add(obj)
     return made, more
 
 
 def complete(
-    prepared: Prepared, outlook: Outlook, choices: Choices, coming: Sequence[Pod] = (), admission: bool = True
+    prepared: Prepared, preflight: Preflight, choices: Choices, coming: Sequence[Pod] = (), admission: bool = True
 ) -> None:
     """Apply admission and `choices` to the objects and add remarks. `coming`: pods that are created later."""
-    prepared.remarks += remarks(outlook, choices)
-    prepared.deleting = outlook.deleting
+    prepared.remarks += remarks(preflight, choices)
+    prepared.deleting = preflight.deleting
     if admission:
-        prepared.remarks += _admit(prepared, outlook)
+        prepared.remarks += _admit(prepared, preflight)
     prepared.remarks += _claim_devices(prepared)
     pods = [*(obj for obj in prepared.objects if isinstance(obj, Pod)), *coming]
     if choices.other_schedulers == "take":
         for pod in pods:
-            if not pod.spec.node_name and pod.spec.scheduler_name not in outlook.schedulers:
-                pod.spec.scheduler_name = outlook.schedulers[0]
+            if not pod.spec.node_name and pod.spec.scheduler_name not in preflight.schedulers:
+                pod.spec.scheduler_name = preflight.schedulers[0]
     else:
-        prepared.others = {scheduler: len(pods) for scheduler, pods in outlook.others.items()}
+        prepared.others = {scheduler: len(pods) for scheduler, pods in preflight.others.items()}
     if choices.absent_claims == "bound":
         owners = {key: pod for pod in pods for key, own in claims_of(pod) if own}
-        for number, key in enumerate(outlook.absent_claims, 1):
+        for number, key in enumerate(preflight.absent_claims, 1):
             prepared.objects += stand_ins(number, key, owners.get(key))
 
 
-def _admit(prepared: Prepared, outlook: Outlook) -> list[Remark]:
-    admission = Admission(outlook.classes, outlook.storage_classes)
+def _admit(prepared: Prepared, preflight: Preflight) -> list[Remark]:
+    admission = Admission(preflight.classes, preflight.storage_classes)
     made, priorities, claims = {id(pod) for pod in prepared.made}, Counter[str](), 0
     for obj in prepared.objects:
         if isinstance(obj, Pod):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cycle.schedule_one import SKIPPED
-from scheduler_core.snapshot.preflight import Choices, Outlook
+from scheduler_core.snapshot.preflight import Choices, Preflight
 from scheduler_core.snapshot.workload_pods import number_of_pods
 
 KUBECTL_VOLUMES = "kubectl get pv,pvc,sc,csinodes -A -o json"
@@ -27,14 +27,14 @@ class Remark:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def remarks(outlook: Outlook, choices: Choices) -> list[Remark]:
+def remarks(preflight: Preflight, choices: Choices) -> list[Remark]:
     """Return the warnings, the most important first."""
     warnings = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
-    return [remark for warning in warnings for remark in warning(outlook, choices)]
+    return [remark for warning in warnings for remark in warning(preflight, choices)]
 
 
-def _absent_claims(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    absent = outlook.absent_claims
+def _absent_claims(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    absent = preflight.absent_claims
     if not absent:
         return
     pods = {pod for named in absent.values() for pod in named}
@@ -43,7 +43,7 @@ def _absent_claims(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
     if choices.absent_claims == "bound":
         message = f"{naming} that the snapshot does not hold: {names}. Absent claims are taken as bound to volumes "
         message += "without constraints."
-    elif not outlook.claims:
+    elif not preflight.claims:
         message = f"{naming}, and the snapshot holds none: it may lack them. Add the output of `{KUBECTL_VOLUMES}`, "
         message += "or have a run take absent claims as bound."
     else:
@@ -52,8 +52,8 @@ def _absent_claims(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
     yield Remark("absent-claims", message, {"claims": len(absent), "pods": len(pods)})
 
 
-def _other_schedulers(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    others = outlook.others
+def _other_schedulers(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    others = preflight.others
     if not others:
         return
     counts = {name: len(pods) for name, pods in others.items()}
@@ -63,15 +63,15 @@ def _other_schedulers(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
     )
     if choices.other_schedulers == "take":
         taken = agree(pods, "are taken by")
-        message = f"{count(pods, 'pod')} of other schedulers {taken} {outlook.schedulers[0]}: {names}."
+        message = f"{count(pods, 'pod')} of other schedulers {taken} {preflight.schedulers[0]}: {names}."
     else:
         waiting, left = agree(pods, "wait for another scheduler"), agree(pods, "are left to it")
         message = f"{count(pods, 'pod')} {waiting} and {left}: {names}. A run can take them."
     yield Remark("other-schedulers", message, counts)
 
 
-def _unknown_classes(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    unknown = outlook.unknown_classes
+def _unknown_classes(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    unknown = preflight.unknown_classes
     if unknown:
         counts = {name: len(pods) for name, pods in unknown.items()}
         pods = [pod for named in unknown.values() for pod in named]
@@ -82,16 +82,16 @@ def _unknown_classes(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
         yield Remark("priority-class", f"{message}{names}; {some(pods, SHOWN)}.", counts)
 
 
-def _deleting(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    pods = outlook.deleting
+def _deleting(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    pods = preflight.deleting
     if pods:
         message = f"{count(len(pods), 'pod')} without a node {agree(len(pods), 'are being deleted')}: kube-scheduler "
         message += f"skips such pods, as here ({SKIPPED.format(pod=pods[0])}): {some(pods, SHOWN)}."
         yield Remark("deleting", message, {"pods": len(pods)})
 
 
-def _workloads(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    made = {w.title: number_of_pods(w, outlook.nodes, outlook.release) for w in outlook.bare.workloads}
+def _workloads(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    made = {w.title: number_of_pods(w, preflight.nodes, preflight.release) for w in preflight.bare.workloads}
     if made:
         pods = sum(made.values())
         names = some([f"{title} ({number:,})" for title, number in made.items()], SHOWN)
@@ -99,8 +99,8 @@ def _workloads(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
         yield Remark("workloads", message, made)
 
 
-def _cron_jobs(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
-    jobs = outlook.bare.cron_jobs
+def _cron_jobs(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    jobs = preflight.bare.cron_jobs
     if jobs:
         message = f"{some(jobs, SHOWN)} {agree(len(jobs), 'make Jobs by the clock')}; no run makes their pods."
         yield Remark("cron-jobs", message, {"CronJobs": len(jobs)})

@@ -21,7 +21,7 @@ Raw = dict[str, Any]
 _JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 
 
-class Bare:
+class BareWorkloads:
     """The workloads without pods.
 
     `raws`: objects of a snapshot, including workloads. `only`: titles (`Deployment default/web`) of the workloads whose

@@ -133,7 +133,7 @@ class ApiServer:
         if isinstance(obj, Pod):
             old = self.pods.get(obj.key)
             if old is not None:
-                self._keep_identity(obj, old.pod)
+                self._copy_identity(obj, old.pod)
                 if self._admitted(obj, old.pod):
                     self._replace(old, PodInfo(obj, self.cluster.release))
             return
@@ -146,7 +146,7 @@ class ApiServer:
                 self._notify_node(old_object, obj)
 
     @staticmethod
-    def _keep_identity(obj: Pod, stored: Pod) -> None:
+    def _copy_identity(obj: Pod, stored: Pod) -> None:
         obj.metadata.uid, obj.metadata.creation_timestamp = stored.metadata.uid, stored.metadata.creation_timestamp
         obj.metadata.deletion_timestamp = stored.metadata.deletion_timestamp
         obj.spec.node_name, obj.status = stored.spec.node_name, stored.status
@@ -258,7 +258,7 @@ class ApiServer:
                 self.abandon(pod.key)
             for controller in self.controllers:
                 controller.pod_gone(pod, finished)
-            for claim, left in list(device_claims.let_go(pod, self.cluster.device_claims)):
+            for claim, left in list(device_claims.release_claims(pod, self.cluster.device_claims)):
                 if left is None:
                     self.delete(claim)
                 else:

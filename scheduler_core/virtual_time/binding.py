@@ -25,7 +25,7 @@ NOT_FOUND = 'pods "{name}" not found'
 
 
 @dataclass(slots=True)
-class Binding:
+class BindingCycle:
     """An assumed pod with the state of its scheduling cycle. `cycle`: the number of that cycle in the queue. `over`:
     the pod was deleted in the meantime."""
 
@@ -57,11 +57,11 @@ class Binder:
         self.queue = queue
         self.seconds = seconds
         self._failures = dict(failures or {})
-        self._waiting: dict[str, Binding] = {}
-        self._under_way: dict[str, Binding] = {}
+        self._waiting: dict[str, BindingCycle] = {}
+        self._under_way: dict[str, BindingCycle] = {}
         api.abandon = self.abandon
 
-    def begin(self, binding: Binding) -> None:
+    def begin(self, binding: BindingCycle) -> None:
         """Assume the pod after its scheduling cycle; it waits if Permit plugins require it."""
         pod, trace = binding.pod, binding.trace
         self.api.lifecycle.assume(pod, pod.node)
@@ -110,7 +110,7 @@ class Binder:
         self.settle()
         return True
 
-    def _permitted(self, binding: Binding) -> None:
+    def _permitted(self, binding: BindingCycle) -> None:
         # From here on, cluster events cannot requeue the pod: it is bound, or its binding fails.
         self.queue.done(binding.pod.key)
         self._under_way[binding.pod.key] = binding
@@ -119,7 +119,7 @@ class Binder:
         else:
             self._bind(binding)
 
-    def _bind(self, binding: Binding) -> None:
+    def _bind(self, binding: BindingCycle) -> None:
         """Run PreBind, Bind and PostBind."""
         pod, trace = binding.pod, binding.trace
         if binding.over:
@@ -148,7 +148,7 @@ class Binder:
             return error(INJECTED)
         return None
 
-    def _failed(self, binding: Binding, status: Status, assumed: PodInfo | None = None) -> None:
+    def _failed(self, binding: BindingCycle, status: Status, assumed: PodInfo | None = None) -> None:
         """Unreserve and forget the pod, wake pods that may use its resources, and put it back into the queue."""
         pod, api = binding.pod, self.api
         if assumed is None:
@@ -177,7 +177,7 @@ class Binder:
                 others = lambda other: other.key != pod.key  # noqa: E731
                 self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None, others)
 
-    def _back_in(self, queue: OldQueue, binding: Binding, status: Status) -> None:
+    def _back_in(self, queue: OldQueue, binding: BindingCycle, status: Status) -> None:
         """Put a pod whose binding failed back into the queue. The freed resources wake no other pod."""
         pod = self.api.pods.get(binding.pod.key)
         if pod is None:

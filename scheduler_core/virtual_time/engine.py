@@ -26,7 +26,7 @@ from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
-from scheduler_core.virtual_time.binding import Binder, Binding
+from scheduler_core.virtual_time.binding import Binder, BindingCycle
 from scheduler_core.virtual_time.clock import Clock
 from scheduler_core.virtual_time.event_handlers import EventHandlers
 
@@ -223,7 +223,7 @@ class Engine:
         self._note_extenders(seq)
         with self.caused(seq):
             if trace.result in ("scheduled", "waiting"):
-                self.binder.begin(Binding(queued, framework, state, trace, self.queue.cycle))
+                self.binder.begin(BindingCycle(queued, framework, state, trace, self.queue.cycle))
                 if state.to_activate:
                     self.queue.activate(state.to_activate, self.api.pods)
             else:

@@ -28,7 +28,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.snapshot.prepare import prepare_in_time
+from scheduler_core.snapshot.prepare import prepare_virtual_time
 from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
@@ -71,7 +71,7 @@ class ScenarioRun:
         objects, workloads = self._objects()
         entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
         arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]
-        self.prepared = prepare_in_time(
+        self.prepared = prepare_virtual_time(
             objects,
             workloads,
             [*(obj for entry in entries for obj in entry), *arrivals],

@@ -17,7 +17,7 @@ from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.metrics import metrics
-from scheduler_core.debugger.compare.run_side import Outcome, Side
+from scheduler_core.debugger.compare.run_side import RecordedOutcome, RunSide
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.errors import InputError
 
@@ -38,7 +38,7 @@ class Pod:
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
 
-    def __init__(self, name: str, a: Outcome | None, b: Outcome | None) -> None:
+    def __init__(self, name: str, a: RecordedOutcome | None, b: RecordedOutcome | None) -> None:
         self.name, self.a, self.b = name, a, b
         self.change = change_of(a, b)
         self.first: First = None
@@ -61,7 +61,7 @@ class Pod:
         return next((outcome.owner for outcome in (self.b, self.a) if outcome is not None), "")
 
 
-def change_of(a: Outcome | None, b: Outcome | None) -> str:
+def change_of(a: RecordedOutcome | None, b: RecordedOutcome | None) -> str:
     """Return how a pod's outcome in b differs from that in a."""
     if a is None or b is None:
         return ONLY_B if a is None else ONLY_A
@@ -75,7 +75,7 @@ def change_of(a: Outcome | None, b: Outcome | None) -> str:
 class Comparison:
     """Comparison of two runs. Cycles are expensive to read; they are read on request and the results cached."""
 
-    def __init__(self, a: Side, b: Side) -> None:
+    def __init__(self, a: RunSide, b: RunSide) -> None:
         self.a, self.b = a, b
         names = {**a.outcomes, **b.outcomes}
         self.pods = {name: Pod(name, a.outcomes.get(name), b.outcomes.get(name)) for name in names}
@@ -212,7 +212,7 @@ class Comparison:
         """Return (from, to, pods): how many pods moved between groups of nodes, the most first; "" is no node."""
         groups = [groups_of(side, label) for side in (self.a, self.b)]
 
-        def group(side: int, outcome: Outcome | None) -> str:
+        def group(side: int, outcome: RecordedOutcome | None) -> str:
             return groups[side].get(outcome.node, "?") if outcome is not None and outcome.placed else ""
 
         counted = Counter((group(0, pod.a), group(1, pod.b)) for pod in self.pods.values() if pod.change != SAME)
@@ -223,7 +223,7 @@ def _alike(a: list[str], b: list[str]) -> npt.NDArray[np.bool_]:
     return np.array([one != other for one, other in zip(a, b, strict=True)], np.bool_)
 
 
-def groups_of(side: Side, label: str = ZONE) -> Mapping[str, str]:
+def groups_of(side: RunSide, label: str = ZONE) -> Mapping[str, str]:
     """Map every node that ever existed to its value of a label, "?" without the label."""
     presence, nodes = side.recording.tables["presence"], side.recording.tables["nodes"]
     there = presence["node"] >= 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler_core.debugger.compare.run_side import Side
+from scheduler_core.debugger.compare.run_side import RunSide
 
 
-def partners(a: Side, b: Side) -> tuple[list[int], int | None]:
+def partners(a: RunSide, b: RunSide) -> tuple[list[int], int | None]:
     """Return the partner in `b` of each cycle of `a`, and the first cycle of `a` with another result than its partner.
 
     A partner is the cycle of the same pod and attempt. If there is none, the entry is -K: the position before b's cycle
@@ -32,7 +32,7 @@ def partners(a: Side, b: Side) -> tuple[list[int], int | None]:
     return found, parting
 
 
-def _results(side: Side) -> list[tuple[str, ...]]:
+def _results(side: RunSide) -> list[tuple[str, ...]]:
     """Return the result of each cycle."""
     table = side.facts.table
     columns = [

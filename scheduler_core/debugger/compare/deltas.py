@@ -20,7 +20,7 @@ LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared
 
 
 @dataclass(frozen=True)
-class Unit:
+class Delta:
     """One difference. `kind`: release, setting, config, object, change or scenario."""
 
     kind: str
@@ -37,15 +37,15 @@ class Unit:
 # ---- differences
 
 
-def units_of(a: Inputs, b: Inputs) -> list[Unit]:
+def deltas_of(a: Inputs, b: Inputs) -> list[Delta]:
     """Return the differences, each of which can be applied to `a` separately."""
     found = [
-        Unit("release", one.name, one.text, one.since, a.release.name, b.release.name)
+        Delta("release", one.name, one.text, one.since, a.release.name, b.release.name)
         for one in differences(a.release, b.release)
     ]
     for name in SETTINGS:
         if getattr(a, name) != getattr(b, name):
-            found.append(Unit("setting", name, a=_plain(getattr(a, name)), b=_plain(getattr(b, name))))
+            found.append(Delta("setting", name, a=_plain(getattr(a, name)), b=_plain(getattr(b, name))))
     found += _configurations(a, b)
     found += _objects(a, b)
     found += _scenario(a.time or {}, b.time or {})
@@ -59,21 +59,21 @@ def _plain(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=str)
 
 
-def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
+def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Delta]:
     path = f"changes[{number}]" if side == "b" else f"a.changes[{number}]"
     without = "" if side == "b" else "without: "
     if item.change is not None:
         name, what = item.change.operation
         value = {side: msgspec.to_builtins(what)}
-        yield Unit("change", path, f"{without}{item.moment}: {name} {_named(what)}", **value)
+        yield Delta("change", path, f"{without}{item.moment}: {name} {_named(what)}", **value)
     elif item.setting == "release" and side == "b":
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
         older, newer = get_release(before), get_release(item.value)
         for one in differences(older, newer):
             text = f"{item.moment}: {one.text}"
-            yield Unit("release", f"{path}.{one.name}", text, one.since, older.name, item.value)
+            yield Delta("release", f"{path}.{one.name}", text, one.since, older.name, item.value)
     else:
-        yield Unit("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
+        yield Delta("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
 
 
 def _named(what: Any) -> str:
@@ -85,16 +85,16 @@ def _named(what: Any) -> str:
     return " ".join(str(part) for part in msgspec.to_builtins(what).values() if part and not isinstance(part, dict))
 
 
-def _scenario(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Unit]:
+def _scenario(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Delta]:
     for name in {**a, **b}:
         if name in LISTS:
             for side, number, entry in _merged(a.get(name) or (), b.get(name) or ()):
                 if side != "both":
                     path = f"{name}[{number}]" if side == "b" else f"a.{name}[{number}]"
                     text = "is only in the second" if side == "b" else "is only in the first"
-                    yield Unit("scenario", path, text, **{side: entry})
+                    yield Delta("scenario", path, text, **{side: entry})
         elif a.get(name) != b.get(name):
-            yield Unit("scenario", name, a=a.get(name), b=b.get(name))
+            yield Delta("scenario", name, a=a.get(name), b=b.get(name))
 
 
 def _merged(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
@@ -108,43 +108,43 @@ def _merged(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, int, Any]
             yield from (("b", number, b[number]) for number in range(k, n))
 
 
-def _configurations(a: Inputs, b: Inputs) -> Iterator[Unit]:
+def _configurations(a: Inputs, b: Inputs) -> Iterator[Delta]:
     if (a.config or None) == (b.config or None) and a.unknown_plugins == b.unknown_plugins:
         return
     one, other = a.configuration(a.release), b.configuration(b.release)
     if [p.scheduler_name for p in one.profiles] != [p.scheduler_name for p in other.profiles]:
-        yield Unit("config", "config", "the profiles")
+        yield Delta("config", "config", "the profiles")
         return
     for mine, theirs in zip(one.profiles, other.profiles, strict=True):
         where = f"config.{mine.scheduler_name}"
         lists = [{point: [n for n, _ in p.plugins[point]] for point in p.plugins} for p in (mine, theirs)]
         if lists[0] != lists[1]:
-            yield Unit("config", f"{where}.plugins", "which plugins run, and their weights")
+            yield Delta("config", f"{where}.plugins", "which plugins run, and their weights")
         else:
             for (plugin, weight), (_, new) in zip(mine.plugins["score"], theirs.plugins["score"], strict=True):
                 if weight != new:
-                    yield Unit("config", f"{where}.weights.{plugin}", "its weight", a=weight, b=new)
+                    yield Delta("config", f"{where}.weights.{plugin}", "its weight", a=weight, b=new)
         for plugin in {**mine.args, **theirs.args}:
             if mine.args.get(plugin) != theirs.args.get(plugin):
-                yield Unit("config", f"{where}.args.{plugin}", "its arguments")
+                yield Delta("config", f"{where}.args.{plugin}", "its arguments")
         if mine.percentage_of_nodes_to_score != theirs.percentage_of_nodes_to_score:
-            yield Unit("config", f"{where}.percentage", "percentageOfNodesToScore")
+            yield Delta("config", f"{where}.percentage", "percentageOfNodesToScore")
     if one.percentage_of_nodes_to_score != other.percentage_of_nodes_to_score:
-        yield Unit("config", "config.percentage", "percentageOfNodesToScore")
+        yield Delta("config", "config.percentage", "percentageOfNodesToScore")
 
 
-def _objects(a: Inputs, b: Inputs) -> Iterator[Unit]:
+def _objects(a: Inputs, b: Inputs) -> Iterator[Delta]:
     for key in {**a.objects, **b.objects}:
         one, other = a.objects.get(key), b.objects.get(key)
         if one != other:
             text = "is another" if one and other else "is only in the first" if one else "is only in the second"
-            yield Unit("object", "/".join(filter(None, key)), text)
+            yield Delta("object", "/".join(filter(None, key)), text)
 
 
 # ---- application
 
 
-def applied_to(a: Inputs, b: Inputs, units: Sequence[Unit]) -> Inputs:
+def applied_to(a: Inputs, b: Inputs, units: Sequence[Delta]) -> Inputs:
     """Return the inputs of `a` with these differences of `b`."""
     of: dict[str, list[str]] = {}
     for unit in units:

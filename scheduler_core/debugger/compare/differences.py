@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from scheduler_core.config import Configuration, Profile
-from scheduler_core.debugger.compare.run_side import Side
+from scheduler_core.debugger.compare.run_side import RunSide
 from scheduler_core.debugger.objects import objects_at
 
 MOST = 1000  # differing fields that are returned
@@ -17,7 +17,7 @@ LONGEST = 2000  # bytes of a value as JSON; longer values are described by their
 MISSING = object()
 
 
-def settings(a: Side, b: Side) -> list[dict[str, Any]]:
+def settings(a: RunSide, b: RunSide) -> list[dict[str, Any]]:
     """Return [{path, a, b}] of the settings that differ; null for a missing one."""
     return [
         {"path": path, "a": _shown(a.settings.get(path)), "b": _shown(b.settings.get(path))}
@@ -26,7 +26,7 @@ def settings(a: Side, b: Side) -> list[dict[str, Any]]:
     ]
 
 
-def _usual(side: Side, path: str) -> bool:
+def _usual(side: RunSide, path: str) -> bool:
     """Return whether a setting has its default value, which other settings determine."""
     return bool(side.usual.get(path) == side.settings.get(path))
 
@@ -38,7 +38,7 @@ def _shown(value: Any) -> Any:
     return f"{len(value):,} entries" if isinstance(value, list | dict) else f"{value[:LONGEST]}…"
 
 
-def objects(a: Side, b: Side) -> tuple[list[dict[str, Any]], int]:
+def objects(a: RunSide, b: RunSide) -> tuple[list[dict[str, Any]], int]:
     """Return differences of the initial objects as [{kind, namespace, name, path, a, b}], and the number of further
     ones.
 
@@ -61,7 +61,7 @@ def objects(a: Side, b: Side) -> tuple[list[dict[str, Any]], int]:
     return found, more
 
 
-def _beginning(side: Side) -> dict[tuple[str, str], tuple[bytes, str]]:
+def _beginning(side: RunSide) -> dict[tuple[str, str], tuple[bytes, str]]:
     """Map (kind, key) to (JSON, node) of each initial object."""
     at = objects_at(side.recording, 0)
     return {(found.kind, found.key): (side.fetch(found.number)[1], found.node) for found in at}
@@ -94,7 +94,7 @@ def fields_that_differ(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, An
 # ---- configuration as settings
 
 
-def of_configuration(configuration: Configuration) -> dict[str, Any]:
+def configuration_settings(configuration: Configuration) -> dict[str, Any]:
     """Map each path to its value in an effective configuration: plugins by extension point, weights, arguments."""
     found: dict[str, Any] = {}
     for field in fields(configuration):

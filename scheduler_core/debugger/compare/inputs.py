@@ -10,9 +10,9 @@ import msgspec
 
 from scheduler_core.api.objects import KINDS, Object, Pod
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.compare.run_side import Side
+from scheduler_core.debugger.compare.run_side import RunSide
 from scheduler_core.debugger.fork.reconfigure import SETTINGS
-from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
+from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.objects import objects_at
 from scheduler_core.errors import InputError
@@ -25,7 +25,7 @@ from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 Key = tuple[str, str]
-Outcome = tuple[str, str]
+Placement = tuple[str, str]
 """(result, node) of a pod's last cycle; ("", "") if it has none."""
 Tick = Callable[[], None]
 
@@ -97,19 +97,19 @@ class Inputs:
         return wanted if item.only is None else apply_differences(now, wanted, item.only)
 
 
-def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Outcome, float | None]:
+def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Placement, float | None]:
     """Run the inputs and return (the pod's outcome, the second of its last attempt).
 
     A single pass has one cycle per pod and returns None as the second. `tick` is called at every step and may raise to
     stop the run. The result is "impossible" for inputs that cannot be run.
     """
     try:
-        return _in_time(inputs, pod, tick) if inputs.time is not None else (_once(inputs, pod, tick), None)
+        return _virtual_time(inputs, pod, tick) if inputs.time is not None else (_single_pass(inputs, pod, tick), None)
     except InputError as problem:
         return ("impossible", str(problem)[:200]), None
 
 
-def outcome_of(inputs: Inputs, pod: str) -> Outcome:
+def outcome_of(inputs: Inputs, pod: str) -> Placement:
     """Return the outcome of a pod."""
     return play(inputs, pod)[0]
 
@@ -129,11 +129,11 @@ def simulation_of(inputs: Inputs) -> Simulation:
         unknown_plugins=inputs.unknown_plugins,
         timer=lambda: 0,
     )
-    plan_once(simulation, inputs.stages(), 0)
+    plan_single_pass(simulation, inputs.stages(), 0)
     return simulation
 
 
-def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
+def _single_pass(inputs: Inputs, pod: str, tick: Tick) -> Placement:
     for trace in simulation_of(inputs).run():
         if trace.pod == pod:
             return trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
@@ -141,7 +141,7 @@ def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
     return "", ""
 
 
-def _in_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Outcome, float | None]:
+def _virtual_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Placement, float | None]:
     run = scenario_run(inputs)
     last, since = ("", ""), None
     for record in run.run():
@@ -152,7 +152,7 @@ def _in_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Outcome, float | Non
     return at_end(run, pod, last), since
 
 
-def at_end(run: ScenarioRun, pod: str, last: Outcome) -> Outcome:
+def at_end(run: ScenarioRun, pod: str, last: Placement) -> Placement:
     """Return the result of a pod's last attempt at the end of a run in virtual time."""
     there = run.api.pods.get(pod)
     if last[0] not in ("scheduled", "waiting") or there is None or run.api.lifecycle.is_assumed(pod):
@@ -186,7 +186,7 @@ def scenario_run(inputs: Inputs) -> ScenarioRun:
         release=inputs.release,
         configuration=inputs.config if read else None,
     )
-    plan_in_time(run, inputs.stages())
+    plan_virtual_time(run, inputs.stages())
     return run
 
 
@@ -206,7 +206,7 @@ def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Cha
     )
 
 
-def objects_of(side: Side) -> dict[Key, Object]:
+def objects_of(side: RunSide) -> dict[Key, Object]:
     """Return the initial objects of a run: nodes in order of arrival, then the others."""
     presence = side.recording.tables["presence"]
     first = presence["name"][presence["at"] == 0].tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.debugger.cluster_state import State
-from scheduler_core.debugger.compare.run_side import Side
+from scheduler_core.debugger.compare.run_side import RunSide
 
 PODS = "pods"
 FIGURES = ("mean", "stddev", "min", "max")
@@ -17,7 +17,7 @@ FIGURES = ("mean", "stddev", "min", "max")
 Int64 = npt.NDArray[np.int64]
 
 
-def metrics(a: Side, b: Side) -> dict[str, Any]:
+def metrics(a: RunSide, b: RunSide) -> dict[str, Any]:
     """Return [a's, b's] metrics at the end of the runs, with the keys of docs/debugger.md."""
     sides = (a, b)
     shares = [_shares(side.end) for side in sides]
@@ -39,7 +39,7 @@ def _names(found: Sequence[dict[str, Any]]) -> list[str]:
     return list({name: None for of in found for name in of})
 
 
-def _victims(side: Side) -> int:
+def _victims(side: RunSide) -> int:
     victims = side.facts.table
     sizes = np.array([len(value) for value in victims.distinct("victims")] or [0], np.int64)
     return int(sizes[victims["victims"]].sum()) if len(victims) else 0
@@ -71,7 +71,7 @@ def _shares(state: State) -> dict[str, dict[str, float]]:
     return found
 
 
-def _kinds(sides: Sequence[Side]) -> list[dict[str, int]]:
+def _kinds(sides: Sequence[RunSide]) -> list[dict[str, int]]:
     """Return the distinct resource requests of pods of either run."""
     distinct = [side.recording.tables["pods"].distinct("requests") for side in sides]
     kinds = {tuple(sorted(amounts.items())): amounts for of in distinct for amounts in of}

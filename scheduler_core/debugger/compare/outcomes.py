@@ -15,7 +15,7 @@ Refusals = Mapping[str, bytes]
 b""."""
 
 
-class Fate(NamedTuple):
+class Outcome(NamedTuple):
     """The final outcome of a pod.
 
     `nominated`: the node where preemption evicts `victims`. `message`: as in the pod's event.
@@ -40,19 +40,19 @@ class Fate(NamedTuple):
         return self._asdict() | {"victims": list(self.victims)}
 
 
-def fates(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Fate]:
+def outcomes(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Outcome]:
     """Return the outcome of every pod that is tried.
 
     `tick` is called at every step and may raise to stop the run. `refusals` is filled with the rejections of the pods
     that got no node. Raises InputError.
     """
     last: dict[str, CycleTrace] = {}
-    found: dict[str, Fate] = {}
+    found: dict[str, Outcome] = {}
 
     def note(trace: CycleTrace, result: str, node: str) -> None:
         nominated = trace.nominated_node if result == "unschedulable" else ""
         victims = tuple(sorted(trace.victims))
-        found[trace.pod] = Fate(result, node, nominated, victims, "" if node else trace.message or trace.error)
+        found[trace.pod] = Outcome(result, node, nominated, victims, "" if node else trace.message or trace.error)
         if refusals is not None and not node:
             refusals[trace.pod] = refusals_of(trace)
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from scheduler_core.debugger.compare.deltas import Unit, applied_to, units_of
-from scheduler_core.debugger.compare.inputs import Inputs, Outcome, play
+from scheduler_core.debugger.compare.deltas import Delta, applied_to, deltas_of
+from scheduler_core.debugger.compare.inputs import Inputs, Placement, play
 from scheduler_core.errors import InputError
 
 MOST_RUNS = 600
 MOST_SECONDS = 10.0
 MOST_UNITS = 200
-UNKNOWN: Outcome = ("unknown", "")
+UNKNOWN: Placement = ("unknown", "")
 NOT_EVEN_ALL = "the differences that can be applied do not give the second run's outcome, not even all of them"
 
 
@@ -32,10 +32,10 @@ class Cause:
     `settled`: in virtual time, the second of the pod's last attempt in each run.
     """
 
-    a: Outcome
-    b: Outcome
+    a: Placement
+    b: Placement
     settled: tuple[float | None, float | None] = (None, None)
-    units: list[Unit] | None = None
+    units: list[Delta] | None = None
     minimal: bool = False
     runs: int = 0
     note: str = ""
@@ -48,7 +48,7 @@ class Cause:
         return sides | {"causes": causes, "minimal": self.minimal, "runs": self.runs, "note": self.note}
 
 
-class _Over(Exception):
+class LimitReached(Exception):
     """Raised if the limit of runs or time is reached."""
 
 
@@ -63,15 +63,15 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
             "is found between two runs in one pass or two in time; of these one is in time, and time is no setting"
         )
         raise InputError("cause", "", problem)
-    units = units_of(a, b)
+    units = deltas_of(a, b)
     if len(units) > MOST_UNITS:
         raise InputError("cause", "", f"the runs differ in {len(units):,} things; at most {MOST_UNITS} are tried")
-    search = _Search(a, b, units, pod, clock)
+    search = _CauseSearch(a, b, units, pod, clock)
     found = Cause(UNKNOWN, UNKNOWN)
     try:
         found.a, one = search.play(a)
         found.b, other = search.play(b)
-    except _Over:
+    except LimitReached:
         found.note = f"running a and b alone takes more than {MOST_SECONDS:g} seconds, so that nothing could be tried"
         return found
     found.settled = one, other
@@ -80,7 +80,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
         raise InputError(f"Pod {pod[:300]}", "", "was tried in neither run")
     try:
         search.find(found)
-    except _Over:
+    except LimitReached:
         found.note = f"stopped after {search.runs} runs; what is named is enough, but perhaps not the least"
         if found.units is None:
             found.note = f"stopped after {search.runs} runs without an answer"
@@ -89,26 +89,26 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
 
 
 @dataclass
-class _Search:
+class _CauseSearch:
     a: Inputs
     b: Inputs
-    units: Sequence[Unit]
+    units: Sequence[Delta]
     pod: str
     clock: Callable[[], float]
     runs: int = 0
-    known: dict[frozenset[int], Outcome] = field(default_factory=dict)
+    known: dict[frozenset[int], Placement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.began = self.clock()
 
-    def outcome(self, applied: frozenset[int]) -> Outcome:
+    def outcome(self, applied: frozenset[int]) -> Placement:
         if applied not in self.known:
             if self.runs >= MOST_RUNS:
-                raise _Over
+                raise LimitReached
             self.known[applied] = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))[0]
         return self.known[applied]
 
-    def play(self, inputs: Inputs) -> tuple[Outcome, float | None]:
+    def play(self, inputs: Inputs) -> tuple[Placement, float | None]:
         """Return the pod's outcome. Raises _Over when the time is up, also during a run."""
         self.tick()
         self.runs += 1
@@ -116,26 +116,26 @@ class _Search:
 
     def tick(self) -> None:
         if self.clock() - self.began > MOST_SECONDS:
-            raise _Over
+            raise LimitReached
 
     def find(self, cause: Cause) -> None:
         if cause.a == cause.b:
             cause.units, cause.minimal = [], True
             cause.note = "both runs come to the same"
             return
-        least = Least()
+        smallest = MinimalCause()
         try:
-            least.find(len(self.units), lambda applied: self.outcome(applied) == cause.b)
-            least.prove(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+            smallest.find(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+            smallest.prove(len(self.units), lambda applied: self.outcome(applied) == cause.b)
         finally:
-            if least.applied is not None:
-                cause.units, cause.minimal = [self.units[i] for i in sorted(least.applied)], least.minimal
+            if smallest.applied is not None:
+                cause.units, cause.minimal = [self.units[i] for i in sorted(smallest.applied)], smallest.minimal
         if cause.units is None:
             cause.note = NOT_EVEN_ALL
 
 
 @dataclass
-class Least:
+class MinimalCause:
     """A smallest set of units that has an effect, as far as the search got.
 
     `applied`: indexes of the units, None if no set was found. `minimal`: all smaller sets were tried.

@@ -25,7 +25,7 @@ Cycles = Callable[[Sequence[int]], Mapping[int, Cycle]]
 """Numbers of cycles -> the cycles."""
 
 
-class Outcome(NamedTuple):
+class RecordedOutcome(NamedTuple):
     """The outcome of a pod.
 
     `cycle`: of its last attempt, 0 for a gated pod without one. `node`: "" for none. `score`: None if nothing was
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Side:
+class RunSide:
     """One run.
 
     `settings`: path -> value. `usual`: defaults of the settings that follow from others, such as a release's
@@ -73,7 +73,7 @@ class Side:
         return [keys.texts["key"][i] for i in keys["key"][self.facts.table["pod"]].tolist()]
 
     @cached_property
-    def outcomes(self) -> dict[str, Outcome]:
+    def outcomes(self) -> dict[str, RecordedOutcome]:
         """Outcome of each pod, ordered by last cycle, followed by gated pods without a cycle."""
         table, pods = self.facts.table, self.recording.tables["pods"]
         last = {key: row for row, key in enumerate(self.keys)}
@@ -82,16 +82,16 @@ class Side:
         results, result = table.texts["result"], table["result"].tolist()
         nodes, node = table.texts["node"], table["node"].tolist()
         scored, score = table["scored"].tolist(), table["score"].tolist()
-        found: dict[str, Outcome] = {}
+        found: dict[str, RecordedOutcome] = {}
         for key, row in sorted(last.items(), key=lambda item: item[1]):
             came_to, where = results[result[row]], nodes[node[row]]
             if came_to in ("scheduled", "waiting"):
                 came_to, where = _later(came_to, where, at_end.get(key))
             points = score[row] if scored[row] else None
-            found[key] = Outcome(came_to, where, points, row + 1, owners[owner[row]])
+            found[key] = RecordedOutcome(came_to, where, points, row + 1, owners[owner[row]])
         for key, number in self._held_back():
             if key not in found:
-                found[key] = Outcome("gated", "", None, 0, pods.at("owner", number))
+                found[key] = RecordedOutcome("gated", "", None, 0, pods.at("owner", number))
         return found
 
     def _at_end(self) -> dict[str, int]:

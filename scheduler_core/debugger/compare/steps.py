@@ -25,7 +25,7 @@ ABSENT = "is not there"
 
 
 @dataclass(slots=True)
-class Step:
+class ComparedStep:
     """The result of a plugin in both cycles.
 
     `part`: for scores `raw`, `weight` or `normalized`. `a`, `b`: the two results; for results per node, those of
@@ -61,12 +61,12 @@ class Step:
         return head | summary | {"nodes": self.nodes, "example": example}
 
 
-def first_difference(a: Cycle, b: Cycle) -> Step | None:
+def first_difference(a: Cycle, b: Cycle) -> ComparedStep | None:
     """Return the first difference in the order of a cycle, None if there is none."""
     return next((step for step in steps(a, b) if not step.same), None)
 
 
-def steps(a: Cycle, b: Cycle) -> Iterator[Step]:
+def steps(a: Cycle, b: Cycle) -> Iterator[ComparedStep]:
     """Yield all results of both cycles, in the order of a cycle."""
     yield _statuses("preenqueue", a.trace.preenqueue, b.trace.preenqueue)
     yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter)
@@ -87,26 +87,28 @@ def _over(trace: CycleTrace) -> bool:
     return trace.preenqueue is not None or trace.prefilter is not None
 
 
-def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[Step]:
+def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[ComparedStep]:
     """Yield the results after Filter and Score."""
     if a.postfilter is not None or b.postfilter is not None:
         yield _statuses("postfilter", *(t.postfilter.status if t.postfilter else None for t in (a, b)))
         by = next((s.plugin for t in (a, b) if t.postfilter and (s := t.postfilter.status)), "")
-        yield Step("postfilter", by, "nominated", a.nominated_node, b.nominated_node)
-        yield Step("postfilter", by, "victims", a.victims, b.victims)
-    yield Step("select", "", a=a.node, b=b.node)
+        yield ComparedStep("postfilter", by, "nominated", a.nominated_node, b.nominated_node)
+        yield ComparedStep("postfilter", by, "victims", a.victims, b.victims)
+    yield ComparedStep("select", "", a=a.node, b=b.node)
     for point in ("reserve", "permit", "prebind", "bind"):
         yield _statuses(point, getattr(a, point), getattr(b, point))
     if a.error or b.error:
-        yield Step("error", "", a=a.error, b=b.error)
-    yield Step("result", "", a=a.result, b=b.result)
+        yield ComparedStep("error", "", a=a.error, b=b.error)
+    yield ComparedStep("result", "", a=a.result, b=b.result)
 
 
-def _statuses(point: str, a: Status | None, b: Status | None) -> Step:
+def _statuses(point: str, a: Status | None, b: Status | None) -> ComparedStep:
     plugin = next((status.plugin for status in (a, b) if status is not None), "")
     if a is not None and b is not None and a.plugin != b.plugin:
-        return Step(point, a.plugin, a=f"{a.plugin}: {_status_text(a)}", b=f"{b.plugin}: {_status_text(b)}")
-    return Step(point, plugin, a=PASS if a is None else _status_text(a), b=PASS if b is None else _status_text(b))
+        return ComparedStep(point, a.plugin, a=f"{a.plugin}: {_status_text(a)}", b=f"{b.plugin}: {_status_text(b)}")
+    return ComparedStep(
+        point, plugin, a=PASS if a is None else _status_text(a), b=PASS if b is None else _status_text(b)
+    )
 
 
 def _status_text(status: Status) -> str:
@@ -133,17 +135,17 @@ class Pair:
     def _mask(self, side: int, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return column[self.rows[side]]
 
-    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], text_of: Any) -> Step:
+    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], text_of: Any) -> ComparedStep:
         """Return a step over the common nodes. `text_of(side, place)` returns a side's text for one of them."""
         places = np.flatnonzero(mask)
         if not len(places):
-            return Step(point, plugin, part)
+            return ComparedStep(point, plugin, part)
         place = int(places[0])
-        return Step(
+        return ComparedStep(
             point, plugin, part, text_of(0, place), text_of(1, place), node=self.common[place], nodes=len(places)
         )
 
-    def narrowed(self) -> Step:
+    def narrowed(self) -> ComparedStep:
         """Compare the nodes that PreFilter left."""
         inside = []
         for side, trace in enumerate((self.a, self.b)):
@@ -160,7 +162,7 @@ class Pair:
         step.summary = left[0], left[1]
         return step
 
-    def looked(self) -> Step:
+    def looked(self) -> ComparedStep:
         """Compare which nodes were evaluated before enough were found."""
         a, b = self._looked
         step = self._differs(
@@ -169,7 +171,7 @@ class Pair:
         step.summary = f"looks at {count(int(a.sum()))}", f"looks at {count(int(b.sum()))}"
         return step
 
-    def filters(self) -> Iterator[Step]:
+    def filters(self) -> Iterator[ComparedStep]:
         """Compare the verdicts, plugin by plugin."""
         open_ = [mask.copy() for mask in self._looked]
         for plugin in _merged(list(self.a.verdicts), list(self.b.verdicts)):
@@ -181,7 +183,7 @@ class Pair:
 
     def _verdict(
         self, plugin: str, verdicts: Sequence[Verdict | None], looked: Sequence[npt.NDArray[np.bool_]]
-    ) -> Step:
+    ) -> ComparedStep:
         known: dict[tuple[str, ...], int] = {(): 0}
         columns = []
         for side, verdict in enumerate(verdicts):
@@ -209,7 +211,7 @@ class Pair:
         step.summary = summary[0], summary[1]
         return step
 
-    def nominated(self) -> Step:
+    def nominated(self) -> ComparedStep:
         """Compare the nodes that are evaluated with nominated pods counted."""
         verdicts: list[dict[str, str]] = []
         for trace, names in zip((self.a, self.b), self.names, strict=True):
@@ -217,12 +219,12 @@ class Pair:
         one, other = verdicts
         differing = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         if not differing:
-            return Step("filter", "", "nominated pods")
+            return ComparedStep("filter", "", "nominated pods")
         node = differing[0]
         a, b = (statuses.get(node, "no nominated pod counts") for statuses in verdicts)
-        return Step("filter", "", "nominated pods", a, b, node, len(differing))
+        return ComparedStep("filter", "", "nominated pods", a, b, node, len(differing))
 
-    def feasible(self) -> Step:
+    def feasible(self) -> ComparedStep:
         """Compare the feasible nodes. Nodes that only one cluster has come after the common ones."""
         fits = []
         for trace in (self.a, self.b):
@@ -241,7 +243,7 @@ class Pair:
         step.summary = f"{count(len(self.a.feasible_rows()))} fit", f"{count(len(self.b.feasible_rows()))} fit"
         return step
 
-    def scores(self) -> Iterator[Step]:
+    def scores(self) -> Iterator[ComparedStep]:
         """Compare the scores of nodes that are feasible in both cycles, plugin by plugin, then the totals."""
         if not self.a.scores and not self.b.scores:
             return
@@ -266,7 +268,7 @@ class Pair:
         both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
         return found[0][both], found[1][both], both
 
-    def _score(self, plugin: str, places: Sequence[Rows], names: Sequence[str]) -> Iterator[Step]:
+    def _score(self, plugin: str, places: Sequence[Rows], names: Sequence[str]) -> Iterator[ComparedStep]:
         scores = [trace.scores.get(plugin) for trace in (self.a, self.b)]
         there = next(score for score in scores if score is not None)
         if None in scores:
@@ -282,7 +284,7 @@ class Pair:
         assert b is not None
         yield _column("score", plugin, "raw", [a.raw[places[0]], b.raw[places[1]]], names)
         yield _column("score", plugin, "normalized", [a.normalized[places[0]], b.normalized[places[1]]], names)
-        yield Step("score", plugin, "weight", a.weight, b.weight)
+        yield ComparedStep("score", plugin, "weight", a.weight, b.weight)
 
 
 def _column(
@@ -292,15 +294,15 @@ def _column(
     columns: Sequence[Int64],
     names: Sequence[str],
     summary: tuple[str, str] = ("", ""),
-) -> Step:
+) -> ComparedStep:
     places = np.flatnonzero(columns[0] != columns[1])
     if not any(summary) and len(columns[0]):
         summary = _range(columns[0]), _range(columns[1])
     if not len(places):
-        return Step(point, plugin, part, summary=summary)
+        return ComparedStep(point, plugin, part, summary=summary)
     place = int(places[0])
     a, b = int(columns[0][place]), int(columns[1][place])
-    return Step(point, plugin, part, a, b, names[place], len(places), summary)
+    return ComparedStep(point, plugin, part, a, b, names[place], len(places), summary)
 
 
 def _range(column: Int64) -> str:

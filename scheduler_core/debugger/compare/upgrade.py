@@ -16,11 +16,11 @@ from typing import Any
 
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
-from scheduler_core.debugger.compare.deltas import Unit, applied_to, units_of
+from scheduler_core.debugger.compare.deltas import Delta, applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Fate, Refusals, fates, only_words
-from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, Least
-from scheduler_core.debugger.compare.run_side import Outcome
+from scheduler_core.debugger.compare.outcomes import Outcome, Refusals, only_words, outcomes
+from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, LimitReached, MinimalCause
+from scheduler_core.debugger.compare.run_side import RecordedOutcome
 from scheduler_core.errors import InputError
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
@@ -45,28 +45,28 @@ class Changed:
 
     pod: str
     change: str
-    a: Fate | None
-    b: Fate | None
-    least: Least = field(default_factory=Least)
+    a: Outcome | None
+    b: Outcome | None
+    minimal_cause: MinimalCause = field(default_factory=MinimalCause)
 
     @property
     def cause(self) -> frozenset[int] | None:
-        return self.least.applied
+        return self.minimal_cause.applied
 
-    def is_that(self, fate: Fate | None) -> bool:
+    def is_that(self, outcome: Outcome | None) -> bool:
         """Return whether an outcome equals that in b, as far as this change is concerned."""
         if self.change in DECISIONS:
-            return (fate and fate.decision) == (self.b and self.b.decision)
-        return fate == self.b
+            return (outcome and outcome.decision) == (self.b and self.b.decision)
+        return outcome == self.b
 
     def as_dict(self) -> dict[str, Any]:
-        sides = {name: fate and fate.as_dict() for name, fate in (("a", self.a), ("b", self.b))}
+        sides = {name: outcome and outcome.as_dict() for name, outcome in (("a", self.a), ("b", self.b))}
         cause = None if self.cause is None else sorted(self.cause)
-        return {"pod": self.pod, "change": self.change, **sides, "cause": cause, "minimal": self.least.minimal}
+        return {"pod": self.pod, "change": self.change, **sides, "cause": cause, "minimal": self.minimal_cause.minimal}
 
 
 @dataclass
-class Group:
+class CauseGroup:
     """Pods with the same cause. `pods`: change -> their names, decisions first."""
 
     cause: tuple[int, ...] | None
@@ -83,7 +83,7 @@ class Group:
 
 
 @dataclass
-class Step:
+class UpgradeStep:
     """The step from one release to the next.
 
     `units`: the differences; `pods`: number of pods tried; `runs`: number of runs needed to find the causes; `note`:
@@ -92,7 +92,7 @@ class Step:
 
     a: str
     b: str
-    units: list[Unit] = field(default_factory=list)
+    units: list[Delta] = field(default_factory=list)
     pods: int = 0
     changed: list[Changed] = field(default_factory=list)
     runs: int = 0
@@ -104,13 +104,13 @@ class Step:
         counted = Counter(one.change for one in self.changed)
         return {SAME: self.pods - len(self.changed)} | {kind: counted[kind] for kind in KINDS}
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[CauseGroup]:
         """Return the causes, the one that changes the most decisions first; pods without a cause come last."""
-        found: dict[tuple[int, ...] | None, Group] = {}
+        found: dict[tuple[int, ...] | None, CauseGroup] = {}
         for one in self.changed:
             cause = None if one.cause is None else tuple(sorted(one.cause))
-            group = found.setdefault(cause, Group(cause))
-            group.minimal = group.minimal and one.least.minimal
+            group = found.setdefault(cause, CauseGroup(cause))
+            group.minimal = group.minimal and one.minimal_cause.minimal
             group.pods.setdefault(one.change, []).append(one.pod)
         return sorted(found.values(), key=lambda group: (group.cause is None, -group.decisions, -group.messages))
 
@@ -147,11 +147,9 @@ def upgrade_sentence(summary: Mapping[str, int]) -> str:
     return f"{sentence(decided)} {listing(more)}." if more else sentence(decided)
 
 
-class _Over(Exception):
-    """Raised if the limit of runs or time is reached."""
-
-
-def upgrade(inputs: Sequence[Inputs], watch: Watch = lambda done, planned: None, **bounds: Any) -> Iterator[Step]:
+def upgrade(
+    inputs: Sequence[Inputs], watch: Watch = lambda done, planned: None, **bounds: Any
+) -> Iterator[UpgradeStep]:
     """Yield the step between each two successive inputs. `bounds`: as for `step`. Raises InputError."""
     for a, b in pairwise(inputs):
         yield step(a, b, watch, **bounds)
@@ -164,20 +162,20 @@ def step(
     most_runs: int = MOST_RUNS,
     most_seconds: float = MOST_SECONDS,
     clock: Callable[[], float] = time.monotonic,
-) -> Step:
+) -> UpgradeStep:
     """Return every pod whose outcome in b differs from that in a, with the cause.
 
     Raises InputError if one of the two cannot be run, or if only one is in virtual time.
     """
     if (a.time is None) != (b.time is None):
         raise InputError("upgrade", "", "is found between two runs in one pass or two in time")
-    search = _Search(a, b, units_of(a, b), watch, most_runs, clock() + most_seconds, clock)
-    found = Step(a.release.name, b.release.name, search.units)
+    search = _UpgradeSearch(a, b, deltas_of(a, b), watch, most_runs, clock() + most_seconds, clock)
+    found = UpgradeStep(a.release.name, b.release.name, search.units)
     of_a: dict[str, Refusals] = {}
     of_b: dict[str, Refusals] = {}
     try:
         before, after = search.play(a, of_a), search.play(b, of_b)
-    except _Over:
+    except LimitReached:
         found.note = f"running both releases alone takes more than {most_seconds:g} seconds, so that nothing is known"
         return found
     search.known[frozenset()] = before
@@ -195,7 +193,7 @@ def step(
         for one in found.changed:
             if one.change in DECISIONS:
                 search.prove(one)
-    except _Over:
+    except LimitReached:
         left = sum(one.cause is None for one in found.changed)
         if left:
             found.note = f"stopped after {count(search.runs, 'run')}; {count(left, 'pod')} left without a cause"
@@ -205,9 +203,9 @@ def step(
     return found
 
 
-def _change(a: Fate | None, b: Fate | None, of_a: Refusals, of_b: Refusals) -> str:
+def _change(a: Outcome | None, b: Outcome | None, of_a: Refusals, of_b: Refusals) -> str:
     """Return how a pod's outcome changed; "" if the outcome and its message are equal."""
-    change = change_of(*(None if one is None else Outcome(one.result, one.node, None, 0, "") for one in (a, b)))
+    change = change_of(*(None if one is None else RecordedOutcome(one.result, one.node, None, 0, "") for one in (a, b)))
     if change != SAME or a is None or b is None:
         return change
     if a.decision != b.decision:
@@ -218,39 +216,39 @@ def _change(a: Fate | None, b: Fate | None, of_a: Refusals, of_b: Refusals) -> s
 
 
 @dataclass
-class _Search:
+class _UpgradeSearch:
     """Replays a with some of the differences. `known`: outcomes by the indexes of the applied units."""
 
     a: Inputs
     b: Inputs
-    units: list[Unit]
+    units: list[Delta]
     watch: Watch
     most_runs: int
     deadline: float
     clock: Callable[[], float]
     runs: int = 0
     planned: int = 0
-    known: dict[frozenset[int], dict[str, Fate]] = field(default_factory=dict)
+    known: dict[frozenset[int], dict[str, Outcome]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.planned = 2 + len(self.units)
 
-    def play(self, inputs: Inputs, refusals: dict[str, Refusals] | None = None) -> dict[str, Fate]:
+    def play(self, inputs: Inputs, refusals: dict[str, Refusals] | None = None) -> dict[str, Outcome]:
         def tick() -> None:
             self.watch(self.runs, max(self.planned, self.runs + 1))
             if self.clock() > self.deadline:
-                raise _Over
+                raise LimitReached
 
         tick()
-        played = fates(inputs, tick, refusals)
+        played = outcomes(inputs, tick, refusals)
         self.runs += 1
         return played
 
-    def with_units(self, applied: frozenset[int]) -> dict[str, Fate]:
+    def with_units(self, applied: frozenset[int]) -> dict[str, Outcome]:
         """Return every pod's outcome in a with these differences of b; empty if that cannot be run."""
         if applied not in self.known:
             if self.runs >= self.most_runs:
-                raise _Over
+                raise LimitReached
             try:
                 played = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))
             except InputError:
@@ -260,8 +258,8 @@ class _Search:
 
     def explain(self, one: Changed) -> None:
         """Find the cause of a change."""
-        one.least.find(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
+        one.minimal_cause.find(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
 
     def prove(self, one: Changed) -> None:
         """Look for a smaller cause."""
-        one.least.prove(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
+        one.minimal_cause.prove(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))

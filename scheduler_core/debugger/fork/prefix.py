@@ -33,7 +33,7 @@ from scheduler_core.debugger.recording import (
     Recording,
     encode,
 )
-from scheduler_core.debugger.restore import Make, rewind
+from scheduler_core.debugger.restore import Make, restore_run
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
 from scheduler_core.releases import Release
@@ -119,7 +119,7 @@ def simulation_from(
     not pending are skipped. `start_index` is that of the next cycle's trace. Raises InputError.
     """
     recording = prefix.recording
-    simulation = rewind(recording, fetch, recording.end, make, release, pods=(), start_index=start_index)
+    simulation = restore_run(recording, fetch, recording.end, make, release, pods=(), start_index=start_index)
     waiting = {pod.key: pod for pod in simulation.pending}
     simulation.to_try = [waiting[key] for key in pods if key in waiting]
     simulation.scheduler.cycles = prefix.cycle - 1

@@ -18,7 +18,7 @@ from scheduler_core.virtual_time.engine import Engine
 SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
 
 
-def refit(
+def reconfigure(
     simulation: Simulation,
     settings: Mapping[str, Any],
     engine: Engine | None = None,
@@ -40,7 +40,7 @@ def refit(
     if release is not simulation.release:
         simulation.release = simulation.cluster.release = release
         everyone = pods if pods is not None else {pod.key: pod for pod in simulation.pending} | simulation.cluster.pods
-        _read_again(simulation, everyone.values())
+        _recompute_pods(simulation, everyone.values())
     simulation.configuration = configuration
     scheduler = simulation.scheduler
     seed = settings["seed"] if settings["tie_break"] == "seed" else None
@@ -57,12 +57,12 @@ def refit(
         if name in old:
             framework.waiting_pods = old[name].waiting_pods
     if engine is not None and pods is not None:
-        _fit_queue(simulation, engine, old, pods)
+        _update_queue(simulation, engine, old, pods)
     else:
-        _fit_order(simulation, old)
+        _update_order(simulation, old)
 
 
-def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
+def _recompute_pods(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
     """Recompute what the new release derives from pods: their requests and host ports."""
     cluster = simulation.cluster
     for pod in list(pods):
@@ -80,7 +80,7 @@ def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
             cluster.add_pod(pod, node)
 
 
-def _fit_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
+def _update_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
     """Update the order of a single pass: drop pods whose scheduler is gone and append those of new schedulers."""
     profiles = simulation.scheduler.profiles
     simulation.to_try[:] = [pod for pod in simulation.to_try if pod.pod.spec.scheduler_name in profiles]
@@ -92,7 +92,7 @@ def _fit_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
     ]
 
 
-def _fit_queue(
+def _update_queue(
     simulation: Simulation, engine: Engine, old: Mapping[str, Framework], pods: Mapping[str, PodInfo]
 ) -> None:
     queue, release, profiles = engine.queue, simulation.release, simulation.scheduler.profiles

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.debugger.fork.reconfigure import SETTINGS, refit
+from scheduler_core.debugger.fork.reconfigure import SETTINGS, reconfigure
 from scheduler_core.debugger.mutations import OBJECTS, Change, Edit
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
@@ -26,7 +26,7 @@ class Stage:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def refits(self) -> dict[str, Any]:
+    def scheduler_settings(self) -> dict[str, Any]:
         """The changed settings that require a new scheduler."""
         return {name: value for name, value in self.settings.items() if name in SETTINGS}
 
@@ -39,15 +39,15 @@ def decisions(stages: Sequence[Stage]) -> list[Change]:
 # ---- single pass
 
 
-def apply_once(simulation: Simulation, stage: Stage, before: Sequence[Stage] = ()) -> None:
+def apply_single_pass(simulation: Simulation, stage: Stage, before: Sequence[Stage] = ()) -> None:
     """Apply a stage to a single pass, between two cycles. `before`: the stages already applied. Raises InputError."""
-    if stage.refits:
-        refit(simulation, stage.refits)
-        tell_again(Edit(simulation), decisions(before))
+    if stage.scheduler_settings:
+        reconfigure(simulation, stage.scheduler_settings)
+        apply_again(Edit(simulation), decisions(before))
     Edit(simulation).apply(stage.changes)
 
 
-def tell_again(edit: Edit, changes: Sequence[Change]) -> None:
+def apply_again(edit: Edit, changes: Sequence[Change]) -> None:
     """Apply decisions again to a new scheduler. Skip those about objects that no longer exist."""
     for change in changes:
         try:
@@ -59,7 +59,7 @@ def tell_again(edit: Edit, changes: Sequence[Change]) -> None:
 # ---- virtual time
 
 
-class _EditInTime(Edit):
+class _VirtualTimeEdit(Edit):
     """An Edit whose pods are those of the simulated API server."""
 
     def __init__(self, run: ScenarioRun) -> None:
@@ -70,13 +70,13 @@ class _EditInTime(Edit):
         return self.run.api.pods.get(key) if kind == "Pod" else super().find(kind, key)
 
 
-def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) -> None:
+def apply_virtual_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) -> None:
     """Apply a stage to a run in virtual time, now. Pods that may be affected are tried again. Raises InputError."""
-    edit = _EditInTime(run)
+    edit = _VirtualTimeEdit(run)
     queue = run.engine.queue
-    if stage.refits:
-        refit(run.simulation, stage.refits, run.engine, run.api.pods)
-        tell_again(edit, decisions(before))
+    if stage.scheduler_settings:
+        reconfigure(run.simulation, stage.scheduler_settings, run.engine, run.api.pods)
+        apply_again(edit, decisions(before))
     if stage.settings.get("until") is not None:
         run.until = float(stage.settings["until"])
     for number, change in enumerate(stage.changes):
@@ -89,12 +89,12 @@ def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) 
             about = {"object": what.plugin} if name != "place" else {"object": f"Pod {what.pod}", "node": what.node}
             pod = getattr(what, "pod", None)
             run.engine.record("scenario.step", step=0, operation=name, **about, **({"pod": pod} if pod else {}))
-            queue.activate(_concerned(queue.unschedulable, name, what), run.api.pods)
+            queue.activate(_affected_pods(queue.unschedulable, name, what), run.api.pods)
         except InputError as problem:
             raise InputError(f"changes[{number}]", name, problem.problem) from None
 
 
-def _concerned(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
+def _affected_pods(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
     """Return the pods that may profit from a decision."""
     if name == "weight":
         return []
@@ -103,23 +103,23 @@ def _concerned(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
     return [key for key, pod in waiting.items() if what.plugin in pod.rejectors or pod.gating_plugin == what.plugin]
 
 
-def plan_once(simulation: Simulation, stages: Sequence[Stage], done: int) -> None:
+def plan_single_pass(simulation: Simulation, stages: Sequence[Stage], done: int) -> None:
     """Schedule the stages of a single pass, from the one with index `done` on."""
     for number in range(done, len(stages)):
         stage, earlier = stages[number], stages[:number]
         simulation.stages[_number(stage)] = _joined(
-            simulation.stages.get(_number(stage)), lambda s=stage, e=earlier: apply_once(simulation, s, e)
+            simulation.stages.get(_number(stage)), lambda s=stage, e=earlier: apply_single_pass(simulation, s, e)
         )
 
 
-def plan_in_time(run: ScenarioRun, stages: Sequence[Stage], hear: Any = lambda number: None) -> None:
-    """Schedule all stages in virtual time. `hear` is called with the index of a stage before it is applied."""
+def plan_virtual_time(run: ScenarioRun, stages: Sequence[Stage], on_stage: Any = lambda number: None) -> None:
+    """Schedule all stages in virtual time. `on_stage` is called with the index of a stage before it is applied."""
     engine = run.engine
     for number, stage in enumerate(stages):
 
         def action(number: int = number, stage: Stage = stage) -> None:
-            hear(number)
-            apply_in_time(run, stage, stages[:number])
+            on_stage(number)
+            apply_virtual_time(run, stage, stages[:number])
 
         if stage.t is not None:
             engine.after_second.append((stage.t, action))

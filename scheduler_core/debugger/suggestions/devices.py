@@ -11,7 +11,7 @@ import msgspec
 from scheduler_core.api.devices import DeviceRequest, ResourceClaim
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
@@ -22,50 +22,50 @@ Edit = Callable[[Raw], None]  # edits a device request in place
 SHOWN = 80  # maximum length of an expression in a text
 
 
-def steps(spot: Spot) -> list[Step]:
+def steps(context: NodeContext) -> list[Step]:
     """Return steps for the requests of each unallocated claim, and the step without any claims."""
-    devices = Devices.of(spot.cluster)
-    wanted = [c for c in claims_used(spot.pod, spot.cluster.device_claims) if c.status.allocation is None]
+    devices = Devices.of(context.cluster)
+    wanted = [c for c in claims_used(context.pod, context.cluster.device_claims) if c.status.allocation is None]
     found: list[Step] = []
-    for claim, seen in zip(wanted, look(devices, spot.row, wanted).claims, strict=True):
-        for j, alternatives in enumerate(seen.requests):
+    for claim, evaluated in zip(wanted, look(devices, context.row, wanted).claims, strict=True):
+        for j, alternatives in enumerate(evaluated.requests):
             for k, request in enumerate(alternatives):
                 found += _less(claim, j, k, request)
-                found += _let_go(spot, claim, request)
+                found += _free_devices(context, claim, request)
         found += _without_constraints(claim)
-    return [*found, *_without_claims(spot)]
+    return [*found, *_without_claims(context)]
 
 
-def _less(claim: ResourceClaim, j: int, k: int, seen: RequestLook) -> Iterator[Step]:
+def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestLook) -> Iterator[Step]:
     request = claim.spec.devices.requests[j]
-    asked = request.exactly or request.first_available[k]
-    of = f"request {seen.name} of claim {claim.key}"
-    for count in sorted({seen.fitting, 1} if seen.mode == "ExactCount" else (), reverse=True):
-        if 0 < count < seen.wanted and count <= seen.fitting:
-            text = f"ask for {formatting.count(count, 'device')} instead of {seen.wanted:,} ({of})"
-            cost = 2.0 + (seen.wanted - count) / seen.wanted
+    exact = request.exactly or request.first_available[k]
+    of = f"request {evaluated.name} of claim {claim.key}"
+    for count in sorted({evaluated.fitting, 1} if evaluated.mode == "ExactCount" else (), reverse=True):
+        if 0 < count < evaluated.wanted and count <= evaluated.fitting:
+            text = f"ask for {formatting.count(count, 'device')} instead of {evaluated.wanted:,} ({of})"
+            cost = 2.0 + (evaluated.wanted - count) / evaluated.wanted
             yield _edited(claim, request, j, k, text, cost, partial(_set, "count", count))
-    for number, selector in enumerate(asked.selectors):
+    for number, selector in enumerate(exact.selectors):
         expression = selector.cel.expression if selector.cel is not None else ""
         short = expression if len(expression) <= SHOWN else f"{expression[:SHOWN]}…"
         text = f"do without selector #{number}, {short} ({of})"
         yield _edited(claim, request, j, k, text, 3.5, partial(_drop_selector, number))
-    if len(asked.selectors) > 1:
+    if len(exact.selectors) > 1:
         yield _edited(claim, request, j, k, f"take any device of its class ({of})", 4.5, partial(_set, "selectors", []))
-    taints = {o.text for device in seen.devices for o in device.objections if o.kind == TAINT}
+    taints = {o.text for device in evaluated.devices for o in device.objections if o.kind == TAINT}
     for taint in sorted(taints):
         key, _, rest = taint.partition("=")
-        tolerations = msgspec.to_builtins(asked.tolerations)
+        tolerations = msgspec.to_builtins(exact.tolerations)
         added = [*tolerations, {"key": key, "operator": "Exists", "effect": rest.rpartition(":")[2]}]
         yield _edited(claim, request, j, k, f"tolerate {taint} ({of})", 3.0, partial(_set, "tolerations", added))
 
 
-def _set(field: str, value: Any, asked: Raw) -> None:
-    asked[field] = value
+def _set(field: str, value: Any, request: Raw) -> None:
+    request[field] = value
 
 
-def _drop_selector(number: int, asked: Raw) -> None:
-    asked["selectors"] = [one for i, one in enumerate(asked["selectors"]) if i != number]
+def _drop_selector(number: int, request: Raw) -> None:
+    request["selectors"] = [one for i, one in enumerate(request["selectors"]) if i != number]
 
 
 def _edited(claim: ResourceClaim, request: DeviceRequest, j: int, k: int, text: str, cost: float, edit: Edit) -> Step:
@@ -88,21 +88,21 @@ def _patch(claim: ResourceClaim, devices: Raw) -> Change:
     return patch_of("ResourceClaim", claim.namespace, claim.name, {"spec": {"devices": devices}})
 
 
-def _let_go(spot: Spot, claim: ResourceClaim, seen: RequestLook) -> Iterator[Step]:
+def _free_devices(context: NodeContext, claim: ResourceClaim, evaluated: RequestLook) -> Iterator[Step]:
     """Yield a step that frees devices that the request could use, by deleting other claims with their pods.
 
     It deletes as few claims as possible, those with the fewest pods first.
     """
-    lacking = seen.wanted - seen.fitting
+    lacking = evaluated.wanted - evaluated.fitting
     free_else = {
         (device.driver, device.pool, device.device)
-        for device in seen.devices
+        for device in evaluated.devices
         if device.objections and all(one.kind == TAKEN for one in device.objections)
     }
     if lacking <= 0 or len(free_else) < lacking:
         return
     holders = []
-    for other in spot.cluster.device_claims.values():
+    for other in context.cluster.device_claims.values():
         allocation = other.status.allocation
         held = free_else & {one.id for one in allocation.devices.results} if allocation is not None else set()
         if held and other.key != claim.key:
@@ -117,27 +117,27 @@ def _let_go(spot: Spot, claim: ResourceClaim, seen: RequestLook) -> Iterator[Ste
             gone |= set(pods)
             freed |= held
     if len(freed) >= lacking:
-        yield _delete(spot, chosen, sorted(gone))
+        yield _delete(context, chosen, sorted(gone))
 
 
-def _delete(spot: Spot, chosen: list[ResourceClaim], pods: list[str]) -> Step:
+def _delete(context: NodeContext, chosen: list[ResourceClaim], pods: list[str]) -> Step:
     """Return the step. Deleting pods releases their claims; a claim that no pod uses must itself be deleted."""
-    there = [key for key in pods if key in spot.cluster.pods]
+    there = [key for key in pods if key in context.cluster.pods]
     idle = [claim for claim in chosen if not claim.status.reserved_for]
     gone = [("Pod", *key.split("/")) for key in there] + [("ResourceClaim", c.namespace, c.name) for c in idle]
     changes = [Change(delete=Reference(kind=kind, namespace=space, name=name)) for kind, space, name in gone]
     names = [f"pod {key}" for key in there] + [f"claim {claim.key}" for claim in idle]
     what, verb = ("claim", "has") if len(chosen) == 1 else ("claims", "have")
     holding = formatting.some([claim.key for claim in chosen], 4)
-    text = f"delete {formatting.some(names, 4)}: {what} {holding} {verb} devices on {spot.name}"
+    text = f"delete {formatting.some(names, 4)}: {what} {holding} {verb} devices on {context.name}"
     return Step(text, EVICT, float(len(there)) or 1.0, None, tuple(changes), frozenset(there))
 
 
-def _without_claims(spot: Spot) -> list[Step]:
+def _without_claims(context: NodeContext) -> list[Step]:
     def edit(document: Raw) -> None:
         document["spec"].pop("resourceClaims", None)
         for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
             container.get("resources", {}).pop("claims", None)
 
-    found = spot.pod.pod.spec.resource_claims
+    found = context.pod.pod.spec.resource_claims
     return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.requests import short
 from scheduler_core.debugger.suggestions.steps import EVICT, Step
 from scheduler_core.virtual_time.scenario import Reference
@@ -58,16 +58,16 @@ def _loss(pod: PodInfo) -> float:
     return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
 
 
-def room(spot: Spot) -> list[Step]:
+def free_resources(context: NodeContext) -> list[Step]:
     """NodeResourcesFit: delete the fewest and least important pods that free the missing resources.
 
     Resources of which the node has too little even without its pods are ignored.
     """
-    lacking = {name: spot.pod.requests[name] - left for name, left in short(spot).items()}
-    has = {name: sum(pod.requests.get(name, 0) for pod in spot.pods()) for name in lacking}
+    lacking = {name: context.pod.requests[name] - left for name, left in short(context).items()}
+    has = {name: sum(pod.requests.get(name, 0) for pod in context.pods()) for name in lacking}
     lacking = {name: need for name, need in lacking.items() if need <= has[name]}
-    places = len(spot.pods()) + len(spot.ahead()) + 1 - int(spot.cluster.nodes.allowed_pods[spot.row])
-    useful = [p for p in spot.pods() if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
+    places = len(context.pods()) + len(context.ahead()) + 1 - int(context.cluster.nodes.allowed_pods[context.row])
+    useful = [p for p in context.pods() if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
     chosen: list[PodInfo] = []
     while not _enough(chosen, lacking, places):
         left = [pod for pod in useful if pod not in chosen]

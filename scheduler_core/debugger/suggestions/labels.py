@@ -12,7 +12,7 @@ from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change, Skip
-from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, Spot, is_ready
+from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, NodeContext, is_ready
 from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.virtual_time.object_diff_text import taint_text
@@ -22,32 +22,32 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 Edit = Callable[[Raw], None]
 
 
-def affinity(spot: Spot) -> list[Step]:
+def affinity(context: NodeContext) -> list[Step]:
     """NodeAffinity: change the unmet part of the node selector or affinity, or label the node."""
-    spec = spot.pod.pod.spec
-    selector = {k: v for k, v in (spec.node_selector or {}).items() if spot.labels.get(k) != v}
+    spec = context.pod.pod.spec
+    selector = {k: v for k, v in (spec.node_selector or {}).items() if context.labels.get(k) != v}
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
     lacks: list[Requirement] = []
     term = 0
-    if required is not None and not _meets(spot, required.node_selector_terms):
-        lacks, term = _closest(spot, required.node_selector_terms)
-    fitted = [_selector_fitted(spot, key, value) for key, value in selector.items()]
-    fitted += [_requirement_fitted(spot, req, term) for req in lacks]
-    dropped = [_selector_dropped(spot, key, value) for key, value in selector.items()]
-    dropped += [_requirement_dropped(spot, req, term) for req in lacks]
-    if required is not None and not lacks and not _meets(spot, required.node_selector_terms):
+    if required is not None and not _meets(context, required.node_selector_terms):
+        lacks, term = _closest(context, required.node_selector_terms)
+    fitted = [_selector_fitted(context, key, value) for key, value in selector.items()]
+    fitted += [_requirement_fitted(context, req, term) for req in lacks]
+    dropped = [_selector_dropped(context, key, value) for key, value in selector.items()]
+    dropped += [_requirement_dropped(context, req, term) for req in lacks]
+    if required is not None and not lacks and not _meets(context, required.node_selector_terms):
         dropped.append(("drop the required node affinity, which no node can meet", 4.0, partial(_drop_required, None)))
     found = [_together(known) for known in (fitted, dropped) if known and all(known)]
     labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
-    added = getattr(next((p for p in spot.framework.filter if p.name == "NodeAffinity"), None), "added", None)
+    added = getattr(next((p for p in context.framework.filter if p.name == "NodeAffinity"), None), "added", None)
     if not labels and added is not None and added.required is not None:
-        labels = missing(spot.node, added.required.node_selector_terms)
+        labels = missing(context.node, added.required.node_selector_terms)
         if labels:
             wanted = formatting.listing([requirement(req) for req in labels])
             text = f"its profile requires {wanted} of every node: leave plugin NodeAffinity out for this pod"
-            change = Change(skip=Skip(pod=spot.pod.key, plugin="NodeAffinity"))
+            change = Change(skip=Skip(pod=context.pod.key, plugin="NodeAffinity"))
             found.append(Step(text, CONFIG, 6.0, None, (change,)))
-    return [*found, *_labelled(spot, labels)]
+    return [*found, *_labelled(context, labels)]
 
 
 def _together(parts: Iterable[tuple[str, float, Edit] | None]) -> Step:
@@ -60,24 +60,24 @@ def _together(parts: Iterable[tuple[str, float, Edit] | None]) -> Step:
     return Step("; and ".join(text for text, _, _ in known), POD, sum(cost for _, cost, _ in known), edit)
 
 
-def _meets(spot: Spot, terms: Iterable[NodeSelectorTerm]) -> bool:
-    return any((t.match_expressions or t.match_fields) and not missing(spot.node, [t]) for t in terms)
+def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
+    return any((t.match_expressions or t.match_fields) and not missing(context.node, [t]) for t in terms)
 
 
-def _closest(spot: Spot, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
+def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
     """Return (what the node lacks of the term that it comes closest to, the number of that term)."""
     lacks = [
-        (missing(spot.node, [term]), i) for i, term in enumerate(terms) if term.match_expressions + term.match_fields
+        (missing(context.node, [term]), i) for i, term in enumerate(terms) if term.match_expressions + term.match_fields
     ]
     return min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
 
 
-def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
+def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
     """Return why no node has the label value, "" if a node has it.
 
     The text is like `zone=ITBG-4 is on no node; zones are az1, az2`.
     """
-    values = spot.values(key)
+    values = context.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):
         return ""
@@ -88,15 +88,19 @@ def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
     return f"{what} is on no node; {short}s are {formatting.some(values, 5)}"
 
 
-def _selector_fitted(spot: Spot, key: str, value: str) -> tuple[str, float, Edit] | None:
-    has, why = spot.labels.get(key), _absent(spot, key, [value])
+def _selector_fitted(context: NodeContext, key: str, value: str) -> tuple[str, float, Edit] | None:
+    has, why = context.labels.get(key), _absent(context, key, [value])
     if has is not None:
         cost = 1.0 - likeness(value, has) if why else 4.0
         text = f"{why}: select {key}={has}" if why else f"select {key}={has} instead of {key}={value}"
         return text, cost, partial(_select, key, key, has)
-    for other in nearest(key, spot.labels) if not spot.values(key) else ():
-        same = 0.2 if spot.labels[other] == value else 1.0
-        return f"{why}: select {other}={spot.labels[other]}", same, partial(_select, key, other, spot.labels[other])
+    for other in nearest(key, context.labels) if not context.values(key) else ():
+        same = 0.2 if context.labels[other] == value else 1.0
+        return (
+            f"{why}: select {other}={context.labels[other]}",
+            same,
+            partial(_select, key, other, context.labels[other]),
+        )
     return None
 
 
@@ -106,8 +110,8 @@ def _select(key: str, other: str, value: str, document: Raw) -> None:
     selector[other] = value
 
 
-def _selector_dropped(spot: Spot, key: str, value: str) -> tuple[str, float, Edit]:
-    why = _absent(spot, key, [value])
+def _selector_dropped(context: NodeContext, key: str, value: str) -> tuple[str, float, Edit]:
+    why = _absent(context, key, [value])
     text = f"do not select {key}={value}"
     return (f"{why}: {text}", 2.0, partial(_unselect, key)) if why else (text, 4.5, partial(_unselect, key))
 
@@ -123,17 +127,17 @@ def _terms(document: Raw) -> list[Raw]:
     return terms
 
 
-def _requirement_fitted(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit] | None:
-    has = spot.labels.get(req.key)
+def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> tuple[str, float, Edit] | None:
+    has = context.labels.get(req.key)
     if req.key == NODE_NAME:
         if req.operator != "In":
             return None
-        gone = req.values[0] not in spot.cluster.nodes.rows
-        cost = 1.0 - likeness(req.values[0], spot.name) if gone else 4.5
+        gone = req.values[0] not in context.cluster.nodes.rows
+        cost = 1.0 - likeness(req.values[0], context.name) if gone else 4.5
         why = f"node {req.values[0]} does not exist: " if gone else ""
-        return f"{why}name {spot.name} in the node affinity", cost, partial(_put_values, term, req, [spot.name])
+        return f"{why}name {context.name} in the node affinity", cost, partial(_put_values, term, req, [context.name])
     if req.operator == "In" and has is not None:
-        why = _absent(spot, req.key, req.values)
+        why = _absent(context, req.key, req.values)
         if why:
             cost = 1.0 - max(likeness(value, has) for value in req.values)
             return f"{why}: require {req.key}={has}", cost, partial(_put_values, term, req, [has])
@@ -142,8 +146,10 @@ def _requirement_fitted(spot: Spot, req: Requirement, term: int) -> tuple[str, f
     if req.operator == "NotIn" and has is not None and len(req.values) > 1:
         left = [value for value in req.values if value != has]
         return f"allow {req.key}={has}, too", 3.5, partial(_put_values, term, req, left)
-    for other in nearest(req.key, spot.labels) if not spot.values(req.key) and req.operator in ("In", "Exists") else ():
-        if req.operator == "Exists" or spot.labels[other] in req.values:
+    for other in (
+        nearest(req.key, context.labels) if not context.values(req.key) and req.operator in ("In", "Exists") else ()
+    ):
+        if req.operator == "Exists" or context.labels[other] in req.values:
             text = f"label {req.key} is on no node: require {other}"
             return text, 0.3, partial(_put_key, term, req, other)
     return None
@@ -167,8 +173,8 @@ def _put_key(term: int, req: Requirement, key: str, document: Raw) -> None:
         one["key"] = key
 
 
-def _requirement_dropped(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit]:
-    why = _absent(spot, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
+def _requirement_dropped(context: NodeContext, req: Requirement, term: int) -> tuple[str, float, Edit]:
+    why = _absent(context, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
     text = f"do not require {requirement(req)} in the node affinity"
     return (
         (f"{why}: {text}", 2.2, partial(_unrequire, term, req)) if why else (text, 4.5, partial(_unrequire, term, req))
@@ -190,7 +196,7 @@ def _drop_required(_: None, document: Raw) -> None:
         document["spec"]["affinity"].pop("nodeAffinity")
 
 
-def _labelled(spot: Spot, wanted: list[Requirement]) -> list[Step]:
+def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
     labels: dict[str, str | None] = {}
     for req in wanted:
         if req.key in GIVEN_LABELS or req.key == NODE_NAME:
@@ -208,35 +214,38 @@ def _labelled(spot: Spot, wanted: list[Requirement]) -> list[Step]:
         return []
     put = formatting.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
     off = formatting.listing([key for key, value in labels.items() if value is None])
-    parts = [f"label node {spot.name} {put}" if put else "", f"take label {off} off node {spot.name}" if off else ""]
-    change = patch_of("Node", "", spot.name, {"metadata": {"labels": labels}})
+    parts = [
+        f"label node {context.name} {put}" if put else "",
+        f"take label {off} off node {context.name}" if off else "",
+    ]
+    change = patch_of("Node", "", context.name, {"metadata": {"labels": labels}})
     return [
-        Step(formatting.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((spot.name,)))
+        Step(formatting.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((context.name,)))
     ]
 
 
 # ---- taints
 
 
-def _hard(spot: Spot) -> list[Taint]:
-    tolerations = spot.pod.pod.spec.tolerations
-    taints = (t for t in spot.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))
+def _hard(context: NodeContext) -> list[Taint]:
+    tolerations = context.pod.pod.spec.tolerations
+    taints = (t for t in context.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))
     return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
 
 
-def taints(spot: Spot) -> list[Step]:
+def taints(context: NodeContext) -> list[Step]:
     """TaintToleration: tolerate the taints or remove them, except for taints that mark a broken node."""
-    hard = _hard(spot)
+    hard = _hard(context)
     if not hard or any(taint.key in BROKEN for taint in hard):
         return []
-    told = formatting.listing([taint_text(taint) for taint in hard])
+    text = formatting.listing([taint_text(taint) for taint in hard])
     cost = 1.0 * len(hard)
     cost += sum(2.5 for t in hard if t.key.startswith("node-role.kubernetes.io/")) + 4.0 * _is_cordon(hard)
-    found = [Step(f"tolerate {told}", POD, cost, partial(_tolerate, tuple(hard)))]
-    if is_ready(spot.node):
-        changes = tuple(Change(untaint=_untaint(spot.name, t)) for t in hard)
-        text, cost = f"take taint {told} off node {spot.name}", sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
-        found.append(Step(text, NODE, cost, None, changes, nodes=frozenset((spot.name,))))
+    found = [Step(f"tolerate {text}", POD, cost, partial(_tolerate, tuple(hard)))]
+    if is_ready(context.node):
+        changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
+        text, cost = f"take taint {text} off node {context.name}", sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
+        found.append(Step(text, NODE, cost, None, changes, nodes=frozenset((context.name,))))
     return found
 
 
@@ -256,12 +265,14 @@ def _tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
     document["spec"]["tolerations"] = now
 
 
-def cordon(spot: Spot) -> list[Step]:
+def cordon(context: NodeContext) -> list[Step]:
     """NodeUnschedulable: uncordon the node if it is ready, or let the pod tolerate the taint."""
     found = []
-    if is_ready(spot.node):
-        nodes = frozenset((spot.name,))
-        found.append(Step(f"uncordon node {spot.name}", NODE, 0.5, None, (Change(uncordon=spot.name),), nodes=nodes))
+    if is_ready(context.node):
+        nodes = frozenset((context.name,))
+        found.append(
+            Step(f"uncordon node {context.name}", NODE, 0.5, None, (Change(uncordon=context.name),), nodes=nodes)
+        )
     taint = Taint(CORDONED, "", "NoSchedule")
     found.append(
         Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, partial(_tolerate, (taint,)))

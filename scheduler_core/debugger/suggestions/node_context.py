@@ -32,7 +32,7 @@ GIVEN_LABELS = (
 
 
 @dataclass
-class Spot:
+class NodeContext:
     """A node, a pod and its cycle.
 
     `row` is the node's row in the current columns. `document` is the current pod as JSON data.

@@ -15,7 +15,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
 from scheduler_core.debugger.suggestions.add_node import another, kinds
-from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # maximum number of added nodes
@@ -46,7 +46,7 @@ class MoreNodes(msgspec.Struct):
     proved: bool = True
 
 
-class Together(msgspec.Struct):
+class AllPending(msgspec.Struct):
     """Summary of the pending pods.
 
     `pending`: number of pods that wait for the profiles; `looked`: how many were tried. `lack`: resource -> total
@@ -62,16 +62,16 @@ class Together(msgspec.Struct):
     members: int = 0
 
 
-def together(simulation: Simulation) -> Together:
-    """Return the summary at the end of a run; the simulation (`rewind`) is left unchanged.
+def all_pending(simulation: Simulation) -> AllPending:
+    """Return the summary at the end of a run; the simulation (`restore_run`) is left unchanged.
 
     Pods that fit, that are being deleted, or that wait for another scheduler are not counted as lacking. The number of
     cycles is limited.
     """
-    return _Pending(simulation).answer()
+    return _PendingPods(simulation).answer()
 
 
-class _Pending:
+class _PendingPods:
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self.cluster = simulation.cluster
@@ -85,7 +85,7 @@ class _Pending:
         self.stuck: list[PodInfo] = []
         self.kinds: dict[str, bytes] = {}  # pod -> a key that is equal for pods that the scheduler treats equally
 
-    def answer(self) -> Together:
+    def answer(self) -> AllPending:
         reasons: Counter[tuple[str, str]] = Counter()
         examples: dict[tuple[str, str], str] = {}
         lack: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class _Pending:
                 if self.budget <= 0:
                     continue
                 self.budget -= 1
-                known[kind] = bottleneck(Trial(self.simulation, pod.key).run(()))
+                known[kind] = bottleneck(WhatIf(self.simulation, pod.key).run(()))
             looked += 1
             found = known[kind]
             if found is None:
@@ -108,13 +108,15 @@ class _Pending:
             examples.setdefault(found, pod.key)
             if successor(found[0]) == "NodeResourcesFit":
                 lack.update(pod.requests | {"pods": 1})
-        told = [Bottleneck(why, plugin, n, examples[plugin, why]) for (plugin, why), n in reasons.most_common(20)]
-        return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes(), self.members)
+        bottlenecks = [
+            Bottleneck(why, plugin, n, examples[plugin, why]) for (plugin, why), n in reasons.most_common(20)
+        ]
+        return AllPending(len(self.waiting), looked, dict(lack), bottlenecks, self.more_nodes(), self.members)
 
     def more_nodes(self) -> list[MoreNodes]:
         """Return, for each kind of node, the smallest number of nodes that places as many pods as possible."""
         found = []
-        there = sorted(kinds(self.cluster.nodes.nodes), key=self._promise, reverse=True)[:MOST_KINDS]
+        there = sorted(kinds(self.cluster.nodes.nodes), key=self._fitting_pods, reverse=True)[:MOST_KINDS]
         for like in there if self.stuck else ():
             if self.budget <= 0:
                 break
@@ -127,7 +129,7 @@ class _Pending:
                 found.append(more)
         return sorted(found, key=lambda more: (-more.places, more.count, more.like))
 
-    def _promise(self, like: Node) -> int:
+    def _fitting_pods(self, like: Node) -> int:
         """Return how many of the pods such a node is large enough for, one at a time."""
         row = self.cluster.nodes.rows[like.name]
         has = {name: int(column[row]) for name, column in self.cluster.nodes.allocatable.items()}

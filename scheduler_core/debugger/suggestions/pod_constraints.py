@@ -12,7 +12,7 @@ from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions import existing_anti_affinity
 from scheduler_core.debugger.suggestions.evict_pods import evict
-from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, Spot
+from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, NodeContext
 from scheduler_core.debugger.suggestions.steps import NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.framework.interface import CycleState
@@ -23,22 +23,22 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 # ---- host ports
 
 
-def ports(spot: Spot) -> list[Step]:
+def ports(context: NodeContext) -> list[Step]:
     """NodePorts: remove the host ports that are in use on the node, or delete the pods that use them."""
     taken: dict[tuple[str, int], list[PodInfo]] = {}
-    for ip, protocol, port in spot.pod.host_ports:
+    for ip, protocol, port in context.pod.host_ports:
         users = [
             other
-            for other in [*spot.pods(), *spot.ahead()]
+            for other in [*context.pods(), *context.ahead()]
             if any(p[1:] == (protocol, port) and ports_conflict(ip, (p[0],)) for p in other.host_ports)
         ]
         if users:
             taken[protocol, port] = users
     if not taken:
         return []
-    told = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
+    text = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
     by = formatting.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
-    text = f"do without host port {told}, which {by} has on {spot.name}"
+    text = f"do without host port {text}, which {by} has on {context.name}"
     found = [Step(text, POD, 2.5, partial(_without_ports, frozenset(taken)))]
     return [*found, *evict({pod.key: pod for users in taken.values() for pod in users}.values())]
 
@@ -54,26 +54,26 @@ def _without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
 # ---- topology spread
 
 
-def _spreads(spot: Spot) -> list[Spread]:
-    plugin = next((p for p in spot.framework.filter if isinstance(p, PodTopologySpread)), None)
+def _spreads(context: NodeContext) -> list[Spread]:
+    plugin = next((p for p in context.framework.filter if isinstance(p, PodTopologySpread)), None)
     if plugin is None:
         return []
     state = CycleState()
-    plugin.pre_filter(state, spot.pod)
+    plugin.pre_filter(state, context.pod)
     found: list[Spread] = state.get(plugin.name, [])
     return found
 
 
-def spread(spot: Spot) -> list[Step]:
+def spread(context: NodeContext) -> list[Step]:
     """PodTopologySpread: raise maxSkew, prefer instead of require, label the node, or delete matching pods."""
     own = [
         i
-        for i, c in enumerate(spot.pod.pod.spec.topology_spread_constraints)
+        for i, c in enumerate(context.pod.pod.spec.topology_spread_constraints)
         if c.when_unsatisfiable == "DoNotSchedule"
     ]
-    found = _spreads(spot)
-    if found and not spot.pod.pod.spec.topology_spread_constraints:
-        return [_instead_of_defaults(spot, found)]
+    found = _spreads(context)
+    if found and not context.pod.pod.spec.topology_spread_constraints:
+        return [_instead_of_defaults(context, found)]
     if not own or len(own) != len(found):
         return []
     allowed: list[tuple[str, float, Callable[[Raw], None]]] = []
@@ -81,26 +81,26 @@ def spread(spot: Spot) -> list[Step]:
     others: list[Step] = []
     for number, one in zip(own, found, strict=True):
         constraint, key = one.constraint, one.constraint.topology_key
-        domain = int(constraint.topology.ids[spot.row])
+        domain = int(constraint.topology.ids[context.row])
         soft = partial(_set, number, "whenUnsatisfiable", "ScheduleAnyway")
         if domain < 0:
-            why = f"node {spot.name} has no label {key}"
-            if not spot.values(key):
+            why = f"node {context.name} has no label {key}"
+            if not context.values(key):
                 why = f"topologyKey {key} is on no node"
-                for other in nearest(key, spot.labels)[:1]:
+                for other in nearest(key, context.labels)[:1]:
                     allowed.append((f"{why}: spread over {other}", 0.2, partial(_set, number, "topologyKey", other)))
             elif key not in GIVEN_LABELS:
-                others.append(_label(spot, key))
+                others.append(_label(context, key))
             preferred.append((f"{why}: prefer to spread over it instead of insisting", 2.5, soft))
             continue
         skew = int(one.counts[domain]) + one.own - one.minimum
         if skew <= constraint.max_skew:
             continue
-        value = spot.labels[key]
-        told = f"{key}={value} would have {skew} more matching pods than the least"
-        allowed.append((f"{told}: set maxSkew {skew} instead of {constraint.max_skew}", 2.0, _skewer(number, skew)))
-        preferred.append((f"{told}: prefer to spread over {key} instead of insisting", 2.6, soft))
-        matching = [p for p in spot.domain(key) if one.column.matches(p)]
+        value = context.labels[key]
+        reason = f"{key}={value} would have {skew} more matching pods than the least"
+        allowed.append((f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}", 2.0, _skewer(number, skew)))
+        preferred.append((f"{reason}: prefer to spread over {key} instead of insisting", 2.6, soft))
+        matching = [p for p in context.domain(key) if one.column.matches(p)]
         others += evict(matching, skew - constraint.max_skew)
     sides = [side for side in (allowed, preferred) if side]
     if len(allowed) != len(preferred):
@@ -108,7 +108,7 @@ def spread(spot: Spot) -> list[Step]:
     return [*map(_together, sides), *others]
 
 
-def _instead_of_defaults(spot: Spot, found: list[Spread]) -> Step:
+def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
     """Return the step that gives the pod soft constraints. The profile's defaults apply only to pods without their
     own."""
     keys = [one.constraint.topology_key for one in found]
@@ -143,25 +143,31 @@ def _skewer(number: int, skew: int) -> Callable[[Raw], None]:
     return edit
 
 
-def _label(spot: Spot, key: str) -> Step:
-    value = (spot.values(key) or [""])[0]
-    change = patch_of("Node", "", spot.name, {"metadata": {"labels": {key: value}}})
-    return Step(f"label node {spot.name} {key}={value}", NODE, 2.0, None, (change,), nodes=frozenset((spot.name,)))
+def _label(context: NodeContext, key: str) -> Step:
+    value = (context.values(key) or [""])[0]
+    change = patch_of("Node", "", context.name, {"metadata": {"labels": {key: value}}})
+    return Step(
+        f"label node {context.name} {key}={value}", NODE, 2.0, None, (change,), nodes=frozenset((context.name,))
+    )
 
 
 # ---- inter-pod affinity
 
 
-def affinity(spot: Spot) -> list[Step]:
+def affinity(context: NodeContext) -> list[Step]:
     """InterPodAffinity: handle unmet affinity terms, violated anti-affinity terms, and anti-affinity of existing
     pods."""
-    unmet = _unmet(spot)
+    unmet = _unmet(context)
     if unmet:
-        return _nobody(spot, unmet)
+        return _unmet_steps(context, unmet)
     broken = [
         (i, term, there)
-        for i, term in enumerate(spot.pod.required_anti_affinity)
-        if (there := [p for p in spot.domain(term.topology_key) if p.key != spot.pod.key and _matches(spot, term, p)])
+        for i, term in enumerate(context.pod.required_anti_affinity)
+        if (
+            there := [
+                p for p in context.domain(term.topology_key) if p.key != context.pod.key and _matches(context, term, p)
+            ]
+        )
     ]
     if broken:
         users = {pod.key: pod for _, _, there in broken for pod in there}
@@ -169,55 +175,57 @@ def affinity(spot: Spot) -> list[Step]:
         text = f"do not insist on being away from {wanted} ({formatting.some(sorted(users), 2)})"
         numbers = [i for i, _, _ in broken]
         return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", numbers)), *evict(users.values())]
-    return existing_anti_affinity.steps(spot)
+    return existing_anti_affinity.steps(context)
 
 
-def _matches(spot: Spot, term: Term, pod: PodInfo) -> bool:
-    return term.matches(pod.namespace, spot.cluster.namespaces.get(pod.namespace, {}), pod.labels)
+def _matches(context: NodeContext, term: Term, pod: PodInfo) -> bool:
+    return term.matches(pod.namespace, context.cluster.namespaces.get(pod.namespace, {}), pod.labels)
 
 
-def _unmet(spot: Spot) -> list[int]:
-    terms = spot.pod.required_affinity
-    nobody = not any(all(_matches(spot, term, pod) for term in terms) for pod in spot.cluster.pods.values())
-    itself = nobody and all(_matches(spot, term, spot.pod) for term in terms)  # the first of a kind may start anywhere
+def _unmet(context: NodeContext) -> list[int]:
+    terms = context.pod.required_affinity
+    no_match = not any(all(_matches(context, term, pod) for term in terms) for pod in context.cluster.pods.values())
+    itself = no_match and all(
+        _matches(context, term, context.pod) for term in terms
+    )  # the first of a kind may start anywhere
 
     def met(term: Term) -> bool:
-        if term.topology_key not in spot.labels:
+        if term.topology_key not in context.labels:
             return False
-        return itself or any(all(_matches(spot, t, p) for t in terms) for p in spot.domain(term.topology_key))
+        return itself or any(all(_matches(context, t, p) for t in terms) for p in context.domain(term.topology_key))
 
     return [i for i, term in enumerate(terms) if not met(term)]
 
 
-def _nobody(spot: Spot, unmet: list[int]) -> list[Step]:
-    terms = spot.pod.required_affinity
+def _unmet_steps(context: NodeContext, unmet: list[int]) -> list[Step]:
+    terms = context.pod.required_affinity
     found: list[Step] = []
     for i in unmet:
         term = terms[i]
-        if term.topology_key not in spot.labels:
-            text = f"no node has a label {term.topology_key}" if not spot.values(term.topology_key) else ""
-            for other in nearest(term.topology_key, spot.labels)[:1] if text else ():
+        if term.topology_key not in context.labels:
+            text = f"no node has a label {term.topology_key}" if not context.values(term.topology_key) else ""
+            for other in nearest(term.topology_key, context.labels)[:1] if text else ():
                 edit = partial(_set_term, i, "topologyKey", other)
                 found.append(Step(f"{text}: use topologyKey {other}", POD, 0.3, edit))
             if term.topology_key not in GIVEN_LABELS and not text:
-                found.append(_label(spot, term.topology_key))
-        found += _meant(spot, i, term)
+                found.append(_label(context, term.topology_key))
+        found += _similar_labels(context, i, term)
     wanted = formatting.listing([selector_text(terms[i].selector) for i in unmet])
-    anywhere = any(all(_matches(spot, terms[i], p) for i in unmet) for p in spot.cluster.pods.values())
+    anywhere = any(all(_matches(context, terms[i], p) for i in unmet) for p in context.cluster.pods.values())
     why = "" if anywhere else f"no pod with {wanted} runs anywhere: "
     text = f"{why}do not insist on being near {wanted}"
     drop = partial(_drop_terms, "podAffinity", list(unmet))
     return [*found, Step(text, POD, 3.0 if anywhere else 1.8, drop)]
 
 
-def _meant(spot: Spot, number: int, term: Term) -> Iterator[Step]:
+def _similar_labels(context: NodeContext, number: int, term: Term) -> Iterator[Step]:
     """Yield steps that select a similar label value of existing pods."""
-    labels = spot.pod.pod.spec.affinity.pod_affinity.required[number].label_selector  # type: ignore[union-attr]
+    labels = context.pod.pod.spec.affinity.pod_affinity.required[number].label_selector  # type: ignore[union-attr]
     wanted = labels.match_labels if labels is not None else {}
     if len(wanted) != 1 or labels is None or labels.match_expressions:
         return
     (key, value), here = next(iter(wanted.items())), set()
-    for pod in spot.domain(term.topology_key):
+    for pod in context.domain(term.topology_key):
         if pod.namespace in term.namespaces and key in pod.labels:
             here.add(pod.labels[key])
     for other in nearest(value, sorted(here))[:2]:

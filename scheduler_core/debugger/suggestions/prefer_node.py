@@ -12,9 +12,9 @@ import numpy as np
 from scheduler_core.cluster import formatting
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip, Weight
-from scheduler_core.debugger.suggestions.search import Search, shortened
+from scheduler_core.debugger.suggestions.search import FixSearch, shortened
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
-from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
@@ -42,7 +42,7 @@ def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
     return sorted(found, key=lambda entry: -entry["difference"])
 
 
-class Winning(msgspec.Struct):
+class PreferNode(msgspec.Struct):
     """The result for one node.
 
     `goes_there`: whether the pod goes to the node without changes. `tied`: the other nodes with the same score, if that
@@ -56,7 +56,7 @@ class Winning(msgspec.Struct):
     remedies: list[Remedy]
 
 
-def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> Winning:
+def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> PreferNode:
     """Return fixes that place the pod on this node as the only best one: the smallest first, verified and minimal.
 
     There are none if that is the case already. `simulation`: as for `search.remedies`. Raises InputError if the node or
@@ -64,13 +64,13 @@ def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt
     """
     if node not in simulation.cluster.nodes.rows:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
-    search = _Winning(Trial(simulation, pod, attempt), node)
+    search = _PreferNodeSearch(WhatIf(simulation, pod, attempt), node)
     found = shortened(search.win(), most)
     for remedy in found:
         remedy.gap, remedy.tied = search.gap, search.tied
     chosen = placed_on(search.trace)
-    note = _note(node, chosen, search.tied, search.trial.framework.picker.by)
-    return Winning(chosen == node, note, search.tied, search.gap, found)
+    note = _note(node, chosen, search.tied, search.what_if.framework.picker.by)
+    return PreferNode(chosen == node, note, search.tied, search.gap, found)
 
 
 def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
@@ -90,13 +90,13 @@ def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
     return [names[other] for other in best if other != row] if row in best else []
 
 
-class _Winning(Search):
-    def __init__(self, trial: Trial, node: str) -> None:
-        super().__init__(trial, RUNS)
+class _PreferNodeSearch(FixSearch):
+    def __init__(self, what_if: WhatIf, node: str) -> None:
+        super().__init__(what_if, RUNS)
         self.node = node
-        row = trial.cluster.nodes.rows[node]
+        row = what_if.cluster.nodes.rows[node]
         self.gap = gap(self.trace, row)
-        self.tied = _tied(self.trace, row, trial.cluster.nodes.names)
+        self.tied = _tied(self.trace, row, what_if.cluster.nodes.names)
 
     def reached(self, trace: CycleTrace) -> str:
         """Return the node if the pod goes there and no other node scores as high, else ""."""
@@ -112,33 +112,33 @@ class _Winning(Search):
         self._outscore(start, self.trace)
         if not self._feasible(self.trace):
             for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
-                self._solve(Plan(), self.node, frozenset(kinds), 4, self.trial.runs + RUNS // 4)
+                self._solve(Plan(), self.node, frozenset(kinds), 4, self.what_if.runs + RUNS // 4)
                 if self.found:
                     break
         return self.ranked()
 
     def _feasible(self, trace: CycleTrace) -> bool:
-        return bool((trace.feasible_rows() == self.trial.cluster.nodes.rows[self.node]).any())
+        return bool((trace.feasible_rows() == self.what_if.cluster.nodes.rows[self.node]).any())
 
-    def _unseen(self, trace: CycleTrace) -> bool:
+    def _not_evaluated(self, trace: CycleTrace) -> bool:
         """Return whether the node is feasible but was not evaluated, since enough other nodes were found before."""
-        row = self.trial.cluster.nodes.rows[self.node]
+        row = self.what_if.cluster.nodes.rows[self.node]
         if trace.looked is None or trace.looked[row]:
             return False
         return all(verdict.at(row) is None for verdict in trace.verdicts.values())
 
     def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
-        if not self._feasible(trace) and not self._unseen(trace):
+        if not self._feasible(trace) and not self._not_evaluated(trace):
             return False
         self._outscore(plan, trace)
         return True
 
     def _outscore(self, plan: Plan, trace: CycleTrace) -> None:
-        unseen = self._unseen(trace)
-        if not unseen and not self._feasible(trace):
+        not_evaluated = self._not_evaluated(trace)
+        if not not_evaluated and not self._feasible(trace):
             return
         preferred = False
-        for step in self._selected() if unseen else self._steps(trace):
+        for step in self._selected() if not_evaluated else self._steps(trace):
             weighed = step.kind == POD and step.text.startswith("prefer ")
             more = plan.and_((step,))
             if (preferred and weighed) or not (node := self._fits(more)):
@@ -147,7 +147,7 @@ class _Winning(Search):
             self._show(more, node)
 
     def _host(self) -> str | None:
-        nodes = self.trial.cluster.nodes
+        nodes = self.what_if.cluster.nodes
         return nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
 
     def _selected(self) -> Iterator[Step]:
@@ -156,7 +156,7 @@ class _Winning(Search):
             yield Step(f"select {HOSTNAME}={host}", POD, 2.5, partial(_select, host))
 
     def _steps(self, trace: CycleTrace) -> Iterator[Step]:
-        nodes, host = self.trial.cluster.nodes, self._host()
+        nodes, host = self.what_if.cluster.nodes, self._host()
         wanted = {"key": "metadata.name" if host is None else HOSTNAME, "operator": "In", "values": [host or self.node]}
         term = {"matchFields" if host is None else "matchExpressions": [wanted]}
         for weight in (1, 10, 100):
@@ -167,8 +167,8 @@ class _Winning(Search):
         for entry in gap(trace, nodes.rows[self.node]):
             plugin = entry["plugin"]
             if entry["difference"] > 0:
-                change = Change(skip=Skip(pod=self.trial.pod.key, plugin=plugin))
-                what = "priority" if self.trial.simulation.release.predicates else "plugin"
+                change = Change(skip=Skip(pod=self.what_if.pod.key, plugin=plugin))
+                what = "priority" if self.what_if.simulation.release.predicates else "plugin"
                 yield Step(f"leave {what} {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
         rows = trace.feasible_rows()
         total = trace.total()
@@ -186,7 +186,7 @@ class _Winning(Search):
         if not trace.scores:
             return
         rows = trace.feasible_rows()
-        mine = int(np.flatnonzero(rows == self.trial.cluster.nodes.rows[self.node])[0])
+        mine = int(np.flatnonzero(rows == self.what_if.cluster.nodes.rows[self.node])[0])
         others = np.arange(len(rows)) != mine
         total = trace.total()
         lead = (total[mine] - total)[others]

@@ -16,7 +16,7 @@ from scheduler_core.api.objects import decode
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is_extended
-from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
 from scheduler_core.debugger.suggestions.typos import nearest
 from scheduler_core.legacy.victim_fast_path import parts_of
@@ -26,53 +26,53 @@ from scheduler_core.releases import Release
 MI = 1 << 20
 
 
-def free(spot: Spot, resource: str) -> int:
+def free(context: NodeContext, resource: str) -> int:
     """Return the free quantity of a resource on the node, with nominated pods subtracted."""
-    nodes = spot.cluster.nodes
+    nodes = context.cluster.nodes
     if resource not in nodes.allocatable:
         return 0
-    left = int(nodes.allocatable[resource][spot.row]) - int(nodes.requested[resource][spot.row])
-    return left - sum(pod.requests.get(resource, 0) for pod in spot.ahead())
+    left = int(nodes.allocatable[resource][context.row]) - int(nodes.requested[resource][context.row])
+    return left - sum(pod.requests.get(resource, 0) for pod in context.ahead())
 
 
-def short(spot: Spot) -> dict[str, int]:
+def short(context: NodeContext) -> dict[str, int]:
     """Return resource -> free quantity, for resources of which the pod requests more and that its profile checks."""
-    plugin = next((p for p in parts_of(spot.framework.filter) if isinstance(p, NodeResourcesFit)), None)
-    asked = plugin.held_against(spot.pod) if plugin is not None else spot.pod.requests.items()
-    lacking = {name: free(spot, name) for name, amount in asked if amount > 0}
-    return {name: left for name, left in lacking.items() if spot.pod.requests[name] > left}
+    plugin = next((p for p in parts_of(context.framework.filter) if isinstance(p, NodeResourcesFit)), None)
+    requested = plugin.held_against(context.pod) if plugin is not None else context.pod.requests.items()
+    lacking = {name: free(context, name) for name, amount in requested if amount > 0}
+    return {name: left for name, left in lacking.items() if context.pod.requests[name] > left}
 
 
-def steps(spot: Spot) -> list[Step]:
+def steps(context: NodeContext) -> list[Step]:
     """NodeResourcesFit: reduce the pod's requests, or rename a resource that no node has."""
-    lacking = short(spot)
-    nodes = spot.cluster.nodes
-    if len(spot.pods()) + len(spot.ahead()) >= int(nodes.allowed_pods[spot.row]):
+    lacking = short(context)
+    nodes = context.cluster.nodes
+    if len(context.pods()) + len(context.ahead()) >= int(nodes.allowed_pods[context.row]):
         return []
-    if over := _overcommitted(spot):
-        return [_nothing(spot, over)]
+    if over := _overcommitted(context):
+        return [_nothing(context, over)]
     if not lacking:
         return []
     nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
     parts: list[Step] = []
     for name in nowhere:
-        parts += _misspelt(spot, name)
+        parts += _misspelt(context, name)
     if nowhere:
         others = [name for name in lacking if name not in nowhere]
-        return parts if not others else [_both(parts[0], _less(spot, {n: lacking[n] for n in others}))]
-    return [_less(spot, lacking)]
+        return parts if not others else [_both(parts[0], _less(context, {n: lacking[n] for n in others}))]
+    return [_less(context, lacking)]
 
 
-def _overcommitted(spot: Spot) -> list[str]:
+def _overcommitted(context: NodeContext) -> list[str]:
     """Return overcommitted resources of the node, in releases where they exclude any pod that requests something."""
-    if spot.cluster.release.fit_skips_zero_requests:
+    if context.cluster.release.fit_skips_zero_requests:
         return []
-    return [name for name in (CPU, MEMORY, EPHEMERAL) if free(spot, name) < 0]
+    return [name for name in (CPU, MEMORY, EPHEMERAL) if free(context, name) < 0]
 
 
-def _nothing(spot: Spot, over: list[str]) -> Step:
-    text = f"ask for nothing: more {formatting.listing(over)} is requested on {spot.name} than it has"
-    return Step(text + _overhead_text(spot.pod), POD, 7.0, _empty)
+def _nothing(context: NodeContext, over: list[str]) -> Step:
+    text = f"ask for nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
+    return Step(text + _overhead_text(context.pod), POD, 7.0, _empty)
 
 
 def _empty(document: Raw) -> None:
@@ -85,10 +85,10 @@ def _empty(document: Raw) -> None:
 
 def _overhead_text(pod: PodInfo) -> str:
     overhead = amounts(pod.pod.spec.overhead)
-    told = formatting.listing(
+    text = formatting.listing(
         [f"{formatting.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())]
     )
-    return f"; and run without its RuntimeClass, whose overhead is {told}" if told else ""
+    return f"; and run without its RuntimeClass, whose overhead is {text}" if text else ""
 
 
 def _both(one: Step, other: Step) -> Step:
@@ -100,14 +100,14 @@ def _both(one: Step, other: Step) -> Step:
     return Step(f"{one.text}, and {other.text}", POD, one.cost + other.cost, edit)
 
 
-def _misspelt(spot: Spot, name: str) -> Iterator[Step]:
-    nodes = spot.cluster.nodes
+def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
+    nodes = context.cluster.nodes
     known = [other for other in nodes.allocatable if is_extended(other) and nodes.allocatable[other].any()]
     has = f"resource {name} is on no node"
     if known:
         has += f"; nodes have {formatting.some(sorted(known), 4)}"
     for other in nearest(name, known):
-        if free(spot, other) >= spot.pod.requests[name]:
+        if free(context, other) >= context.pod.requests[name]:
             yield Step(f"{has}: ask for {other}", POD, 0.0, partial(_rename, name, other))
     yield Step(f"{has}: do not ask for it", POD, 2.5, partial(_drop, name))
 
@@ -139,23 +139,24 @@ def _drop(name: str, document: Raw) -> None:
         listed.pop(name, None)
 
 
-def _less(spot: Spot, lacking: dict[str, int]) -> Step:
-    asked, release = spot.pod.requests, spot.cluster.release
-    document: Raw = msgspec.to_builtins(spot.pod.pod)
+def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
+    requested, release = context.pod.requests, context.cluster.release
+    document: Raw = msgspec.to_builtins(context.pod.pod)
     _shrink(lacking, release, document)
     now = _requests(document, release)
-    dropped = "overhead" not in document["spec"] and bool(spot.pod.pod.spec.overhead)
-    told = []
+    dropped = "overhead" not in document["spec"] and bool(context.pod.pod.spec.overhead)
+    parts = []
     for name in sorted(lacking):
-        most, kept = spot.cluster.nodes.allocatable[name], now.get(name, 0)
+        most, reduced = context.cluster.nodes.allocatable[name], now.get(name, 0)
         largest = int(np.max(most)) if len(most) else 0
-        beyond = f" (no node has more than {_like(name, kept, largest)})" if asked[name] > largest else ""
-        told.append(f"{_told(name, kept) if kept else 'no'} {name} instead of {_like(name, kept, asked[name])}{beyond}")
-    cuts = sum(1 - max(left, 0) / asked[name] for name, left in lacking.items())
+        beyond = f" (no node has more than {_like(name, reduced, largest)})" if requested[name] > largest else ""
+        less = f"{_exact(name, reduced) if reduced else 'no'} {name}"
+        parts.append(f"{less} instead of {_like(name, reduced, requested[name])}{beyond}")
+    cuts = sum(1 - max(left, 0) / requested[name] for name, left in lacking.items())
     cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
     some = any(now.get(name) for name in lacking)
-    where = f", which {spot.name} has left" if some else f": {spot.name} has none left"
-    text = f"ask for {formatting.listing(told)}{where}{_overhead_text(spot.pod) if dropped else ''}"
+    where = f", which {context.name} has left" if some else f": {context.name} has none left"
+    text = f"ask for {formatting.listing(parts)}{where}{_overhead_text(context.pod) if dropped else ''}"
     return Step(text, POD, cost, partial(_shrink, lacking, release))
 
 
@@ -167,14 +168,14 @@ def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
         del spec["overhead"]
         overhead = {}
     for name, left in lacking.items():
-        kept = _round(name, max(left - overhead.get(name, 0), 0))
-        if _own(spec, name) > kept:
-            _set(spec["resources"], name, kept)
+        reduced = _round(name, max(left - overhead.get(name, 0), 0))
+        if _own(spec, name) > reduced:
+            _set(spec["resources"], name, reduced)
         for container in spec.get("initContainers", []):
-            if _own(container, name) > kept:
-                _set(container["resources"], name, kept)
+            if _own(container, name) > reduced:
+                _set(container["resources"], name, reduced)
         for _ in range(len(spec.get("containers", [])) + len(spec.get("initContainers", []))):
-            over = _requests(document, release).get(name, 0) - overhead.get(name, 0) - kept
+            over = _requests(document, release).get(name, 0) - overhead.get(name, 0) - reduced
             askers = [c for c in _containers(document) if _own(c, name) > 0]
             if over <= 0 or not askers:
                 break
@@ -236,16 +237,16 @@ def _quantity(name: str, amount: int) -> str:
     return str(amount)
 
 
-def _told(name: str, amount: int) -> str:
+def _exact(name: str, amount: int) -> str:
     """Format a quantity exactly in readable form: `0.25` and `2.5` for cpu, `1536Mi`, else the number."""
     return f"{amount / 1000:g}" if name == CPU else _quantity(name, amount)
 
 
-def _like(name: str, kept: int, amount: int) -> str:
-    """Format a quantity in the unit of `kept`, so that both are easy to compare."""
+def _like(name: str, reduced: int, amount: int) -> str:
+    """Format a quantity in the unit of `reduced`, so that both are easy to compare."""
     if name == CPU:
         return f"{amount / 1000:g}"
-    unit = _quantity(name, kept).lstrip("0123456789")
-    if not kept or not unit:
+    unit = _quantity(name, reduced).lstrip("0123456789")
+    if not reduced or not unit:
         return formatting.amount(name, amount)
     return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

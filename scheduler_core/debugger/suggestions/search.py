@@ -17,11 +17,11 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions import add_node
-from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
 from scheduler_core.debugger.suggestions.strategies import steps_for
 from scheduler_core.debugger.suggestions.targets import worth_trying
-from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
@@ -42,13 +42,13 @@ _LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
 def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 1) -> list[Remedy]:
     """Return fixes for a pod that fits nowhere, the smallest first. All are verified and minimal.
 
-    `simulation`: the cluster before the cycle (`rewind`); it is left unchanged. `pod`: namespace/name. `attempt`:
+    `simulation`: the cluster before the cycle (`restore_run`); it is left unchanged. `pod`: namespace/name. `attempt`:
     attempt number of the pod. Raises InputError if the pod is not pending then.
     """
-    trial = Trial(simulation, pod, attempt)
+    what_if = WhatIf(simulation, pod, attempt)
     nodes = max(len(simulation.cluster.nodes), 1)
     budget = min(max(RUNS_TIMES_NODES // nodes, LEAST_RUNS), MOST_RUNS)
-    return shortened(Search(trial, budget).run(), most)
+    return shortened(FixSearch(what_if, budget).run(), most)
 
 
 def shortened(found: list[Remedy], most: int) -> list[Remedy]:
@@ -58,24 +58,24 @@ def shortened(found: list[Remedy], most: int) -> list[Remedy]:
     return sorted([*best.values(), *others][:most], key=found.index)
 
 
-class Search:
+class FixSearch:
     """The search for one pod. `budget` is the maximum number of cycles."""
 
-    def __init__(self, trial: Trial, budget: int) -> None:
-        self.trial = trial
+    def __init__(self, what_if: WhatIf, budget: int) -> None:
+        self.what_if = what_if
         self.budget = budget
-        self._timer = trial.simulation.scheduler.timer
+        self._timer = what_if.simulation.scheduler.timer
         self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
         self._elsewhere: set[bytes] = set()  # fixes made for a node other than the one the pod then goes to
-        self._seen: set[tuple[str, tuple[Step, ...]]] = set()  # (target, steps) already tried
-        self.trace: CycleTrace = trial.run(())
+        self._tried: set[tuple[str, tuple[Step, ...]]] = set()  # (target, steps) already tried
+        self.trace: CycleTrace = what_if.run(())
 
     def run(self) -> list[Remedy]:
         if placed_on(self.trace):
             return []
-        names = self.trial.cluster.nodes.names
-        targets = worth_trying(self.trial, self._past_whole(names[0])) if names else []
+        names = self.what_if.cluster.nodes.names
+        targets = worth_trying(self.what_if, self._past_whole(names[0])) if names else []
         shares = (
             (frozenset({POD}), 0.45, 16),
             (frozenset({ADD}), 0.1, 3),
@@ -93,7 +93,7 @@ class Search:
         return self.ranked()
 
     def _within(self, share: float, kinds: frozenset[str], targets: Sequence[str]) -> None:
-        end = min(self.trial.runs + int(self.budget * share), 2 * self.budget)
+        end = min(self.what_if.runs + int(self.budget * share), 2 * self.budget)
         for name in targets:
             if self._over(end) or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND:
                 return
@@ -102,7 +102,7 @@ class Search:
     def _over(self, end: int) -> bool:
         """Return whether the limit of cycles or time is reached. The time limit is doubled while nothing is found."""
         late = self._timer() - self._end
-        return self.trial.runs >= end or late > (0 if self.found else NANOSECONDS)
+        return self.what_if.runs >= end or late > (0 if self.found else NANOSECONDS)
 
     # ---- one target
 
@@ -118,7 +118,7 @@ class Search:
             if len(more.steps) == len(plan.steps):
                 break
             try:
-                plan, trace = more, self.trial.run(more.changes(self.trial.document))
+                plan, trace = more, self.what_if.run(more.changes(self.what_if.document))
             except InputError:
                 break
         return trace
@@ -128,33 +128,33 @@ class Search:
 
         Return None if the steps cannot be applied, or if the target's obstacles are handled by `_past_filters`.
         """
-        seen: list[list[Step]] = []
+        obstacles: list[list[Step]] = []
         placed: list[str] = []
         past: list[CycleTrace] = []
 
         def look(trace: CycleTrace, pod: PodInfo) -> None:
-            row = self.trial.cluster.nodes.rows.get(name)
+            row = self.what_if.cluster.nodes.rows.get(name)
             placed.append(self.reached(trace))
             past.append(trace)
             if placed[0] or row is None:
                 return
-            cluster, framework = self.trial.cluster, self.trial.framework
-            spot = Spot(cluster, framework, pod, self.trial.document, trace, row)
-            for plugin in spot.statuses():
-                seen.append(steps_for(plugin, spot))
+            cluster, framework = self.what_if.cluster, self.what_if.framework
+            context = NodeContext(cluster, framework, pod, self.what_if.document, trace, row)
+            for plugin in context.statuses():
+                obstacles.append(steps_for(plugin, context))
 
         try:
-            self.trial.run(plan.changes(self.trial.document), look)
+            self.what_if.run(plan.changes(self.what_if.document), look)
         except InputError:
             return None
         if not placed[0] and self._past_filters(plan, past[0]):
             return None
-        return placed[0], seen
+        return placed[0], obstacles
 
     def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
-        if self._over(end) or (plan.steps and (name, plan.steps) in self._seen):
+        if self._over(end) or (plan.steps and (name, plan.steps) in self._tried):
             return
-        self._seen.add((name, plan.steps))
+        self._tried.add((name, plan.steps))
         result = self._obstacles(plan, name)
         if result is None:
             return
@@ -162,9 +162,9 @@ class Search:
         if node:
             self._show(plan, node, elsewhere=node != name)
             return
-        ways = [cheapest([s for s in steps if s.kind in kinds], ALTERNATIVES) for steps in obstacles]
-        if depth and ways and all(ways):
-            for steps in _combinations(ways):
+        alternatives = [cheapest([s for s in steps if s.kind in kinds], ALTERNATIVES) for steps in obstacles]
+        if depth and alternatives and all(alternatives):
+            for steps in _combinations(alternatives):
                 if set(steps) <= set(plan.steps):
                     continue
                 self._solve(plan.and_(steps), name, kinds, depth - 1, end)
@@ -178,8 +178,8 @@ class Search:
             fewer = plan.without(step)
             if fewer.steps and (other := self._fits(fewer)):
                 plan, node = fewer, other
-        remedy = plan.remedy(self.trial.document, node)
-        if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.trial.document)):
+        remedy = plan.remedy(self.what_if.document, node)
+        if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.what_if.document)):
             return
         key = _key(remedy)
         if not elsewhere:
@@ -190,13 +190,13 @@ class Search:
 
     def _fits(self, plan: Plan) -> str:
         try:
-            return self._run(plan.changes(self.trial.document))
+            return self._run(plan.changes(self.what_if.document))
         except InputError:  # its steps conflict
             return ""
 
     def _run(self, changes: Sequence[Change]) -> str:
         try:
-            return self.reached(self.trial.run(changes))
+            return self.reached(self.what_if.run(changes))
         except InputError:
             return ""
 
@@ -213,7 +213,7 @@ class Search:
 
     def _add(self) -> None:
         """Try another node of each kind, alone or with one edit of the pod."""
-        cluster = self.trial.cluster
+        cluster = self.what_if.cluster
         there = add_node.kinds(cluster.nodes.nodes)[:12]
         for like in () if self._over(2 * self.budget) else there:
             step = add_node.step(cluster, like)
@@ -224,7 +224,7 @@ class Search:
             for like in there[:3]:
                 step = add_node.step(cluster, like)
                 name = str(step.changes[0].create["metadata"]["name"]) if step.changes[0].create else ""
-                end = self.trial.runs + 12
+                end = self.what_if.runs + 12
                 self._solve(Plan((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
@@ -232,17 +232,17 @@ class Search:
 
         Plugins whose rules the kubelet also enforces are tried only if nothing else helps.
         """
-        trace, pod = self.trace, self.trial.pod
+        trace, pod = self.trace, self.what_if.pod
         whole = trace.preenqueue or trace.prefilter
         names = [whole.plugin] if whole is not None else list(trace.verdicts)
         names += [plugin for status, _ in trace.decisive_statuses() if (plugin := status.plugin) not in names]
         for name in dict.fromkeys(names):
             new = successor(name)
             last = new in KUBELETS or new.startswith(_LAST)
-            if (last and self.found and new != "NodeUnschedulable") or name not in self.trial.framework.plugin_names:
+            if (last and self.found and new != "NodeUnschedulable") or name not in self.what_if.framework.plugin_names:
                 continue
             change = Change(skip=Skip(pod=pod.key, plugin=name))
-            what = "predicate" if self.trial.simulation.release.predicates else "plugin"
+            what = "predicate" if self.what_if.simulation.release.predicates else "plugin"
             step = Step(f"leave {what} {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
             plan = Plan((step,))
             if node := self._fits(plan):
@@ -256,23 +256,23 @@ class Search:
         """
         ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
         counts: dict[str, int] = {}
-        kept: list[Remedy] = []
+        shown: list[Remedy] = []
         for remedy in ranked:
-            if _key(remedy) in self._elsewhere and any((r.kind, r.node) == (remedy.kind, remedy.node) for r in kept):
+            if _key(remedy) in self._elsewhere and any((r.kind, r.node) == (remedy.kind, remedy.node) for r in shown):
                 continue
             counts[remedy.kind] = counts.get(remedy.kind, 0) + 1
             if counts[remedy.kind] <= PER_KIND:
-                kept.append(remedy)
-        return kept
+                shown.append(remedy)
+        return shown
 
 
-def _combinations(ways: Sequence[Sequence[Step]]) -> Iterator[tuple[Step, ...]]:
+def _combinations(alternatives: Sequence[Sequence[Step]]) -> Iterator[tuple[Step, ...]]:
     """Yield one step per obstacle: the best ones, then variants with one of them replaced."""
-    first = tuple(steps[0] for steps in ways)
+    first = tuple(steps[0] for steps in alternatives)
     yield first
     others = [
         (step.cost, tuple(step if i == j else chosen for j, chosen in enumerate(first)))
-        for i, steps in enumerate(ways)
+        for i, steps in enumerate(alternatives)
         for step in steps[1:]
     ]
     for _, steps in sorted(others, key=lambda pair: pair[0])[: BREADTH - 1]:

@@ -6,39 +6,39 @@ import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.node_context import is_ready
-from scheduler_core.debugger.suggestions.what_if import Trial
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 
 MOST = 200
 PER_KIND = 2  # nodes per set of reasons
 LABELS = 8  # maximum number of labels that distinguish kinds of nodes
 
 
-def worth_trying(trial: Trial, trace: CycleTrace) -> list[str]:
+def worth_trying(what_if: WhatIf, trace: CycleTrace) -> list[str]:
     """Return the best few nodes of each kind of rejection, those with the fewest obstacles first.
 
     `trace` is a cycle in which the nodes were evaluated.
     """
-    names, nodes = trial.cluster.nodes.names, trial.cluster.nodes.nodes
+    names, nodes = what_if.cluster.nodes.names, what_if.cluster.nodes.nodes
     columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
     table = np.array(columns, np.int64).reshape(len(columns), len(names))
     refusals = (table > 0).sum(axis=0)
-    kept: dict[object, int] = {}
+    chosen: dict[object, int] = {}
     best: list[tuple[bool, int, int, str]] = []
-    wanted = _wanted_keys(trial)
-    for row in np.lexsort((_lacks(trial), refusals)).tolist():
+    wanted = _wanted_keys(what_if)
+    for row in np.lexsort((_lacks(what_if), refusals)).tolist():
         node = nodes[row]
         kind = (table[:, row].tobytes(), tuple(node.metadata.labels.get(key) for key in wanted))
-        if kept.get(kind, 0) >= PER_KIND or len(best) >= MOST:
+        if chosen.get(kind, 0) >= PER_KIND or len(best) >= MOST:
             continue
-        kept[kind] = kept.get(kind, 0) + 1
-        best.append((not is_ready(node), int(refusals[row]), kept[kind], names[row]))
+        chosen[kind] = chosen.get(kind, 0) + 1
+        best.append((not is_ready(node), int(refusals[row]), chosen[kind], names[row]))
     ready = [entry for entry in best if not entry[0]] or best
     return [name for *_, name in sorted(ready, key=lambda entry: (entry[1], entry[2]))]
 
 
-def _wanted_keys(trial: Trial) -> list[str]:
+def _wanted_keys(what_if: WhatIf) -> list[str]:
     """Return the labels by which the pod selects nodes."""
-    spec = trial.pod.pod.spec
+    spec = what_if.pod.pod.spec
     keys = list(spec.node_selector or {})
     node = spec.affinity.node_affinity if spec.affinity else None
     for term in node.required.node_selector_terms if node is not None and node.required is not None else ():
@@ -46,13 +46,13 @@ def _wanted_keys(trial: Trial) -> list[str]:
     return keys[:LABELS]
 
 
-def _lacks(trial: Trial) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _lacks(what_if: WhatIf) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the missing resources of each node, relative to the requests."""
-    nodes, pod = trial.cluster.nodes, trial.pod
+    nodes, pod = what_if.cluster.nodes, what_if.pod
     total = np.zeros(len(nodes), np.float64)
-    for name, asked in pod.requests.items():
-        if asked and name in nodes.allocatable:
+    for name, requested in pod.requests.items():
+        if requested and name in nodes.allocatable:
             left = nodes.allocatable[name] - nodes.requested[name]
-            total += np.clip((asked - left) / asked, 0.0, None)
+            total += np.clip((requested - left) / requested, 0.0, None)
     total += 2.0 * (nodes.pod_count >= nodes.allowed_pods)
     return total

@@ -10,7 +10,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import evict
-from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import ADD, POD, Raw, Step, patch_of
 from scheduler_core.debugger.suggestions.typos import nearest
 from scheduler_core.plugins.volumes import (
@@ -25,27 +25,27 @@ from scheduler_core.plugins.volumes import (
 _BOUND = {BIND_COMPLETED: "yes"}
 
 
-def claims(spot: Spot) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim | None]]:
+def claims(context: NodeContext) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim | None]]:
     """Yield (index in spec.volumes, volume, claim's name, the claim or None) for each volume with a claim."""
-    for i, volume in enumerate(spot.pod.pod.spec.volumes):
-        name = claim_name(spot.pod, volume)
+    for i, volume in enumerate(context.pod.pod.spec.volumes):
+        name = claim_name(context.pod, volume)
         if name is not None:
-            yield i, volume, name, spot.cluster.claims.get(f"{spot.pod.namespace}/{name}")
+            yield i, volume, name, context.cluster.claims.get(f"{context.pod.namespace}/{name}")
 
 
-def volumes(spot: Spot) -> list[Step]:
+def volumes(context: NodeContext) -> list[Step]:
     """All volume plugins: steps for each claim, and as a last resort the pod without the affected volumes."""
     found: list[Step] = []
     bad: list[int] = []
-    for place, volume, name, claim in claims(spot):
-        said = list(_claim_steps(spot, place, volume, name, claim))
+    for place, volume, name, claim in claims(context):
+        said = list(_claim_steps(context, place, volume, name, claim))
         found += said
         bad.append(place)
-    disks = [i for i, volume in enumerate(spot.pod.pod.spec.volumes) if _is_disk(volume)]
-    names = [spot.pod.pod.spec.volumes[i].name for i in [*bad, *disks]]
+    disks = [i for i, volume in enumerate(context.pod.pod.spec.volumes) if _is_disk(volume)]
+    names = [context.pod.pod.spec.volumes[i].name for i in [*bad, *disks]]
     if names:
         for place in [*bad, *disks] if len(names) > 1 else ():
-            name = spot.pod.pod.spec.volumes[place].name
+            name = context.pod.pod.spec.volumes[place].name
             found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
         text = f"run without volume{'s' if len(names) > 1 else ''} {formatting.listing(names)}"
         found.append(Step(text, POD, 6.0 + len(names), partial(_drop_volumes, (*bad, *disks))))
@@ -79,22 +79,22 @@ def _use_claim(place: int, name: str, document: Raw) -> None:
 
 
 def _claim_steps(
-    spot: Spot, place: int, volume: Volume, name: str, claim: PersistentVolumeClaim | None
+    context: NodeContext, place: int, volume: Volume, name: str, claim: PersistentVolumeClaim | None
 ) -> Iterator[Step]:
-    key = f"{spot.pod.namespace}/{name}"
-    mine = [c for c in spot.cluster.claims.values() if c.namespace == spot.pod.namespace]
+    key = f"{context.pod.namespace}/{name}"
+    mine = [c for c in context.cluster.claims.values() if c.namespace == context.pod.namespace]
     if claim is None:
         if volume.persistent_volume_claim is not None:
             known = [c.name for c in mine]
             for other in nearest(name, known)[:2]:
                 text = f"claim {key} does not exist; there is {formatting.some(sorted(known), 3)}: use claim {other}"
                 yield Step(text, POD, 0.2, partial(_use_claim, place, other))
-        yield from _created(spot, name, None, f"create claim {key}", owned=volume.ephemeral is not None)
+        yield from _created(context, name, None, f"create claim {key}", owned=volume.ephemeral is not None)
         return
     if claim.metadata.deletion_timestamp or claim.status.phase == "Lost":
         what = "is being deleted" if claim.metadata.deletion_timestamp else f"has lost volume {claim.spec.volume_name}"
-        yield from _made_anew(spot, claim, f"claim {key} {what}: create it anew")
-    bound = spot.cluster.volumes.get(claim.spec.volume_name)
+        yield from _made_anew(context, claim, f"claim {key} {what}: create it anew")
+    bound = context.cluster.volumes.get(claim.spec.volume_name)
     if fully_bound(claim):
         if bound is None:
             yield Step(
@@ -105,25 +105,25 @@ def _claim_steps(
                 (Change(create=_volume(claim, claim.spec.volume_name, "")),),
             )
         else:
-            yield from _reachable(spot, key, claim, bound)
+            yield from _reachable(context, key, claim, bound)
     else:
-        yield from _classes(spot, key, claim)
-        yield from _bindings(spot, key, claim)
-    yield from _users(spot, key, claim)
+        yield from _classes(context, key, claim)
+        yield from _bindings(context, key, claim)
+    yield from _users(context, key, claim)
     if volume.persistent_volume_claim is not None:
         for usable in (
-            c for c in mine if c.name != name and fully_bound(c) and c.spec.volume_name in spot.cluster.volumes
+            c for c in mine if c.name != name and fully_bound(c) and c.spec.volume_name in context.cluster.volumes
         ):
             text = f"use claim {usable.name} instead of {name}"
             yield Step(text, POD, 5.5, partial(_use_claim, place, usable.name))
             break
 
 
-def _served_class(spot: Spot) -> StorageClass | None:
+def _served_class(context: NodeContext) -> StorageClass | None:
     """Return a class that provisions volumes where their pods go."""
     classes = [
         c
-        for c in spot.cluster.storage_classes.values()
+        for c in context.cluster.storage_classes.values()
         if c.volume_binding_mode == "WaitForFirstConsumer" and c.provisioner not in ("", NO_PROVISIONER)
     ]
     default = "storageclass.kubernetes.io/is-default-class"
@@ -135,20 +135,20 @@ def _served_class(spot: Spot) -> StorageClass | None:
 
 
 def _created(
-    spot: Spot, name: str, like: PersistentVolumeClaim | None, text: str, owned: bool = False
+    context: NodeContext, name: str, like: PersistentVolumeClaim | None, text: str, owned: bool = False
 ) -> Iterator[Step]:
     """Yield steps that create a claim: one for a storage class, one bound to a volume."""
-    found = _served_class(spot)
-    meta: Raw = {"name": name, "namespace": spot.pod.namespace}
+    found = _served_class(context)
+    meta: Raw = {"name": name, "namespace": context.pod.namespace}
     if owned:
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": spot.pod.name, "uid": spot.pod.pod.metadata.uid}
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": context.pod.name, "uid": context.pod.pod.metadata.uid}
         meta["ownerReferences"] = [owner | {"controller": True}]
     spec: Raw = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     if found is not None:
         claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec | {"storageClassName": found.name}}
         yield Step(f"{text} of class {found.name}", ADD, 1.0, None, (Change(create=claim),))
     free = next(
-        (v for v in spot.cluster.volumes.values() if v.spec.claim_ref is None and v.status.phase != "Bound"), None
+        (v for v in context.cluster.volumes.values() if v.spec.claim_ref is None and v.status.phase != "Bound"), None
     )
     volume = free.name if free is not None else f"{name}-volume"
     bound = {
@@ -159,13 +159,13 @@ def _created(
     }
     changes = [Change(create=bound)]
     if free is None:
-        changes.append(Change(create=_raw_volume(volume, spot.pod.namespace, name, "1Gi", ["ReadWriteOnce"], "")))
-    told = f"volume {volume}" if free is not None else f"a new volume {volume}"
-    yield Step(f"{text}, bound to {told}", ADD, 1.5, None, tuple(changes))
+        changes.append(Change(create=_raw_volume(volume, context.pod.namespace, name, "1Gi", ["ReadWriteOnce"], "")))
+    which = f"volume {volume}" if free is not None else f"a new volume {volume}"
+    yield Step(f"{text}, bound to {which}", ADD, 1.5, None, tuple(changes))
 
 
-def _made_anew(spot: Spot, claim: PersistentVolumeClaim, text: str) -> Iterator[Step]:
-    found = _served_class(spot)
+def _made_anew(context: NodeContext, claim: PersistentVolumeClaim, text: str) -> Iterator[Step]:
+    found = _served_class(context)
     meta: Raw = {"deletionTimestamp": None}
     if found is not None:
         spec: Raw = {"volumeName": None, "storageClassName": found.name}
@@ -204,15 +204,15 @@ def _raw_volume(name: str, namespace: str, claim: str, size: str, modes: list[st
     return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec, "status": {"phase": "Bound"}}
 
 
-def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
+def _classes(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
     """Yield steps that give an unbound claim a similarly named or a working class, or that create its class."""
-    wanted, known = class_of_claim(claim), spot.cluster.storage_classes
+    wanted, known = class_of_claim(claim), context.cluster.storage_classes
     forget = {"volumeName": None} if claim.spec.volume_name else {}
     why = f"class {wanted or '(none)'} of claim {key} does not exist" if wanted not in known else ""
     if why and known:
         why += f"; classes are {formatting.some(sorted(known), 4)}"
     names = nearest(wanted, known)[:2] if why else []
-    served = _served_class(spot)
+    served = _served_class(context)
     if served is not None and served.name not in names and served.name != wanted:
         names.append(served.name)
     for other in names:
@@ -227,29 +227,31 @@ def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Ste
         )
 
 
-def _bindings(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
+def _bindings(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
     """Yield steps that give an unbound claim a volume."""
     if claim.metadata.annotations.get(SELECTED_NODE):
         patch: Raw = {"metadata": {"annotations": {SELECTED_NODE: None}}}
         text = f"claim {key} is being made on {claim.metadata.annotations[SELECTED_NODE]}: let it be made elsewhere"
         yield Step(text, ADD, 1.5, None, (_patch_claim(claim, patch),))
-    cls = spot.cluster.storage_classes.get(class_of_claim(claim))
-    node = spot.labels.get("kubernetes.io/hostname", "")
+    cls = context.cluster.storage_classes.get(class_of_claim(claim))
+    node = context.labels.get("kubernetes.io/hostname", "")
     if cls is not None and cls.volume_binding_mode == "WaitForFirstConsumer":
-        volume = f"{claim.name}-on-{spot.name}"[:253]
-        text = f"create a volume for claim {key} that {spot.name} can reach ({volume})"
+        volume = f"{claim.name}-on-{context.name}"[:253]
+        text = f"create a volume for claim {key} that {context.name} can reach ({volume})"
         yield Step(text, ADD, 1.8, None, (Change(create=_volume(claim, volume, node)),))
     volume = claim.spec.volume_name or f"{claim.name}-volume"
     patch = {"metadata": {"annotations": dict(_BOUND)}, "spec": {"volumeName": volume}, "status": {"phase": "Bound"}}
     changes = [_patch_claim(claim, patch)]
-    if volume not in spot.cluster.volumes:
+    if volume not in context.cluster.volumes:
         changes.append(Change(create=_volume(claim, volume, "")))
     yield Step(f"have claim {key} bound to volume {volume}", ADD, 2.0, None, tuple(changes))
 
 
-def _reachable(spot: Spot, key: str, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Step]:
+def _reachable(
+    context: NodeContext, key: str, claim: PersistentVolumeClaim, volume: PersistentVolume
+) -> Iterator[Step]:
     """Yield a step that makes a bound volume reachable from this node."""
-    zones = {k: spot.labels.get(k) for k in volume.metadata.labels if k.rpartition("/")[2] in ("zone", "region")}
+    zones = {k: context.labels.get(k) for k in volume.metadata.labels if k.rpartition("/")[2] in ("zone", "region")}
     patch: Raw = {}
     if volume.spec.node_affinity is not None:
         patch["spec"] = {"nodeAffinity": None}
@@ -257,34 +259,34 @@ def _reachable(spot: Spot, key: str, claim: PersistentVolumeClaim, volume: Persi
         patch["metadata"] = {"labels": zones}
     if patch:
         change = patch_of("PersistentVolume", "", volume.name, patch)
-        yield Step(f"move volume {volume.name} of claim {key} to where {spot.name} is", ADD, 4.0, None, (change,))
+        yield Step(f"move volume {volume.name} of claim {key} to where {context.name} is", ADD, 4.0, None, (change,))
 
 
-def _users(spot: Spot, key: str, claim: PersistentVolumeClaim) -> list[Step]:
+def _users(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> list[Step]:
     """Return steps that delete the other users of a ReadWriteOncePod claim."""
     if "ReadWriteOncePod" not in claim.spec.access_modes:
         return []
     users = [
         pod
-        for pods in spot.cluster.volume_users.by_node.values()
+        for pods in context.cluster.volume_users.by_node.values()
         for pod in pods.values()
-        if pod.namespace == spot.pod.namespace
-        and pod.key != spot.pod.key
+        if pod.namespace == context.pod.namespace
+        and pod.key != context.pod.key
         and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
     ]
     return evict(users)
 
 
-def disk_users(spot: Spot) -> list[Step]:
+def disk_users(context: NodeContext) -> list[Step]:
     """VolumeRestrictions: delete pods on the node that use one of this pod's disks."""
-    mine = {k for volume in spot.pod.pod.spec.volumes if (k := disk_key(volume)) is not None}
-    users = [pod for pod in spot.pods() if any(disk_key(volume) in mine for volume in pod.pod.spec.volumes)]
+    mine = {k for volume in context.pod.pod.spec.volumes if (k := disk_key(volume)) is not None}
+    users = [pod for pod in context.pods() if any(disk_key(volume) in mine for volume in pod.pod.spec.volumes)]
     return evict(users)
 
 
-def fewer_volumes(spot: Spot) -> list[Step]:
+def fewer_volumes(context: NodeContext) -> list[Step]:
     """Limits on attached volumes: delete one to four pods with volumes on the node."""
-    there = [pod for pod in spot.cluster.volume_users.on(spot.name) if pod.key != spot.pod.key]
+    there = [pod for pod in context.cluster.volume_users.on(context.name) if pod.key != context.pod.key]
     found: list[Step] = []
     for number in range(1, min(len(there), 4) + 1):
         found += evict(there, number)

@@ -21,10 +21,10 @@ from scheduler_core.simulation import Simulation
 Undo = Callable[[], object]
 
 
-class Trial:
+class WhatIf:
     """Dry runs of a pod's cycle with changes.
 
-    `simulation`: the cluster before the cycle (`rewind`). `pod`: the pending pod's namespace/name. `attempt`: its
+    `simulation`: the cluster before the cycle (`restore_run`). `pod`: the pending pod's namespace/name. `attempt`: its
     attempt number, which affects the choice between tied nodes. `runs`: number of cycles run so far. Raises InputError
     if the pod is not pending.
     """
@@ -117,15 +117,15 @@ class Trial:
         match name:
             case "skip":
                 own = dict(scheduler.own_frameworks)
-                kept = [(framework, copy.copy(framework.__dict__)) for framework in scheduler.profiles.values()]
+                frameworks = [(framework, copy.copy(framework.__dict__)) for framework in scheduler.profiles.values()]
                 weights = [(framework, dict(framework.weights)) for framework in scheduler.profiles.values()]
 
                 def unskip() -> None:
                     scheduler.own_frameworks = own
-                    for framework, was in kept:
-                        framework.__dict__.update(was)
-                    for framework, were in weights:
-                        framework.weights = were
+                    for framework, attributes in frameworks:
+                        framework.__dict__.update(attributes)
+                    for framework, old_weights in weights:
+                        framework.weights = old_weights
 
                 return unskip
             case "weight":

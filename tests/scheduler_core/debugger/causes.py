@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from scheduler_core.api.objects import decode_all
-from scheduler_core.debugger.compare.deltas import applied_to, units_of
-from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcome_of
+from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
+from scheduler_core.debugger.compare.inputs import Inputs, Placement, outcome_of
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -41,11 +41,11 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
 def check(a: Inputs, b: Inputs, pod: str) -> Cause:
     """The cause; applied alone it gives b's outcome, and no smaller set does: every one is run again here."""
     cause = cause_of(a, b, pod, clock=lambda: 0.0)
-    wanted: Outcome = outcome_of(b, pod)
+    wanted: Placement = outcome_of(b, pod)
     assert cause.units, cause.note
     assert cause.minimal
     assert outcome_of(applied_to(a, b, cause.units), pod) == wanted
-    every = units_of(a, b)
+    every = deltas_of(a, b)
     for size in range(len(cause.units)):
         for some in combinations(every, size):
             assert outcome_of(applied_to(a, b, some), pod) != wanted, some

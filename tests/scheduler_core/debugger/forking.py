@@ -17,7 +17,7 @@ from scheduler_core.debugger.fork.prefix import (
     resume_batching,
     simulation_from,
 )
-from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
+from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.recording import (
     FACTS_PART,
     MOVES_PART,
@@ -107,7 +107,7 @@ def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[St
     )
     resume_batching(simulation, (trace for trace, _ in reversed(kept.told[: cycle - 1])))
     recorder = Continuing(simulation, begun, cycle - 1)
-    plan_once(simulation, stages, 0)
+    plan_single_pass(simulation, stages, 0)
     told = list(kept.told[: cycle - 1])
     for trace in simulation.run():
         recorder.cycle(trace)
@@ -117,10 +117,10 @@ def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[St
 
 
 def from_scratch(simulation: Simulation, stages: Sequence[Stage]) -> Kept:
-    plan_once(simulation, stages, 0)
+    plan_single_pass(simulation, stages, 0)
     return played(simulation)
 
 
 def from_scratch_in_time(run: ScenarioRun, stages: Sequence[Stage]) -> Kept:
-    plan_in_time(run, stages)
+    plan_virtual_time(run, stages)
     return played_in_time(run)

@@ -12,7 +12,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.restore import rewind
+from scheduler_core.debugger.restore import restore_run
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
@@ -47,7 +47,7 @@ def stuck(simulation: Simulation, *results: str, percentage: int | None = None) 
             yield (
                 trace,
                 partial(
-                    rewind,
+                    restore_run,
                     recording,
                     objects.__getitem__,
                     moment,
@@ -77,7 +77,7 @@ def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again
         if trace.result == "unschedulable":
             moment = recording.before_cycle(number)
             rewound = partial(
-                rewind, recording, objects.__getitem__, moment, again, release, start_index=trace.start_index
+                restore_run, recording, objects.__getitem__, moment, again, release, start_index=trace.start_index
             )
             yield trace, rewound, partial(played_to, make, number)
 

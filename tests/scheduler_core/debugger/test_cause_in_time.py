@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scheduler_core.debugger.compare import root_cause as module
-from scheduler_core.debugger.compare.deltas import applied_to, units_of
+from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs, Item, items_of, outcome_of, play, scenario_run
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.debugger.mutations import read_changes
@@ -85,7 +85,7 @@ def test_over_conformance_cases_in_time() -> None:
     for case in cases:
         a = of_case(case)
         b = without_a_node(a)
-        assert applied_to(a, b, units_of(a, b)) == replace(b, time=applied_to(a, b, units_of(a, b)).time)
+        assert applied_to(a, b, deltas_of(a, b)) == replace(b, time=applied_to(a, b, deltas_of(a, b)).time)
         found += list(caused(a, b))
     assert len(found) > 5
     kinds = {unit.kind for cause in found for unit in cause.units or ()}
@@ -133,7 +133,7 @@ def test_a_forks_settings_and_changes() -> None:
 def test_a_fork_that_changes_the_release() -> None:
     a = once(node("n1"), pod("p0"))
     b = forked(a, stage(1, release="1.27"))
-    units = units_of(a, b)
+    units = deltas_of(a, b)
     assert len(units) > 5
     assert {unit.kind for unit in units} == {"release"}
     assert all(unit.path.startswith("changes[0].") for unit in units)

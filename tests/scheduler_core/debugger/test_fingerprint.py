@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fingerprint import SIZE, fingerprint, of_names
+from scheduler_core.debugger.fingerprint import SIZE, fingerprint, hash_names
 from scheduler_core.framework.interface import Status, Verdict
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import simulation_of_case
@@ -21,7 +21,7 @@ def cycles() -> list[tuple[CycleTrace, bytes]]:
     found = []
     for case in CASES[:60]:
         simulation = simulation_of_case(case)
-        names = of_names(simulation.nodes)
+        names = hash_names(simulation.nodes)
         found += [(trace, names) for trace in simulation.run()]
     return found
 
@@ -76,4 +76,4 @@ def test_another_decision_has_another_one(what: str) -> None:
     changed.scores = {plugin: copy.deepcopy(score) for plugin, score in trace.scores.items()}
     CHANGES[what](changed)
     assert fingerprint(changed, names) != fingerprint(trace, names)
-    assert fingerprint(trace, of_names(["other"])) != fingerprint(trace, names)
+    assert fingerprint(trace, hash_names(["other"])) != fingerprint(trace, names)

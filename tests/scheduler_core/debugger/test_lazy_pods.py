@@ -12,7 +12,7 @@ import pytest
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.lazy_pods import StoredPod, unread
 from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode, objects_from
-from scheduler_core.debugger.restore import rewind
+from scheduler_core.debugger.restore import restore_run
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import Raw
@@ -37,7 +37,7 @@ def recorded(case: Raw) -> tuple[list[bytes], list[tuple[str, bytes]], Simulatio
 def rewound(moves: list[bytes], objects: list[tuple[str, bytes]], simulation: Simulation) -> Simulation:
     recording = Recording(moves)
     make = partial(Simulation, release=simulation.release.name, config=simulation.configuration)
-    return rewind(recording, objects.__getitem__, recording.end, make, simulation.release)
+    return restore_run(recording, objects.__getitem__, recording.end, make, simulation.release)
 
 
 def with_no_pod_plain(block: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What all pending pods lack together."""
+"""What all pending pods lack all_pending."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.objects import decode
-from scheduler_core.debugger.suggestions.pending import together
+from scheduler_core.debugger.suggestions.pending import all_pending
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.test_remedies import node, pod
 
@@ -24,7 +24,7 @@ def full(spare: int = 0) -> Simulation:
 
 
 def test_as_many_nodes_as_help_and_what_they_place() -> None:
-    found = together(full())
+    found = all_pending(full())
     assert [(b.plugin, b.reason, b.pods) for b in found.bottlenecks] == [("NodeResourcesFit", "Insufficient cpu", PODS)]
     assert [(more.count, more.places) for more in found.remedies] == [(16, 16 * ROOM)]
 
@@ -38,7 +38,7 @@ def test_pods_that_are_alike_are_not_tried_again_until_something_was_placed(monk
         return once(pod, attempt)
 
     monkeypatch.setattr(simulation.scheduler, "try_pod", counted)
-    together(simulation)
+    all_pending(simulation)
     places = 1 + 2 + 4 + 8 + 16 + 12 + 14 + 15 + 16  # of nodes, tried in turn: doubled, halved, to be sure
     assert len(tried) <= ROOM * places + 2 * 10
 
@@ -52,5 +52,5 @@ def test_another_kind_may_open_the_way() -> None:
     rest = [pod(f"rest-{i}", affinity=affinity) for i in range(2)]
     objects = [decode(raw) for raw in (node("n1"), *(pod(f"old-{i}", on="n1") for i in range(4)), first, leader, *rest)]
     simulation = Simulation([found for found in objects if found is not None], release="1.34")
-    (more,) = together(simulation).remedies
+    (more,) = all_pending(simulation).remedies
     assert (more.count, more.places) == (1, 3)  # leader, then those behind it; the first came too early

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.provenance import Question, of_recording
+from scheduler_core.debugger.provenance import Question, provenance_of
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
@@ -49,11 +49,11 @@ def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
         tie_break="name",
         percentage=case.get("percentage"),
     )
-    moving = Rewound(recording, objects.__getitem__, make, simulation.release)
+    moving = RestoredRun(recording, objects.__getitem__, make, simulation.release)
     for number, (live, trace, names) in enumerate(cycles_of(case), 1):
         if number % 3:
             continue
-        rewound = of_recording(moving, trace.number, trace)
+        rewound = provenance_of(moving, trace.number, trace)
         for question, _ in list(questions(trace, names))[::5]:
             told = msgspec.to_builtins(rewound.explain(question))
             assert told == msgspec.to_builtins(live.explain(question)), f"{trace.pod} {question}"

@@ -12,7 +12,7 @@ import pytest
 from scheduler_core.commands import replay_time
 from scheduler_core.commands.replay import release_of
 from scheduler_core.debugger.provenance import DISAGREES, NotDecided
-from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
@@ -38,7 +38,7 @@ def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
         if record.kind == "attempt":
             attempt = data["attempt"]
         if record.kind == "queue.moved":
-            cause = Cause(known[record.cause], record.cause)
+            cause = MoveCause(known[record.cause], record.cause)
             yield Move(record.seq, record.time, data["from"], data["to"], data["event"], cause)
         elif record.kind == "attempt" and data["result"] not in ("scheduled", "waiting"):
             yield Failed(record.seq, record.time, attempt, cycle, tuple(data.get("plugins", ())))

@@ -13,7 +13,7 @@ import pytest
 from scheduler_core.api.objects import Object
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.restore import rewind
+from scheduler_core.debugger.restore import restore_run
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
@@ -54,7 +54,7 @@ def check(simulation: Simulation, told: Iterator[CycleTrace], recorder: Recorder
         if trace.result == "error" or trace.permit is not None or trace.permit_waits:
             continue
         moment = recording.before_cycle(number)
-        rewound = rewind(
+        rewound = restore_run(
             recording, objects.__getitem__, moment, make, simulation.release, start_index=trace.start_index
         )
         pod = next(pod for pod in rewound.pending if pod.key == trace.pod)

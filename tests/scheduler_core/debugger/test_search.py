@@ -13,7 +13,7 @@ import pytest
 from scheduler_core.api.objects import Pod
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
-from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, Search, WrongExpression
+from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, CycleSearch, WrongExpression
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
@@ -47,7 +47,7 @@ class Run:
         return [Plain(self, i) for i in range(len(self.pods))]
 
     def find(self, where: str, **how: Any) -> Raw:
-        return Search(self.recording, self.facts).find(where, **{"limit": 10_000} | how)
+        return CycleSearch(self.recording, self.facts).find(where, **{"limit": 10_000} | how)
 
 
 def loaded(name: str, recorder: Recorder, watched: Watched, pods: list[Pod], outcomes: list[Raw]) -> Run:
@@ -256,7 +256,7 @@ def test_refused_on_is_exact_for_every_node() -> None:
     refused = fit = 0
     for run in runs():
         cycles = run.cycles
-        search = Search(run.recording, run.facts)
+        search = CycleSearch(run.recording, run.facts)
         for name in [*dict.fromkeys(name for cycle in cycles for name in cycle.names), "nowhere"]:
             expected = [cycle.cycle for cycle in cycles if cycle.refused_on(name)]
             found = search.find(f"refused_on('{name}')", limit=10_000)
@@ -380,7 +380,7 @@ def test_an_expression_that_goes_on_and_on_ends() -> None:
     many = Facts([])
     many.table = LongTable(preempting().facts.table)  # type: ignore[assignment]
     with pytest.raises(WrongExpression, match="took too long"):
-        Search(preempting().recording, many, expired).find("true")
+        CycleSearch(preempting().recording, many, expired).find("true")
 
 
 class LongTable:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.restore import rewind
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.restore import restore_run
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.conformance import golden_cases
@@ -58,13 +58,13 @@ def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Si
         tie_break="name",
         registry=PLUGINS,
     )
-    moving = Rewound(recording, objects.__getitem__, make, simulation.release)
+    moving = RestoredRun(recording, objects.__getitem__, make, simulation.release)
     chance, went, before = random.Random(name), 0, None
     for _ in range(MOVES):
         moment = chance.randint(0, recording.end)
         if chance.random() < 0.5 and hasattr(moving, "state"):
             moment = min(max(moving.state.moment + chance.choice((-2, -1, 1, 2)), 0), recording.end)
-        at_once = rewind(recording, objects.__getitem__, moment, make, simulation.release)
+        at_once = restore_run(recording, objects.__getitem__, moment, make, simulation.release)
         if chance.random() < 0.5:
             few = {pod.key for pod in at_once.pending if chance.random() < 0.3}
             wanted = told(at_once)

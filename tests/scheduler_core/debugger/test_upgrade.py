@@ -9,10 +9,10 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from scheduler_core.debugger.compare.deltas import applied_to, units_of
+from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Fate, Refusals, fates, only_words, refusals_of
-from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, Step, step, upgrade
+from scheduler_core.debugger.compare.outcomes import Outcome, Refusals, only_words, outcomes, refusals_of
+from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, UpgradeStep, step, upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.simulation import Simulation
@@ -29,24 +29,24 @@ def quiet() -> None:
     pass
 
 
-def check(a: Inputs, b: Inputs, found: Step) -> None:
+def check(a: Inputs, b: Inputs, found: UpgradeStep) -> None:
     """Against runs of a, of b, and of a with what is named."""
-    before, after = fates(a, quiet), fates(b, quiet)
+    before, after = outcomes(a, quiet), outcomes(b, quiet)
     assert found.pods == len({**before, **after})
     told = {one.pod: one for one in found.changed}
     assert {name for name in {**before, **after} if before.get(name) != after.get(name)} == set(told)
-    units = units_of(a, b)
+    units = deltas_of(a, b)
     for one in found.changed:
         assert (one.a, one.b) == (before.get(one.pod), after.get(one.pod))
         assert one.cause, one
-        with_it = fates(applied_to(a, b, [units[i] for i in sorted(one.cause)]), quiet)
+        with_it = outcomes(applied_to(a, b, [units[i] for i in sorted(one.cause)]), quiet)
         assert one.is_that(with_it[one.pod]), one
         decided = one.a is None or one.b is None or one.a.decision != one.b.decision
         assert (one.change in DECISIONS) == decided
-        if one.least.minimal and len(one.cause) < 3:
+        if one.minimal_cause.minimal and len(one.cause) < 3:
             for size in range(len(one.cause)):
                 for some in combinations(range(len(units)), size):
-                    assert not one.is_that(fates(applied_to(a, b, [units[i] for i in some]), quiet)[one.pod]), some
+                    assert not one.is_that(outcomes(applied_to(a, b, [units[i] for i in some]), quiet)[one.pod]), some
     assert sum(found.summary.values()) == found.pods
     assert sum(len(names) for group in found.groups() for names in group.pods.values()) == len(found.changed)
 
@@ -176,7 +176,7 @@ def test_it_can_be_ended_and_is_bounded() -> None:
 
 
 def test_a_fate_is_its_decision_and_its_words() -> None:
-    one = Fate("unschedulable", "", "n1", ("default/low",), "no")
+    one = Outcome("unschedulable", "", "n1", ("default/low",), "no")
     assert one.decision == one._replace(message="not").decision
     assert one.decision != one._replace(nominated="n2").decision
     assert {NOMINATED, REASONS, WORDS} - set(DECISIONS) == {REASONS, WORDS}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.suggestions.prefer_node import Winning, make_win
+from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case
@@ -28,17 +28,17 @@ def test_each_wins_alone_and_is_minimal(case: Raw) -> None:
         rewound = again()
         before = core_state(rewound.cluster, set(), set())
         for name in list(rewound.cluster.nodes.names)[:2]:
-            winning = make_win(rewound, trace.pod, name)
+            winning = prefer_node(rewound, trace.pod, name)
             assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
             assert winning.remedies or (winning.goes_there and not winning.tied), f"{trace.pod} to {name}"
             check_wins(again, trace.pod, name, winning.remedies)
 
 
-def asked(wanted: str, *objects: Raw, **settings: Any) -> Winning:
+def asked(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
     """What would have the last pod go there, checked."""
     simulation = Simulation(list(objects), pods=["default/web"], **{"tie_break": "name"} | settings)
     trace, again = next(iter(stuck(simulation, "scheduled", "unschedulable")))
-    found = make_win(again(), trace.pod, wanted)
+    found = prefer_node(again(), trace.pod, wanted)
     check_wins(again, trace.pod, wanted, found.remedies)
     return found
 
@@ -56,7 +56,7 @@ def test_a_tie_is_told_with_what_decided_it() -> None:
 
 def test_who_wins_alone_needs_nothing() -> None:
     found = asked("a", node("a"), node("b"), pod("other", on="b"), pod())
-    assert found == Winning(True, "The pod goes to a as it is.", [], found.gap, [])
+    assert found == PreferNode(True, "The pod goes to a as it is.", [], found.gap, [])
 
 
 def test_the_seed_of_the_attempt_decides() -> None:
@@ -67,7 +67,7 @@ def test_the_seed_of_the_attempt_decides() -> None:
     for attempt in range(1, 9):
         framework.picker.begin("default/web", attempt)
         chosen = framework.picker.pick(["a", "b"])
-        found = make_win(simulation, "default/web", "a", attempt=attempt)
+        found = prefer_node(simulation, "default/web", "a", attempt=attempt)
         assert found.goes_there == (chosen == "a")
         notes.add(found.note)
     assert notes == {
@@ -112,7 +112,7 @@ def test_a_node_whose_turn_does_not_come_is_selected() -> None:
     trace, again = next(iter(stuck(simulation, "scheduled", percentage=0)))
     assert trace.looked is not None
     assert not trace.looked[119]
-    found = make_win(again(), trace.pod, "n119")
+    found = prefer_node(again(), trace.pod, "n119")
     assert found.remedies[0].text == "select kubernetes.io/hostname=n119"
     check_wins(again, trace.pod, "n119", found.remedies)
 

@@ -10,9 +10,9 @@ import pytest
 
 from scheduler_core.commands.replay import release_of
 from scheduler_core.debugger.cluster_state import State
-from scheduler_core.debugger.provenance import DISAGREES, Question, of_recording
+from scheduler_core.debugger.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
-from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
@@ -99,11 +99,13 @@ def test_what_filters_say_of_members_is_told_again() -> None:
         settings = settings_of(case)
         kept = played(Simulation(case["objects"], **settings))
         simulation = Simulation(case["objects"], **settings)
-        moving = Rewound(kept.recording, kept.objects.__getitem__, partial(Simulation, **settings), simulation.release)
+        moving = RestoredRun(
+            kept.recording, kept.objects.__getitem__, partial(Simulation, **settings), simulation.release
+        )
         for trace, names in kept.told:
             if not trace.group or not trace.verdicts:
                 continue
-            found = of_recording(moving, trace.number, trace)
+            found = provenance_of(moving, trace.number, trace)
             for plugin in trace.verdicts:
                 tree = found.tell(Question("filter", names[0], plugin))
                 asked += 1
