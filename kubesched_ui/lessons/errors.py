@@ -17,5 +17,5 @@ class Unknown(ValueError):
     """An expression without a value. The message says why; the caller adds the position."""
 
 
-class Untold(Unknown):
+class NotYetRevealed(Unknown):
     """An expression that would reveal the answer before the step is revealed."""

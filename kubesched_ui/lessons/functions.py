@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubesched_ui.lessons.constants import CONSTANTS
-from kubesched_ui.lessons.errors import Unknown, Untold
+from kubesched_ui.lessons.errors import NotYetRevealed, Unknown
 from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds
 from kubesched_ui.lessons.formatting import shown as told
 from kubesched_ui.lessons.parser import Focus
@@ -74,10 +74,10 @@ class Facts:
         return pod if "/" in str(pod) else f"default/{pod}"
 
     def cycle(self, pod: str, attempt: int | None = None) -> Attempted:
-        """Return a cycle of the run. Raises Unknown, and Untold if it is hidden."""
+        """Return a cycle of the run. Raises Unknown, and NotYetRevealed if it is hidden."""
         found = self.find(pod, attempt)
         if self.hides and found.number >= self.focused.number:
-            raise Untold(f"reveals the result of attempt {found.attempt} of {pod}, which is the answer")
+            raise NotYetRevealed(f"reveals the result of attempt {found.attempt} of {pod}, which is the answer")
         return found
 
     def find(self, pod: str, attempt: int | None = None) -> Attempted:
@@ -129,12 +129,12 @@ class Facts:
         raise Unknown(f"there is no pod {key[:253]!r}")
 
     def tree(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> Tree:
-        """Return the provenance tree of a number. Raises Unknown, Untold."""
+        """Return the provenance tree of a number. Raises Unknown, NotYetRevealed."""
         cycle = self.cycle(pod, attempt)
         return self.run.provenance(cycle).explain(Question(point, node, plugin))
 
     def scored(self, pod: str, node: str, plugin: str, attempt: int | None) -> tuple[int, int, int]:
-        """Return the raw score, the normalised score and the weight. Raises Unknown, Untold."""
+        """Return the raw score, the normalised score and the weight. Raises Unknown, NotYetRevealed."""
         cycle = self.cycle(pod, attempt)
         score = cycle.told.get("score", {}).get(plugin)
         if score is None or node not in score["raw"]:
@@ -431,7 +431,7 @@ def attempts(facts: Facts, pod: str) -> int:
     """The number of attempts of a pod."""
     key = facts.pod_key(pod)
     if facts.hides and key == facts.focused.pod:
-        raise Untold(f"reveals the number of attempts of {pod}")
+        raise NotYetRevealed(f"reveals the number of attempts of {pod}")
     return sum(cycle.pod == key for cycle in facts.run.cycles)
 
 
@@ -491,7 +491,7 @@ def when(facts: Facts, what: str, pod: str) -> Seconds:
     for event in facts.run.events:
         if event["pod"] == key and event["type"] == f"pod.{what}":
             if facts.hides and event["seq"] >= facts.focused.seq:
-                raise Untold(f"reveals when {pod} was {what}")
+                raise NotYetRevealed(f"reveals when {pod} was {what}")
             return Seconds(event["t"])
     raise Unknown(f"{pod} was never {what}")
 
@@ -501,7 +501,7 @@ def evictions(facts: Facts) -> list[Seconds]:
     """The times of evictions in a run in virtual time, in order."""
     found = [event for event in facts.run.events if event["type"] == "pod.evicted"]
     if facts.hides and any(event["seq"] >= facts.focused.seq for event in found):
-        raise Untold("reveals when pods were evicted")
+        raise NotYetRevealed("reveals when pods were evicted")
     return [Seconds(event["t"]) for event in found]
 
 
@@ -511,7 +511,7 @@ def bound_to(facts: Facts, pod: str) -> str:
     key = facts.pod_key(pod)
     bound = [event for event in facts.run.events if event["pod"] == key and event["type"] == "pod.bound"]
     if bound and facts.hides and bound[-1]["seq"] >= facts.focused.seq:
-        raise Untold(f"reveals where {pod} was bound")
+        raise NotYetRevealed(f"reveals where {pod} was bound")
     return bound[-1]["data"]["node"] if bound else NOWHERE
 
 
