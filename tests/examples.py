@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
 Item = TypeVar("Item")
@@ -21,3 +22,8 @@ def sample(items: Sequence[Item], count: int) -> list[Item]:
     """Return `examples(count)` of the items, evenly spaced."""
     number = min(len(items), examples(count))
     return [items[i * len(items) // number] for i in range(number)]
+
+
+def selection(values: Sequence[Any], every: int) -> list[Any]:
+    """Return the parameters of a test. `make test` runs each `every`-th of them; `make long` runs the others."""
+    return [value if n % every == 0 else pytest.param(value, marks=pytest.mark.long) for n, value in enumerate(values)]

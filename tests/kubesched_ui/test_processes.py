@@ -85,6 +85,7 @@ def scenario(instance: Instance) -> int:
     return number
 
 
+@pytest.mark.long
 def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:
     """A sample of what scripts/try_api.py does."""
     command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "1", "1", "", "fuzzing"]
@@ -146,6 +147,7 @@ def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance,
     assert got[-1]["type"] == "run.finished"
 
 
+@pytest.mark.long
 def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scenario: int, tmp_path: Path) -> None:
     run = start_run(instance, scenario)
     running(instance, run)
@@ -161,19 +163,6 @@ def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scena
     refused = instance.command("restore", str(file), "--replace")
     assert (refused.returncode, "Nothing was changed" in refused.stderr) == (1, True)
     check(instance, run)
-
-
-def test_ten_clients_at_once(instance: Instance, scenario: int) -> None:
-    run = start_run(instance, scenario)
-    got: list[list[int]] = []
-    clients = [threading.Thread(target=lambda: got.append([e["seq"] for e in instance.events(run)])) for _ in range(10)]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join(120)
-    last = instance.finished(run)["last_seq"]
-    assert [(len(seqs), seqs[-1]) for seqs in got] == [(last, last)] * 10
-    assert got == [list(range(1, last + 1))] * 10
 
 
 def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subprocess.Popen[str]:
@@ -216,6 +205,7 @@ def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> 
     check(instance, run)
 
 
+@pytest.mark.long
 def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance: Instance, scenario: int) -> None:
     if instance.postgres is None:
         pytest.skip("SQLite is never away")
@@ -249,6 +239,7 @@ def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance:
     assert got == [list(range(1, last + 1))] * 8
 
 
+@pytest.mark.long
 def test_a_killed_broker_loses_neither_the_run_under_way_nor_the_queued_one(instance: Instance, scenario: int) -> None:
     runs = [start_run(instance, scenario) for _ in range(3)]
     running(instance, runs[0])

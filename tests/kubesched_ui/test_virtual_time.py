@@ -80,7 +80,11 @@ def document(*objects: Any, **spec: Any) -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "release"),
-    [*((name, "") for name in SAMPLES), ("16-preemption-in-time", "1.16")],
+    [
+        *((name, "") for name in SAMPLES if name != "13-queue"),
+        ("16-preemption-in-time", "1.16"),
+        pytest.param("13-queue", "", marks=pytest.mark.long),
+    ],
 )
 def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str, release: str) -> None:
     schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())
@@ -216,7 +220,10 @@ def test_events_of_a_type_in_portions(client: Client) -> None:
 # ------------------------------------------------------------------------------------------------ taken up again
 
 
-@pytest.mark.parametrize(("name", "after"), [("13-queue", 900), ("14-backoff", 30), ("17-taint-eviction", 40)])
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [pytest.param("13-queue", 900, marks=pytest.mark.long), ("14-backoff", 30), ("17-taint-eviction", 40)],
+)
 def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
 ) -> None:
@@ -326,7 +333,7 @@ def test_pods_without_end_are_stopped(client: Client, settings: Any) -> None:
     settings.RUN_MAX_PODS = 50
     deployment = {
         "kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "many"},
-        "spec": {"replicas": 100_000, "template": {"spec": pod("x")["spec"]}},
+        "spec": {"replicas": 10_000, "template": {"spec": pod("x")["spec"]}},
     }  # fmt: skip
     run = ran(client, upload(client, document(node("n1"), deployment)))
     assert (run["state"], run["in_time"]) == ("failed", True)

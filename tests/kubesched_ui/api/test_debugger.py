@@ -21,6 +21,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.scheduler_core.debugger.live import (
     ROOT,
@@ -100,24 +101,24 @@ def check(client: Client, run: Run) -> None:
         assert add_up(told[before], change) == told[after]
 
 
-@pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", selection(TIMED, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_states_of_a_run_in_time(client: Client, path: Any) -> None:
     run = ran(client, path.read_bytes())
     assert run.in_time
     check(client, run)
 
 
-@pytest.mark.parametrize("path", ONE_PASS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(ONE_PASS, 4), ids=lambda path: path.stem)
 def test_states_of_a_run_in_one_pass(client: Client, path: Any) -> None:
     check(client, ran(client, path.read_bytes(), in_time=False, seed=5))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", selection(CASES, 4), ids=lambda case: case["name"])
 def test_states_of_conformance_cases_with_preemption(client: Client, case: Raw) -> None:
     check(client, ran(client, json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()))
 
 
-@pytest.mark.parametrize("path", LARGEST_CLUSTERS[:3], ids=cluster_id)
+@pytest.mark.parametrize("path", selection(LARGEST_CLUSTERS[:3], 3), ids=cluster_id)
 def test_states_of_a_real_cluster(client: Client, path: Any) -> None:
     number = upload(client, path.read_bytes())
     pods = [o for o in Scenario.objects.get(pk=number).objects_of(["Pod"]) if o["spec"].get("nodeName")]
@@ -171,7 +172,8 @@ def stored_values(run: Run, part: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("13-queue", 900), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)]
+    ("name", "after"),
+    [pytest.param("13-queue", 900, marks=pytest.mark.long), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)],
 )
 def test_a_run_in_time_taken_up_again_is_recorded_as_one_that_was_not(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int

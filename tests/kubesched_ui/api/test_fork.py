@@ -19,6 +19,7 @@ from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import State
+from tests.examples import selection
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -97,7 +98,7 @@ def marks_of(run: Run) -> list[Any]:
     return [mark for data in rows for mark in data]
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml"))[::2], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(sorted(FOLDER.glob("*.yaml")), 5), ids=lambda path: path.stem)
 def test_without_changes_the_whole_run_is_the_parents(client: Client, path: Any) -> None:
     run = ran(client, path.read_bytes(), seed=3)
     chance = random.Random(path.stem)

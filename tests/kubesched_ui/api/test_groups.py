@@ -11,6 +11,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.runs.test_groups import ran
 from tests.kubesched_ui.task_headers import exported, imported
@@ -114,7 +115,7 @@ def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
     assert "SchedulingGates" in page
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", selection(CASES, 4), ids=lambda case: str(case["name"]))
 def test_every_question_about_a_member_is_answered(client: Client, case: dict[str, Any]) -> None:
     settings = {"release": "1.36", "feature_gates": case["feature_gates"], "tie_break": "name"}
     run = ran(client, as_list(*case["objects"]), preemption=case["preempt"], percentage=case["percentage"], **settings)

@@ -111,6 +111,7 @@ def others(tmp_path: Path) -> Iterator[list[str]]:
         yield urls
 
 
+@pytest.mark.long
 def test_everything_comes_back_on_either_database(
     stored: dict[str, int], others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

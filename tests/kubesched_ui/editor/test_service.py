@@ -80,6 +80,7 @@ def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
     assert len(pool.workers) == 1
 
 
+@pytest.mark.long
 def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
     for name, text in shapes(SMALL):
         assert len(text) <= SMALL, name
@@ -89,6 +90,7 @@ def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
     assert len(pool.workers) == 1, "little with aliases may be much"
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_SECONDS = 1
     pool.config = configs()["editor"]
@@ -97,6 +99,7 @@ def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, set
     assert service.read(LARGE)
 
 
+@pytest.mark.long
 def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_MEMORY = 150 << 20
     pool.config = configs()["editor"]
@@ -104,6 +107,7 @@ def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
         service.read("[" + "1," * 200_000 + "]")
 
 
+@pytest.mark.long
 def test_a_process_that_was_killed_is_replaced(pool: Pool) -> None:
     for _ in range(2):
         assert service.read(LARGE)

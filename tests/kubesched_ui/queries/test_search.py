@@ -74,6 +74,7 @@ def test_an_expression_that_takes_too_much_is_refused(run: Run, where: str, said
     assert peak_mb() < before + 100
 
 
+@pytest.mark.long
 def test_a_pattern_as_large_as_a_gigabyte_is_refused_or_answered_and_harms_nobody(run: Run) -> None:
     before = peak_mb()
     try:

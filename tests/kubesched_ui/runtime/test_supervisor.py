@@ -82,6 +82,7 @@ def asking(kept: Kept, over: threading.Event, answers: list[Any]) -> None:
             answers.append(problem)
 
 
+@pytest.mark.long
 def test_one_that_has_grown_is_replaced_and_no_request_is_lost(kept: Kept) -> None:
     first, over = kept.get(), threading.Event()
     answers: list[Any] = []
@@ -115,6 +116,7 @@ def test_one_that_died_is_replaced_and_who_comes_waits(kept: Kept) -> None:
     assert kept.get() != first
 
 
+@pytest.mark.long
 def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
     first = kept.get()
     os.kill(first, signal.SIGSTOP)

@@ -72,6 +72,7 @@ def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
         (misbehaving.hog, "could not be read within 2,048 MB of memory"),
     ],
 )
+@pytest.mark.long
 def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
     wrong: Callable[..., None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew() -> No
     until(lambda: not (Path("/proc") / str(first)).exists(), "the end of the worker")
 
 
+@pytest.mark.long
 def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     program = (
         "import os, django; django.setup()\nfrom kubesched_ui.offload.pools import get_pool\n"
@@ -207,6 +209,7 @@ def test_a_large_one_does_not_wait_for_ever() -> None:
     assert line.order() == [old, new]
 
 
+@pytest.mark.long
 def test_what_is_small_only_to_look_at_waits_with_the_large_ones(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_worker, "read_upload", misbehaving.slow)
     assert upload().counts == {"Node": 1, "Pod": 1}  # after a second of the small reader's time
