@@ -1,13 +1,16 @@
 """Template filters of the pages."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.template.defaulttags import querystring
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from kubesched_ui import static_files
 from scheduler_core.cluster.formatting import count
@@ -157,6 +160,74 @@ def computed(
     title = format_html('title="{} score of {}"', score, plugin) if score else ""
     button = '<button type="button" class="{}" tabindex="{}" data-from="{}" data-plugin="{}" data-node="{}" {}>'
     return format_html(button + "{}</button>", css, tab, value, plugin, node, title, content)
+
+
+@register.simple_tag(takes_context=True)
+def headings(context: Any, *columns: str | list[str], sortable: bool = True) -> SafeString:
+    """Return the head of a table.
+
+    `columns`: texts such as "Pod, #Score, (Bar), Node@node". `#` is a column of numbers, `(...)` is for screen readers
+    only, and `@` sorts by that key. A list stands for columns that sort by their names; "" is left out.
+    """
+    flat: list[str] = []
+    for column in columns:
+        flat += column.split(", ") if isinstance(column, str) else [f"{name}@{name}" for name in column]
+    cells = format_html_join("", "{}", ([_heading(context, column, sortable)] for column in flat if column))
+    return format_html("<thead><tr>{}</tr></thead>", cells)
+
+
+def _heading(context: Any, column: str, sortable: bool) -> SafeString:
+    css = mark_safe(' class="num"') if column.startswith("#") else ""
+    label, _, key = column.removeprefix("#").partition("@")
+    if label.startswith("("):
+        return format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', label.strip("()"))
+    if not (key and sortable):
+        return format_html('<th scope="col"{}>{}</th>', css, label)
+    order = {key: ("ascending", " ▲"), f"-{key}": ("descending", " ▼")}.get(context.get("sort"))
+    query = querystring(context, None, sort=f"-{key}" if context.get("sort") == key else key, page=None)
+    content = format_html('{}<span aria-hidden="true">{}</span>', label, order[1]) if order else label
+    aria = format_html(' aria-sort="{}"', order[0]) if order else ""
+    link = format_html('<a href="{}{}">{}</a>', context.get("page_path", ""), query, content)
+    return format_html('<th scope="col"{}{}>{}</th>', css, aria, link)
+
+
+@register.simple_tag(takes_context=True)
+def filter_by(context: Any, name: str, label: str, everything: str, options: Iterable[Any]) -> SafeString:
+    """Return a select element that filters a list by the query parameter `name`.
+
+    `everything`: the option without a filter, "" if there is none. `options`: values, or pairs of a value and its
+    number or text.
+    """
+    chosen = context.get(name)
+    pairs = [("", everything)] if everything else []
+    for option in options:
+        value, text = option if isinstance(option, tuple) else (option, option)
+        pairs.append((value, f"{value} ({text:,})" if isinstance(text, int) else text))
+    marked = ((value, mark_safe(" selected" if value == chosen else ""), text) for value, text in pairs)
+    select = format_html_join("", '<option value="{}"{}>{}</option>', marked)
+    return format_html(
+        '<label class="visually-hidden" for="{0}">{1}</label>'
+        '<select id="{0}" name="{0}" style="width: auto">{2}</select>',
+        *(name, label, select),
+    )
+
+
+SECTIONS = {"scenarios": "Scenarios", "learn": "Learn", "account": "Account", "people": "Groups"}
+
+
+@register.simple_tag
+def crumbs(*steps: Any) -> SafeString:
+    """Return the path to a page: names of sections, scenarios and runs as links, and the page itself as text."""
+    links = (
+        (reverse(step), SECTIONS[step])
+        if isinstance(step, str)
+        else (reverse(step._meta.model_name, args=[step.pk]), getattr(step, "title", "") or step.name)
+        for step in steps[:-1]
+    )
+    items = format_html_join("", '<li><a href="{}">{}</a></li>', links)
+    return format_html(
+        '<ol class="crumbs" aria-label="You are here">{}<li aria-current="page">{}</li></ol>', items, steps[-1]
+    )
 
 
 @register.simple_tag(takes_context=True)

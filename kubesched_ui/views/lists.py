@@ -47,6 +47,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "page": page,
         "states": Run.State.values,
+        "modes": [("once", "Single pass"), ("time", "Virtual time")],
         "any": page.object_list or Run.objects.exists(),
         "usage": quota.usage_texts(),
     }

@@ -48,8 +48,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
     page = Paginator(rows.defer("reasons"), run_context.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
+    counts = run_context.outcome_counts(found)
     context |= {
-        **{"counts": run_context.outcome_counts(found), "scheduler": run_context.scheduler_of(found)},
+        **{"counts": counts, "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts]},
+        **{"scheduler": run_context.scheduler_of(found)},
         **{
             "progress": run_context.progress(found),
             "reasons": run_context.reasons(found),

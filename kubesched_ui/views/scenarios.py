@@ -122,7 +122,8 @@ def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     view = cluster_overview.of_scenario(scenario)
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
     page = Paginator(cluster_overview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
-    context = {"scenario": scenario, "tab": "pods", "page": page, "states": cluster_overview.state_counts(view)}
+    context = {"scenario": scenario, "tab": "pods", "page": page}
+    context["states"] = [(one["state"], one["count"]) for one in cluster_overview.state_counts(view)]
     return render(request, "pods.html", context | asked)
 
 
