@@ -3,49 +3,22 @@
 Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (requested_to_capacity_ratio.go).
 """
 
-from __future__ import annotations
+from typing import Self
 
-from typing import Any, Self
-
-from msgspec import structs
-
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec, UtilizationShapePoint
-from scheduler_core.framework import interface as fwk
-from scheduler_core.plugins.resource_allocation import (
-    Strategy,
-    check_shape,
-    checked_resources,
-    explain_strategy,
-    make_scorer,
-)
-from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import Tree
+from scheduler_core.config.args import Complain, UtilizationShapePoint
+from scheduler_core.plugins.resource_allocation import ResourcesArgs, StrategyPlugin, check_shape
 
 
-class RequestedToCapacityRatioArgs(PluginArgs, frozen=True, kw_only=True):
+class RequestedToCapacityRatioArgs(ResourcesArgs, frozen=True, kw_only=True):
     shape: tuple[UtilizationShapePoint, ...] = ()
-    resources: tuple[ResourceSpec, ...] = ()
 
     def finish(self, complain: Complain) -> Self:
         check_shape(complain, "shape", self.shape)
-        return structs.replace(self, resources=checked_resources(complain, self.resources))
+        return super().finish(complain)
 
 
-class RequestedToCapacityRatio(fwk.ScorePlugin):
+class RequestedToCapacityRatio(StrategyPlugin):
     name = "RequestedToCapacityRatio"
     args_class = RequestedToCapacityRatioArgs
     opt_in = True
-
-    def __init__(self, args: Any, cluster: Cluster) -> None:
-        super().__init__(args, cluster)
-        self.strategy = Strategy("RequestedToCapacityRatio", tuple(args.resources), tuple(args.shape), own=True)
-        self.scorer = make_scorer(cluster, self.strategy)
-
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        """Return the weighted mean over the resources of the function at their utilization."""
-        return self.scorer(pod, rows)
-
-    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        return explain_strategy(view, self.name, self.strategy)
+    strategy_type = "RequestedToCapacityRatio"

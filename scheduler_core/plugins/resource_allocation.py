@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from msgspec import structs
@@ -20,6 +20,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.quantity_format import exact
 from scheduler_core.config.args import (
     Complain,
+    PluginArgs,
     ResourceSpec,
     Strict,
     UtilizationShapePoint,
@@ -402,3 +403,30 @@ def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: 
     run = subtract(point(after, "utilization"), point(after - 1, "utilization"))
     way = subtract(use, point(after - 1, "utilization"))
     return total([score(after - 1), divide_int(multiply(rise, way), run)])
+
+
+class ResourcesArgs(PluginArgs, frozen=True, kw_only=True):
+    """Arguments of a plugin that scores some resources."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        return structs.replace(self, resources=checked_resources(complain, self.resources))
+
+
+class StrategyPlugin(fwk.ScorePlugin):
+    """A plugin whose score is one scoring strategy, named by `strategy_type`. NodeResourcesFit replaced them all."""
+
+    strategy_type: ClassVar[str]
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.strategy = Strategy(self.strategy_type, tuple(args.resources), tuple(getattr(args, "shape", ())), own=True)
+        self.scorer = make_scorer(cluster, self.strategy)
+
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        """Return the weighted mean of the strategy's scores over the resources."""
+        return self.scorer(pod, rows)
+
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
+        return explain_strategy(view, self.name, self.strategy)

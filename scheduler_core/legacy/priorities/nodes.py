@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import Node, PreferredSchedulingTerm
-from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.quantity_format import amount
 from scheduler_core.framework import interface as fwk
@@ -43,20 +42,6 @@ class NodeAffinityPriority(NodeAffinity):
     """Sums the weights of the preferred terms that a node matches. matchFields are ignored."""
 
     name = "NodeAffinityPriority"
-
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        terms = self._preferred(pod)
-        nodes = self.cluster.nodes
-        if not terms:
-            return np.zeros(len(nodes), np.int64)[rows]
-
-        def make() -> fwk.Int64:
-            total = np.zeros(len(nodes), np.int64)
-            for term in terms:
-                total[node_matching.term_mask(nodes, term.preference)] += term.weight
-            return total
-
-        return nodes.memo((self.name, msgspec.json.encode(terms)), make)[rows]
 
     @staticmethod
     def _preferred(pod: PodInfo) -> list[PreferredSchedulingTerm]:
