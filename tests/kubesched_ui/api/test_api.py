@@ -139,22 +139,22 @@ def test_pages_of_other_sites_may_not_write(client: Client) -> None:
 def test_the_simulators_format_is_made_a_few_pods_at_a_time(client: Client) -> None:
     """With all its pods as they were asked for, and no more of them in memory than one piece holds."""
     annotations = {"long": "x" * 20_000}
-    pods = [pod(f"p{n}") for n in range(200)]
+    pods = [pod(f"p{n}") for n in range(400)]
     for one in pods:
         one["metadata"]["annotations"] = annotations
     scenario = upload(client, as_list(node("n1", "400"), *pods, pod("bound", on="n1")))
     template = "kind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: nginx}]}\n"
-    chosen = [f"default/p{n}" for n in range(200)]
+    chosen = [f"default/p{n}" for n in range(400)]
     found = run(client, scenario, pods=chosen, unbind=["default/bound"], template=template, copies=1)
     parts = run_export.simulator(Run.objects.get(pk=found["id"]))
     tracemalloc.start()
     size = sum(map(len, parts))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert size > 200 * 20_000
+    assert size > 400 * 20_000
     assert peak < size / 2
     items = json.loads(b"".join(run_export.simulator(Run.objects.get(pk=found["id"]))))["items"]
-    assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(200)), "bound", "web-1"]
+    assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(400)), "bound", "web-1"]
     assert [item["status"]["phase"] for item in items if item["metadata"]["name"] == "bound"] == ["Pending"]
     assert items[0]["metadata"]["annotations"]["long"] == annotations["long"]
 
