@@ -1,7 +1,4 @@
-"""Data classes for a pod's claims in one cycle (`claims.py`), and their construction.
-
-docs/debugger.md documents the classes.
-"""
+"""Data classes for a pod's claims in one cycle (`claims.py`), and their construction."""
 
 from __future__ import annotations
 
