@@ -36,6 +36,18 @@ def golden_decisions(name: str, whole: bool = False) -> dict[str, Raw]:
     return {case["name"]: case for case in decoded}
 
 
+class Decided(msgspec.Struct):
+    """A case of which the cycles are counted alone."""
+
+    cycles: list[msgspec.Raw]
+
+
+def cycle_counts(name: str) -> list[int]:
+    """Return how many cycles each case of a set has."""
+    lines = _lines(f"{name}/expected.jsonl.gz", whole=True)
+    return [len(msgspec.json.decode(line, type=Decided).cycles) for line in lines]
+
+
 def golden_sets(in_time: bool = False) -> list[str]:
     """Return the names of all sets of one format: one cycle per pod, or scheduling over virtual time."""
     folders = [path.parent for path in GOLDEN.rglob("cases.jsonl.gz")]

@@ -80,6 +80,6 @@ def test_trees_of_predicates_and_priorities(folder: str) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(folder):
         if not case["name"].startswith("refused"):
-            assert list(check(case, 4, counts)) == []
+            assert list(check(case, 8, counts)) == []
     assert counts["raw LeastRequestedPriority"]
     assert counts["filter GeneralPredicates"]
