@@ -97,14 +97,12 @@ def test_a_configuration_may_give_weight_and_arguments():
             return self.args["points"][node.name]
 
     config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
         "profiles": [
             {
                 "plugins": {"score": {"enabled": [{"name": "Loud", "weight": 7}]}},
                 "pluginConfig": [{"name": "Loud", "args": {"points": {"n1": 3, "n2": 90}}}],
             }
-        ],
+        ]
     }
     objects = [node("n1"), node("n2"), pod("new")]
     (trace,) = Simulation(objects, registry={**PLUGINS, "Loud": Loud}, config=config).run()

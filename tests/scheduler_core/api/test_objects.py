@@ -4,16 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.api.objects import (
-    GROUPS,
-    KINDS,
-    Node,
-    Pod,
-    decode,
-    decode_all,
-    describe,
-    timestamp,
-)
+from scheduler_core.api.objects import GROUPS, KINDS, Node, Pod, decode, decode_all, describe, timestamp
 from scheduler_core.errors import InputError
 from tests.scheduler_core.build import Raw, node, pod
 

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import (
-    LabelSelector,
-    NodeSelectorTerm,
-    Requirement,
-    Taint,
-    Toleration,
-)
+from scheduler_core.api.objects import LabelSelector, NodeSelectorTerm, Requirement, Taint, Toleration
 from scheduler_core.cluster import node_matching
 from tests.scheduler_core.build import cluster, node, pod
 

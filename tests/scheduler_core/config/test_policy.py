@@ -68,8 +68,7 @@ def test_unknown_fields_are_ignored_or_named() -> None:
 
 def test_what_those_who_run_it_check() -> None:
     policy = read(
-        predicates=[{"name": "A", "argument": {}}],
-        priorities=[{"name": "B", "weight": 1, "argument": RATIO}],
+        predicates=[{"name": "A", "argument": {}}], priorities=[{"name": "B", "weight": 1, "argument": RATIO}]
     )
     with pytest.raises(InputError, match="exactly one of serviceAffinity, labelsPresence, got none"):
         check_one_argument("A", policy.predicates[0].argument)

@@ -76,7 +76,7 @@ def test_what_becomes_of_its_parts() -> None:
     config = load_configuration(written, get_release("1.36"), known=KNOWN)
     (profile,) = config.profiles
     assert [name for name, _ in profile.plugins["filter"]] == [
-        *("NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeVolumeLimits", "VolumeBinding"),
+        *("NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeVolumeLimits", "VolumeBinding")
     ]
     assert profile.plugins["score"] == (("NodeResourcesFit", 3),)
     assert profile.args["NodeResourcesFit"].scoring_strategy.type == "LeastAllocated"

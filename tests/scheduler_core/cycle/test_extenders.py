@@ -67,11 +67,7 @@ def play(
     server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",), release: str = "1.34", **extender: Any
 ) -> list[Record]:
     """Runs a scenario of two nodes and one pod, whose configuration names the extender."""
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, **extender}],
-    }
+    config = {"extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, **extender}]}
     things = objects or (node("n1"), node("n2"), pod("web", requests={"cpu": "1"}))
     run = ScenarioRun(scenario(*things, config=config, until=0, kubernetes=release), allowed_extenders=allowed)
     return list(run.run())
@@ -127,9 +123,7 @@ def test_prioritize(server: Server, weight: int, chosen: str) -> None:
 def test_preempt(server: Server) -> None:
     victims = [pod(f"low{i}", on=f"n{i}", requests={"cpu": "3"}) for i in (1, 2)]
     high = pod("web", requests={"cpu": "3"}, priority=10)
-    server.answers["preempt"] = lambda args: {
-        "NodeNameToMetaVictims": {"n2": args["NodeNameToMetaVictims"]["n2"]},
-    }
+    server.answers["preempt"] = lambda args: {"NodeNameToMetaVictims": {"n2": args["NodeNameToMetaVictims"]["n2"]}}
     said = attempt(play(server, node("n1"), node("n2"), *victims, high, preemptVerb="preempt")).data
     assert (said["nominated_node"], said["victims"]) == ("n2", ["default/low2"])
 
@@ -210,11 +204,7 @@ def test_scores_that_cannot_be_are_left_out(server: Server, answer: Any, words: 
 
 def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> None:
     server.answers["filter"] = lambda args: {"NodeNames": []}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"}],
-    }
+    config = {"extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"}]}
     change = {"at": 9, "patch": {"kind": "Node", "name": "n1", "patch": {"metadata": {"annotations": {"a": "b"}}}}}
     run = ScenarioRun(
         scenario(node("n1"), pod("web"), config=config, timeline=[change]), allowed_extenders=["127.0.0.1"]

@@ -13,13 +13,7 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import (
-    SAMPLES,
-    Raw,
-    scenario_at,
-    simulation_of_case,
-    started,
-)
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case, started
 from tests.scheduler_core.debugger.test_cluster_state import recorded_once, recorded_time
 
 CASES = golden_cases("v1.34", "preemption", "gates", "mixed")[:6]

@@ -96,8 +96,6 @@ def test_other_settings_from_a_cycle_on() -> None:
     objects = [*(node(f"n{i}") for i in range(4)), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(8))]
     settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
     pack = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
         "profiles": [
             {
                 "pluginConfig": [
@@ -110,7 +108,7 @@ def test_other_settings_from_a_cycle_on() -> None:
                 ],
                 "plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}},
             }
-        ],
+        ]
     }
     kept = played(Simulation(objects, **settings))
     assert [trace.node for trace, _ in kept.told] == ["n0", "n1", "n2", "n3"] * 2

@@ -28,13 +28,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.live import (
-    Watched,
-    core_state,
-    simulation_of_case,
-    told_state,
-    watch_time,
-)
+from tests.scheduler_core.debugger.live import Watched, core_state, simulation_of_case, told_state, watch_time
 from tests.scheduler_core.timed import scenario
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 

@@ -260,11 +260,7 @@ def test_spread_is_relaxed_by_as_much_as_is_needed() -> None:
 def test_a_constraint_of_its_own_takes_the_place_of_the_default_ones() -> None:
     default = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     args = {"defaultingType": "List", "defaultConstraints": [default]}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": args}]}],
-    }
+    config = {"profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": args}]}]}
     service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
     found = told(node("a"), service, pod(), config=config)
     assert of_pod(found)[0] == "prefer to spread over zone, on which its profile insists by default"

@@ -17,13 +17,7 @@ from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, CycleSearch, Wr
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import (
-    Raw,
-    Watched,
-    simulation_of_case,
-    watch_once,
-    watch_time,
-)
+from tests.scheduler_core.debugger.live import Raw, Watched, simulation_of_case, watch_once, watch_time
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow

@@ -52,11 +52,7 @@ def everyone(simulation: Simulation) -> list[tuple[str, str, str]]:
 def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Simulation, name: str) -> int:
     """How often the cluster went there instead of being made anew."""
     make = partial(
-        Simulation,
-        release=simulation.release.name,
-        config=simulation.configuration,
-        tie_break="name",
-        registry=PLUGINS,
+        Simulation, release=simulation.release.name, config=simulation.configuration, tie_break="name", registry=PLUGINS
     )
     moving = RestoredRun(recording, objects.__getitem__, make, simulation.release)
     chance, went, before = random.Random(name), 0, None

@@ -85,11 +85,7 @@ def test_a_full_node_that_is_too_small_is_emptied_and_asked_for_less() -> None:
 
 def test_a_resource_that_the_profile_ignores_is_nobodys_lack() -> None:
     args = {"ignoredResources": ["example.com/gpu"]}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}],
-    }
+    config = {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}]}
     wants = pod()
     wants["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
     full = node("a")
@@ -120,11 +116,7 @@ def test_a_node_whose_turn_does_not_come_is_selected() -> None:
 def test_a_node_that_the_profile_leaves_out_wins_without_the_plugin() -> None:
     required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}]}
     args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": args}]}],
-    }
+    config = {"profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": args}]}]}
     known = node("a")
     known["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
     found = asked("b", known, node("b"), pod("e", on="b"), pod(), config=config)

@@ -5,10 +5,7 @@ from tests.scheduler_core.timed import Played
 
 
 def test_a_pod_waits_for_its_claim_then_for_a_slice() -> None:
-    timeline = [
-        {"at": 5, "create": claim("c", exactly())},
-        {"at": 20, "create": piece("s", device("a"), on="n")},
-    ]
+    timeline = [{"at": 5, "create": claim("c", exactly())}, {"at": 20, "create": piece("s", device("a"), on="n")}]
     played = Played(node("n"), device_class(), pod("p", "c"), timeline=timeline, until=100)
     results = [(record.time, record.data["result"]) for record in played.of("attempt", "p")]
     assert results == [(5, "unschedulable"), (20, "scheduled")]

@@ -91,9 +91,7 @@ def test_a_class_provides_an_extended_resource() -> None:
     own["status"]["allocatable"]["example.com/gpu"] = "1"
     objects = (own, node("n"), node("m"), device_class(extendedResourceName="example.com/gpu"))
     first, second, third = newer(
-        *objects,
-        piece("s", device("a"), on="n"),
-        *(pod(name, **asking("example.com/gpu", "1")) for name in "pqr"),
+        *objects, piece("s", device("a"), on="n"), *(pod(name, **asking("example.com/gpu", "1")) for name in "pqr")
     )
     assert sorted(first["feasible"]) == ["n", "own"]
     assert {first["selected"], second["selected"]} == {"n", "own"}

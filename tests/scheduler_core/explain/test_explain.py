@@ -206,10 +206,7 @@ def test_topology_spread_tells_the_numbers():
         pod("new", requests={"cpu": "1"}, topologySpreadConstraints=[constraint], **web),
     )
     assert near(answer, "a1") == [
-        (
-            "PodTopologySpread",
-            f"{ZONE}=a has 1 matching pod, the fewest are 0 in b: the skew would be 2, maxSkew is 1",
-        )
+        ("PodTopologySpread", f"{ZONE}=a has 1 matching pod, the fewest are 0 in b: the skew would be 2, maxSkew is 1")
     ]
 
 
@@ -220,11 +217,7 @@ def test_a_volume_elsewhere():
     volume = {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": {"nodeAffinity": affinity}}
     claim = {
         "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": "data",
-            "namespace": "default",
-            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-        },
+        "metadata": {"name": "data", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
         "spec": {"volumeName": "pv"},
     }
     mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]

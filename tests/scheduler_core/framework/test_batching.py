@@ -18,9 +18,7 @@ NO_SPREAD = {
     },
 }
 CONFIG: Raw = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"schedulerName": name, "pluginConfig": [NO_SPREAD]} for name in ("default-scheduler", "other")],
+    "profiles": [{"schedulerName": name, "pluginConfig": [NO_SPREAD]} for name in ("default-scheduler", "other")]
 }
 NODES = [node("n1", cpu="3"), node("n2", cpu="4"), node("n3", cpu="2"), node("n4", cpu="1")]
 

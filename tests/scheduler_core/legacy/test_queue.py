@@ -75,11 +75,7 @@ EVENTS: list[tuple[str, Raw, str]] = [
         {"create": of_kind("StorageClass", "c", provisioner="p", volumeBindingMode="WaitForFirstConsumer")},
         "StorageClassAdd",
     ),
-    (
-        "a volume",
-        {"create": of_kind("PersistentVolume", "v", spec={"capacity": {"storage": "1Gi"}})},
-        "PvAdd",
-    ),
+    ("a volume", {"create": of_kind("PersistentVolume", "v", spec={"capacity": {"storage": "1Gi"}})}, "PvAdd"),
     (
         "a claim",
         {"create": of_kind("PersistentVolumeClaim", "v", spec={"resources": {"requests": {"storage": "1Gi"}}})},

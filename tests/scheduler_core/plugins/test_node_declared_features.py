@@ -60,11 +60,7 @@ def test_pods_that_need_nothing_are_skipped(spec: dict[str, Any]) -> None:
 
 def test_in_135_it_is_off_and_in_134_it_does_not_exist() -> None:
     spec = {"hostNetwork": True, "hostUsers": False}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NodeDeclaredFeatures"}]}}}],
-    }
+    config = {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NodeDeclaredFeatures"}]}}}]}
     assert "NodeDeclaredFeatures" in tried(spec, "1.35", config=config).skipped_filter
     assert len(tried(spec, "1.35").feasible_rows()) == 3
     with pytest.raises(InputError, match=r"NodeDeclaredFeatures.*1\.35 and newer"):

@@ -14,8 +14,6 @@ from tests.scheduler_core.provenance.evaluate import nodes as values
 from tests.scheduler_core.provenance.evaluate import problems
 
 COSCHEDULING = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
     "profiles": [
         {
             "plugins": {
@@ -23,7 +21,7 @@ COSCHEDULING = {
                 "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
             }
         }
-    ],
+    ]
 }
 GROUP = {"scheduling.x-k8s.io/pod-group": "g"}
 

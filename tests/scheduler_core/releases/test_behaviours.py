@@ -25,10 +25,7 @@ def container(name: str, requests: Raw, **more: Any) -> Raw:
 
 def with_sidecar(**requests: Any) -> Raw:
     ports = [{"hostPort": 80, "containerPort": 80}]
-    inits = [
-        container("proxy", {"cpu": "300m"}, restartPolicy="Always", ports=ports),
-        container("setup", requests),
-    ]
+    inits = [container("proxy", {"cpu": "300m"}, restartPolicy="Always", ports=ports), container("setup", requests)]
     return pod("p", requests={"cpu": "1"}, initContainers=inits)
 
 

@@ -12,14 +12,12 @@ from tests.scheduler_core.timed import Played
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
 TOP = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "top"}, "value": 200}
 GANG = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
     "profiles": [
         {
             "plugins": {point: {"enabled": [{"name": "Coscheduling"}]} for point in ("reserve", "permit")},
             "pluginConfig": [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 30}}],
         }
-    ],
+    ]
 }
 
 

@@ -90,11 +90,7 @@ def deployment(replicas: int) -> dict[str, Any]:
 
 def test_a_step_is_the_cause_of_all_that_follows() -> None:
     evict = {"node": "n1", "key": "broken", "effect": "NoExecute"}
-    timeline = [
-        {"at": 5, "cordon": "n2"},
-        {"at": 10, "taint": evict},
-        {"at": 60, "uncordon": "n2"},
-    ]
+    timeline = [{"at": 5, "cordon": "n2"}, {"at": 10, "taint": evict}, {"at": 60, "uncordon": "n2"}]
     played = Played(node("n1"), node("n2"), deployment(1), timeline=timeline, until=100)
     assert [(r.time, r.data["step"], r.data["operation"]) for r in played.of("scenario.step")] == [
         (5, 1, "cordon"), (10, 2, "taint"), (60, 3, "uncordon"),
