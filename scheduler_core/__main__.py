@@ -1,18 +1,16 @@
-"""The command line: python -m scheduler_core."""
+"""The command line: python -m scheduler_core. Each command is a function of a module in `commands`."""
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scheduler_core.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+EXIT_SAME = "Exit code: 0 if every pod has the same outcome, 1 if not, 2 for bad usage or input."
 
-    from scheduler_core.commands.query import Played
-    from scheduler_core.debugger.fork.stages import Stage
-    from scheduler_core.snapshot.preflight import Choices
+Commands = Any  # argparse has no public name for the type
 
 
 def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") -> int:
@@ -20,60 +18,22 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     parser = argparse.ArgumentParser(
         prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",
-        epilog="Exit code: 0, 1 for a finding, 2 for bad usage or input. COMMAND --help tells more.",
+        epilog="Exit code: 0, 1 for a finding, 2 for bad usage or input. COMMAND --help describes a command.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    replay = commands.add_parser(
-        "replay",
-        help="replay conformance cases and print the decisions",
-        description="Schedules the pods of every case (a JSON line with kubernetes, objects, pods, config, preempt, "
-        "percentage) and prints its decisions as a JSON line.",
-        epilog="Exit code: 0, or 1 if a case could not be replayed; the others are printed all the same.",
-    )
-    replay.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
-    replay.set_defaults(run=_replay)
-    replay_time = commands.add_parser("replay-time", help="replay cases of scheduling over time")
-    replay_time.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
-    replay_time.set_defaults(run=_replay_time)
-    simulate = commands.add_parser("simulate", help="run a scenario file in virtual time; see docs/scenario.md")
-    simulate.add_argument("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
-    simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="one row or one object a line")
-    simulate.add_argument("--until", type=float, help="when to stop, in seconds, instead of the file's")
-    simulate.add_argument("--seed", type=int, help="instead of the file's")
-    _add_gates(simulate)
-    simulate.add_argument(
-        "--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help="ask extenders there; repeatable"
-    )
-    simulate.add_argument(
-        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
-    )
-    _add_choices(simulate)
-    simulate.set_defaults(run=_simulate)
-    releases = commands.add_parser("releases", help="print what changed in which release: docs/releases.md")
-    releases.set_defaults(run=_releases)
-    bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
-    bench.add_argument(
-        "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
-    )
-    bench.add_argument("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
-    bench.add_argument("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
-    bench.add_argument("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
-    bench.add_argument("--release", default="1.34", help="Kubernetes release")
-    bench.add_argument("--openb", type=Path, help="the folder of the openb trace")
-    bench.set_defaults(run=_bench)
+    _add_replays(commands)
+    _add_simulate(commands)
+    _add(commands, "releases", "releases:run", help="print what changed in which release: docs/releases.md")
+    _add_bench(commands)
     _add_explain(commands)
-    _add_asking(commands)
+    _add_queries(commands)
+    _add_comparisons(commands)
     args = parser.parse_args(argv)
+    module, _, function = args.run.partition(":")
     try:
-        return int(args.run(args))
+        return int(getattr(import_module(f"scheduler_core.commands.{module}"), function)(args, sys.stdout))
     except InputError as problem:
-        from scheduler_core.config import UnknownPlugins, UnreadPolicy
-
-        way_out = isinstance(problem, UnknownPlugins) and hasattr(args, "leave_out_unknown")
-        hint = "; --leave-out-unknown goes on without them" if way_out else ""
-        if isinstance(problem, UnreadPolicy) and problem.instead:
-            hint = f"\nThe same for that release:\n\n{problem.instead}"
-        print(f"{parser.prog} {args.command}: {problem}{hint}", file=sys.stderr)
+        print(f"{parser.prog} {args.command}: {problem}{_hint(problem, args)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -82,330 +42,246 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
         return 0
 
 
-def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    explain = commands.add_parser(
+def _hint(problem: InputError, args: argparse.Namespace) -> str:
+    from scheduler_core.config import UnknownPlugins, UnreadPolicy
+
+    if isinstance(problem, UnreadPolicy) and problem.instead:
+        return f"\nThe same for that release:\n\n{problem.instead}"
+    leaves_out = isinstance(problem, UnknownPlugins) and hasattr(args, "unknown_plugins")
+    return "; --leave-out-unknown ignores them" if leaves_out else ""
+
+
+def _add(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:
+    """Add a command. `run`: its function, as `module:function`."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, **texts)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_replays(commands: Commands) -> None:
+    replay = _add(
+        commands,
+        "replay",
+        "replay:run",
+        help="replay conformance cases and print the decisions",
+        description="Schedules the pods of every case (a JSON line with kubernetes, objects, pods, config, preempt, "
+        "percentage) and prints its decisions as a JSON line.",
+        epilog="Exit code: 0, or 1 if a case could not be replayed; the others are printed all the same.",
+    )
+    replay_time = _add(commands, "replay-time", "replay_time:run", help="replay conformance cases in virtual time")
+    for command in (replay, replay_time):
+        command.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
+
+
+def _add_simulate(commands: Commands) -> None:
+    simulate = _add(
+        commands, "simulate", "simulate:run", help="run a scenario file in virtual time; see docs/scenario.md"
+    )
+    simulate.add_argument("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
+    simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="a table or JSON lines")
+    simulate.add_argument("--until", type=float, help="end of the run in seconds, instead of the file's")
+    simulate.add_argument("--seed", type=int, help="seed, instead of the file's")
+    simulate.add_argument(
+        "--allow-extender",
+        metavar="HOST[:PORT]",
+        action="append",
+        default=[],
+        help="allow calls to extenders on this host; repeatable",
+    )
+    _add_settings(simulate)
+
+
+def _add_bench(commands: Commands) -> None:
+    bench = _add(
+        commands,
+        "bench",
+        "bench:command",
+        help="measure pods per second, with every decision recorded; prints JSON",
+    )
+    bench.add_argument(
+        "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
+    )
+    bench.add_argument("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
+    bench.add_argument("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
+    bench.add_argument("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
+    bench.add_argument("--release", default="1.34", help="Kubernetes release")
+    bench.add_argument("--openb", type=Path, help="folder of the openb trace")
+
+
+def _add_explain(commands: Commands) -> None:
+    explain = _add(
+        commands,
         "explain",
-        help="why the pending pods of a cluster snapshot are pending, or where they would go",
-        description="Schedules the pending pods of a snapshot and says of each why it lands where it does, or nowhere: "
-        "the decisive reasons, the closest nodes and what they lack, the scores, what would have to change.",
+        "explain:run",
+        help="explain why the pending pods of a cluster snapshot are pending, or where they would be placed",
+        description="Schedules the pending pods of a snapshot and explains each result: the decisive reasons, the "
+        "closest nodes and what they lack, the scores, and suggested fixes.",
         epilog="Exit code: 0 if every pod finds a node, 1 if one stays pending, 2 for bad usage or input. "
-        "Example: kubectl get nodes,pods,pv,pvc,sc,csinodes,pc,pdb,ns -A -o json > snapshot.json; "
-        "%(prog)s snapshot.json --pod default/web-0",
+        "Example: %(prog)s snapshot.json --pod default/web-0. docs/formats.md lists the objects of a snapshot.",
     )
     explain.add_argument(
-        "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for stdin"
+        "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for standard input"
     )
-    explain.add_argument("--release", help="Kubernetes release whose scheduler decides (default: the newest)")
-    _add_gates(explain)
+    explain.add_argument("--release", help="Kubernetes release of the scheduler (default: the newest)")
     explain.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
-    explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; if it runs, as if it were pending again")
+    explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; a bound pod is made pending again")
     explain.add_argument(
         "--plugins",
         metavar="MODULE:CLASS",
         action="append",
         default=[],
-        help="an out-of-tree plugin in Python, also FILE.py:CLASS; may be repeated; without --config it is enabled",
-    )
-    explain.add_argument(
-        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
+        help="an out-of-tree plugin in Python, also FILE.py:CLASS; repeatable; enabled unless --config is given",
     )
     explain.add_argument("--json", action="store_true", help="print one JSON object per pod instead of text")
-    _add_choices(explain)
-    explain.set_defaults(run=_explain)
+    _add_settings(explain)
 
 
-def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    state = commands.add_parser(
+def _add_queries(commands: Commands) -> None:
+    state = _add_run(
+        commands,
         "state",
-        help="the cluster at any moment of a run of a file",
-        description="Runs a snapshot or a scenario and prints the cluster as it was at a moment; see docs/debugger.md.",
+        "query:state",
+        help="print the cluster at any timepoint of a run",
+        description="Runs a snapshot or a scenario and prints the cluster at a timepoint; see docs/debugger.md.",
     )
-    _add_run(state)
-    moment = state.add_mutually_exclusive_group()
-    moment.add_argument("--cycle", type=int, metavar="K", help="before cycle K; else at the end")
-    moment.add_argument("--t", type=float, metavar="SECONDS", help="after everything until that second")
-    moment.add_argument("--seq", type=int, metavar="N", help="of a run in time: after the record of that number")
-    state.add_argument("--since", type=float, metavar="J", help="what changed since then, as JSON; in the same unit")
-    state.set_defaults(run=_state)
-    find = commands.add_parser(
+    timepoint = state.add_mutually_exclusive_group()
+    timepoint.add_argument("--cycle", type=int, metavar="K", help="before cycle K (default: at the end)")
+    timepoint.add_argument("--t", type=float, metavar="SECONDS", help="after everything up to that second")
+    timepoint.add_argument("--seq", type=int, metavar="N", help="in virtual time: after the record with that number")
+    state.add_argument("--since", type=float, metavar="J", help="print the changes since J, in the same unit, as JSON")
+
+    find = _add_run(
+        commands,
         "find",
-        help="the cycles of a run of a file where an expression is true",
-        description="Runs a snapshot or a scenario and prints the cycles where a CEL expression is true, such as "
+        "query:find",
+        help="print the cycles of a run for which an expression is true",
+        description="Runs a snapshot or a scenario and prints the cycles for which a CEL expression is true, such as "
         '\'result == "unschedulable" && refused_by("NodeAffinity")\'; see docs/debugger.md.',
         epilog="Exit code: 0, 1 if no cycle matches, 2 for bad usage or input.",
     )
-    _add_run(find)
     find.add_argument("where", metavar="EXPRESSION", help="a CEL expression over one cycle")
-    find.add_argument("--from", dest="start", type=int, metavar="K", help="the cycle to begin at")
+    find.add_argument("--from", dest="start", type=int, metavar="K", help="first cycle of the search")
     find.add_argument("--direction", choices=("next", "previous", "all"), default="all")
-    find.add_argument("--limit", type=int, default=100, help="how many at most (default: 100)")
-    find.set_defaults(run=_find)
-    remedies = commands.add_parser(
+    find.add_argument("--limit", type=int, default=100, help="maximum number of cycles (default: 100)")
+
+    remedies = _add_run(
+        commands,
         "remedies",
-        help="what would let a pod of a run of a file in, each tried before it is told",
-        description="Runs a snapshot or a scenario and prints what would let a pod in that fits nowhere, or go to "
-        "a node; without a pod, what all pending pods lack together. See docs/debugger.md.",
-        epilog="Exit code: 0, 1 if there is nothing that would, 2 for bad usage or input.",
+        "remedies:run",
+        help="print suggested fixes for a pod of a run, each of them verified",
+        description="Runs a snapshot or a scenario and prints changes with which a pending pod fits, or goes to a "
+        "node; without a pod, what all pending pods lack in total. See docs/debugger.md.",
+        epilog="Exit code: 0, 1 if no fix was found, 2 for bad usage or input.",
     )
-    _add_run(remedies)
-    remedies.add_argument("--pod", metavar="NS/NAME", help="the pod; without it all that are pending at the end")
-    remedies.add_argument("--attempt", type=int, metavar="N", help="its attempt (default: the last)")
-    remedies.add_argument("--node", metavar="NODE", help="what would have the pod go there")
-    remedies.set_defaults(run=_remedies)
+    remedies.add_argument("--pod", metavar="NS/NAME", help="the pod; without it, all pods pending at the end")
+    remedies.add_argument("--attempt", type=int, metavar="N", help="attempt of the pod (default: the last)")
+    remedies.add_argument("--node", metavar="NODE", help="print changes with which the pod goes to this node")
 
-    diff = commands.add_parser(
-        "diff",
-        help="what differs between two runs: of two files, or of one with other settings",
-        description="Runs a file twice, or two files, and prints what differs: settings, objects, where the runs part, "
-        "what became of each pod and what differs first; see docs/debugger.md.",
-        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input.",
-    )
-    _add_run(diff)
-    diff.add_argument("other", metavar="OTHER", nargs="?", help="another file; without it the same one")
-    diff.add_argument("--to-release", help="the second run's Kubernetes release; '1.36 A=true' has feature gates")
-    diff.add_argument("--to-config", metavar="FILE", help="the second run's KubeSchedulerConfiguration")
-    diff.add_argument("--to-seed", type=int, help="the second run's seed")
-    diff.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
-    diff.set_defaults(run=_diff)
-
-    upgrade = commands.add_parser(
-        "upgrade",
-        help="what another Kubernetes release would do with a file, and which of its changes do it",
-        description="Runs a file with one release and with another and prints every pod that comes to something else, "
-        "with the behaviours of the release that did it: each is switched alone, and where none does alone in a "
-        "smallest set. Messages that only read differently are told apart. See docs/debugger.md.",
-        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
-        "Example: %(prog)s cluster.json --from 1.27 --to 1.34 --through",
-    )
-    _add_run(upgrade)
-    upgrade.add_argument("--from", dest="first", required=True, metavar="RELEASE", help="the release to come from")
-    upgrade.add_argument("--to", dest="last", required=True, metavar="RELEASE", help="the release to go to")
-    upgrade.add_argument("--through", action="store_true", help="step by step, over every release between them")
-    upgrade.set_defaults(run=_upgrade)
-
-    provenance = commands.add_parser(
+    provenance = _add_run(
+        commands,
         "provenance",
-        help="where a number of a run of a file comes from",
+        "provenance:run",
+        help="print where a number of a run comes from",
         description="Runs a snapshot or a scenario and prints what a verdict, a score or a choice was computed from, "
         "down to fields of objects; see docs/debugger.md.",
     )
-    _add_run(provenance)
     provenance.add_argument("--pod", metavar="NS/NAME", required=True)
     provenance.add_argument(
         "--point", metavar="POINT", required=True, help="filter, raw, normalized, weighted, total or preemption"
     )
-    provenance.add_argument("--plugin", metavar="NAME", default="", help="for all points but total")
-    provenance.add_argument("--node", metavar="NODE", default="", help="default: the node that was chosen")
-    provenance.add_argument("--attempt", type=int, metavar="N", help="default: the last one")
-    provenance.add_argument("--page", type=int, default=1, metavar="N", help="of sums over many pods")
-    provenance.set_defaults(run=_provenance)
+    provenance.add_argument("--plugin", metavar="NAME", default="", help="required for all points except total")
+    provenance.add_argument("--node", metavar="NODE", default="", help="default: the chosen node")
+    provenance.add_argument("--attempt", type=int, metavar="N", help="default: the last attempt")
+    provenance.add_argument("--page", type=int, default=1, metavar="N", help="page of sums over many pods")
 
-    fork = commands.add_parser(
+
+def _add_comparisons(commands: Commands) -> None:
+    diff = _add_run(
+        commands,
+        "diff",
+        "diff:diff",
+        help="compare two runs: of two files, or of one file with other settings",
+        description="Runs a file twice, or two files, and prints the differences: settings, objects, the first cycle "
+        "that differs, and for each pod its outcomes and what differs first; see docs/debugger.md.",
+        epilog=EXIT_SAME,
+    )
+    diff.add_argument("other", metavar="OTHER", nargs="?", help="another file; without it, the same one")
+    fork = _add_run(
+        commands,
         "fork",
-        help="what a change before some cycle of a run of a file would have made of it",
-        description="Runs a file, and again with something changed before a cycle, and prints what differs, as diff; "
-        "see docs/debugger.md.",
-        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
-        'Example: %(prog)s cluster.json --at 7 --change \'{"cordon": "n1"}\'',
+        "diff:fork",
+        help="compare a run with the same run after a change before some cycle",
+        description="Runs a file, and again with something changed before a cycle, and prints the differences, as "
+        "diff does; see docs/debugger.md.",
+        epilog=f'{EXIT_SAME} Example: %(prog)s cluster.json --at 7 --change \'{{"cordon": "n1"}}\'',
     )
-    _add_run(fork)
     fork.add_argument("--at", type=int, metavar="K", help="before cycle K")
-    fork.add_argument("--t", type=float, metavar="SECONDS", help="of a run in time: after everything until that second")
-    fork.add_argument("--change", action="append", default=[], metavar="JSON", help="a change; may be repeated")
-    fork.add_argument("--to-release", help="another Kubernetes release from there on; '1.36 A=true' has feature gates")
-    fork.add_argument("--to-config", metavar="FILE", help="another KubeSchedulerConfiguration from there on")
-    fork.add_argument("--to-seed", type=int, help="another seed from there on")
-    fork.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
-    fork.set_defaults(run=_fork)
+    fork.add_argument("--t", type=float, metavar="SECONDS", help="in virtual time: after everything up to that second")
+    fork.add_argument("--change", action="append", default=[], metavar="JSON", help="a change; repeatable")
+    for command, of in ((diff, "of the second run"), (fork, "from there on")):
+        command.add_argument("--to-release", help=f"Kubernetes release {of}; '1.36 A=true' sets feature gates")
+        command.add_argument("--to-config", metavar="FILE", help=f"KubeSchedulerConfiguration {of}")
+        command.add_argument("--to-seed", type=int, help=f"seed {of}")
+        command.add_argument("--pod", metavar="NS/NAME", default="", help="only this pod, plugin by plugin")
+
+    upgrade = _add_run(
+        commands,
+        "upgrade",
+        "upgrade:run",
+        help="show the effects of another Kubernetes release, and which of its changes cause them",
+        description="Runs a file with two releases and prints every pod with another outcome, with the behaviours of "
+        "the release that cause it: each is switched alone, and if none suffices alone, a smallest set is searched. "
+        "Messages that differ only in wording are listed separately. See docs/debugger.md.",
+        epilog=f"{EXIT_SAME} Example: %(prog)s cluster.json --from 1.27 --to 1.34 --through",
+    )
+    upgrade.add_argument("--from", dest="first", required=True, metavar="RELEASE", help="the present release")
+    upgrade.add_argument("--to", dest="last", required=True, metavar="RELEASE", help="the release to upgrade to")
+    upgrade.add_argument("--through", action="store_true", help="step by step, through every release in between")
 
 
-def _add_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
-    command.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario")
-    command.add_argument("--release", help="Kubernetes release (default: the newest, or the scenario's)")
-    _add_gates(command)
+def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:
+    """Add a command about the run of a file."""
+    command = _add(commands, name, run, **texts)
+    command.add_argument(
+        "file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for standard input"
+    )
+    command.add_argument(
+        "--one-pass", dest="single_pass", action="store_true", help="one cycle per pod, also for a Scenario"
+    )
+    command.add_argument("--release", help="Kubernetes release (default: the scenario's, or the newest)")
     command.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
-    command.add_argument("--seed", type=int, help="for ties (default: the first by name, or the scenario's)")
+    command.add_argument("--seed", type=int, help="seed for ties (default: the scenario's, or the first node by name)")
+    command.add_argument("--json", action="store_true", help="print the answer in the format of the API")
+    _add_settings(command)
+    return command
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
+        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates that differ from the defaults"
     )
-    command.add_argument("--json", action="store_true", help="print the answer as the API gives it")
-    _add_choices(command)
-
-
-def _add_gates(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="gates that are not as in the release by default"
+        "--leave-out-unknown",
+        dest="unknown_plugins",
+        action="store_const",
+        const="leave_out",
+        default="error",
+        help="leave out plugins of the configuration that do not exist here",
     )
-
-
-def _add_choices(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--take-other-schedulers",
         dest="other_schedulers",
         action="store_const",
         const="take",
         default="leave",
-        help="pods of schedulers that are not configured are scheduled by the default profile",
+        help="let the default profile schedule the pods of schedulers that are not configured",
     )
     command.add_argument(
         "--absent-claims",
         choices=("error", "bound"),
         default="error",
-        help="what to take claims for that pods name and the snapshot does not hold (default: error)",
+        help="how to treat claims that pods name and the snapshot lacks (default: error)",
     )
-
-
-def _choices(args: argparse.Namespace) -> "Choices":
-    from scheduler_core.snapshot.preflight import Choices
-
-    return Choices.parse(args.other_schedulers, args.absent_claims)
-
-
-def _explain(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.explain import run
-    from scheduler_core.releases import NEWEST
-
-    return run(
-        args.snapshot,
-        sys.stdout,
-        release=f"{args.release or NEWEST} {args.feature_gates}".strip(),
-        config=args.config,
-        pod=args.pod,
-        plugins=args.plugins,
-        leave_out_unknown=args.leave_out_unknown,
-        as_json=args.json,
-        choices=_choices(args),
-    )
-
-
-def _state(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import query
-
-    return query.state(_played(args), sys.stdout, args.cycle, args.t, args.seq, args.since, args.json)
-
-
-def _find(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import query
-
-    return query.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
-
-
-def _provenance(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.provenance import provenance
-    from scheduler_core.debugger.provenance import Question
-
-    question = Question(args.point, args.node, args.plugin, args.page)
-    return provenance(_played(args, keep=True), sys.stdout, args.pod, question, args.attempt, args.json)
-
-
-def _diff(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import diff
-
-    a = _played(args, keep=True)
-    args.file = args.other or args.file
-    args.feature_gates = "" if args.to_release else args.feature_gates
-    for name in ("release", "config", "seed"):
-        other = getattr(args, f"to_{name}")
-        setattr(args, name, getattr(args, name) if other is None else other)
-    return diff.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
-
-
-def _upgrade(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import upgrade
-
-    if args.release:
-        raise InputError("--release", "", "is told by --from and --to here")
-    return upgrade.run(
-        args.file,
-        sys.stdout,
-        upgrade.chosen(args.first, args.last, args.through),
-        gates=args.feature_gates,
-        one_pass=args.one_pass,
-        config=args.config,
-        seed=args.seed,
-        unknown="leave_out" if args.leave_out_unknown else "error",
-        choices=_choices(args),
-        as_json=args.json,
-    )
-
-
-def _remedies(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import remedies
-
-    return remedies.run(_played(args), sys.stdout, args.pod, args.attempt, args.node, args.json)
-
-
-def _fork(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import diff
-
-    a = _played(args, keep=True)
-    others = {"release": args.to_release, "config": args.to_config, "seed": args.to_seed}
-    stage = diff.stage_of(a, args.at, args.t, args.change, others)
-    return diff.diff(a, _played(args, keep=True, stages=[stage]), sys.stdout, args.pod or "", args.json)
-
-
-def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stage]" = ()) -> "Played":
-    from scheduler_core.commands.query import play
-
-    return play(
-        args.file,
-        one_pass=args.one_pass,
-        release=args.release,
-        gates=args.feature_gates,
-        config=args.config,
-        seed=args.seed,
-        unknown="leave_out" if args.leave_out_unknown else "error",
-        choices=_choices(args),
-        keep=keep,
-        stages=stages,
-    )
-
-
-def _releases(args: argparse.Namespace) -> int:
-    from scheduler_core.releases.changelog_page import page
-
-    sys.stdout.write(page())
-    return 0
-
-
-def _replay(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.replay import replay
-
-    return replay(args.cases, sys.stdout.buffer)
-
-
-def _replay_time(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.replay import replay
-    from scheduler_core.commands.replay_time import replay_case
-
-    return replay(args.cases, sys.stdout.buffer, replay_case)
-
-
-def _simulate(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.simulate import simulate
-
-    return simulate(
-        args.file,
-        sys.stdout,
-        args.format,
-        args.until,
-        args.seed,
-        args.allow_extender,
-        "leave_out" if args.leave_out_unknown else "error",
-        _choices(args),
-        args.feature_gates,
-    )
-
-
-def _bench(args: argparse.Namespace) -> int:
-    import json
-
-    from scheduler_core.commands import bench
-
-    figures = bench.run(args.workload, args.nodes, args.pods, args.percentage, args.release, args.openb or bench.OPENB)
-    print(json.dumps(figures))
-    return 0
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import resource
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from scheduler_core.api.objects import Object, decode
 from scheduler_core.commands import openb
@@ -107,6 +109,13 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
         objects.extend(_victims(nodes))
     objects.extend(PODS[name](i) for i in range(pods))
     return objects
+
+
+def command(args: argparse.Namespace, out: IO[str]) -> int:
+    """Write the figures of a workload as JSON. Returns 0. Raises InputError."""
+    trace = args.openb or OPENB
+    print(json.dumps(run(args.workload, args.nodes, args.pods, args.percentage, args.release, trace)), file=out)
+    return 0
 
 
 def run(name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB) -> dict[str, Any]:

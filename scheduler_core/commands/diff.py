@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import argparse
 from typing import IO, Any
 
 import msgspec
 
 from scheduler_core.cluster.formatting import count
-from scheduler_core.commands.inputs import read_config
-from scheduler_core.commands.query import Played
+from scheduler_core.commands.output import print_json, write_table
+from scheduler_core.commands.query import Played, play
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import SAME, Comparison
@@ -19,6 +19,7 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
+from scheduler_core.snapshot.files import read_bytes
 
 ROWS = 200
 
@@ -40,31 +41,48 @@ def side_of(played: Played) -> RunSide:
     )
 
 
-def stage_of(
-    played: Played, at: int | None, t: float | None, changes: Sequence[str], others: Mapping[str, Any]
-) -> Stage:
-    """Return the changes in a run: `changes` as JSON, and those of the settings in `others` that are not None.
+def diff(args: argparse.Namespace, out: IO[str]) -> int:
+    """Run a file twice, or two files, and write the differences between the runs.
 
-    Raises InputError.
+    Returns 0 if every pod has the same outcome, otherwise 1. Raises InputError.
     """
-    if (at is None) == (t is None):
+    a = play(args, keep=True)
+    second = argparse.Namespace(**vars(args))
+    second.file = args.other or args.file
+    second.feature_gates = "" if args.to_release else args.feature_gates
+    for name in ("release", "config", "seed"):
+        other = getattr(args, f"to_{name}")
+        setattr(second, name, getattr(args, name) if other is None else other)
+    return _compare(a, play(second, keep=True), args, out)
+
+
+def fork(args: argparse.Namespace, out: IO[str]) -> int:
+    """Run a file, and again with changes from a cycle on, and write the differences. Returns as `diff`."""
+    a = play(args, keep=True)
+    return _compare(a, play(args, keep=True, stages=[_stage_of(a, args)]), args, out)
+
+
+def _stage_of(played: Played, args: argparse.Namespace) -> Stage:
+    """Return the changes of a fork. Raises InputError."""
+    if (args.at is None) == (args.t is None):
         raise InputError("--at", "", "or --t must be given, one of them")
-    if at is not None:
-        played.recording.before_cycle(at)
+    if args.at is not None:
+        played.recording.before_cycle(args.at)
     elif not played.in_time:
-        raise InputError("--t", "", "is for runs in time; say before which cycle")
-    given = {name: value for name, value in others.items() if value is not None}
+        raise InputError("--t", "", "is for runs in virtual time; use --at")
+    given = {name: getattr(args, f"to_{name}") for name in ("release", "config", "seed")}
+    given = {name: value for name, value in given.items() if value is not None}
     settings: dict[str, Any] = {}
     if given:
         settings = {"preemption": True, "percentage": None, "config": played.configuration} | played.settings
         if "release" in given:
             settings["config"] = None  # the release's own, unless another is given
         if "config" in given:
-            settings["config"] = read_config(given.pop("config"))
+            settings["config"] = read_bytes(given.pop("config"))
         if "seed" in given:
             settings["tie_break"] = "seed"
         settings |= given
-    return Stage(at, t, read_changes([_json(text) for text in changes]), settings)
+    return Stage(args.at, args.t, read_changes([_json(text) for text in args.change]), settings)
 
 
 def _json(text: str) -> Any:
@@ -74,16 +92,13 @@ def _json(text: str) -> Any:
         raise InputError("--change", "", f"{text[:80]!r} is not JSON: {problem}") from None
 
 
-def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = False) -> int:
-    """Write the differences between two runs, or between their cycles of one pod.
-
-    Returns 0 if every pod has the same outcome, otherwise 1. Raises InputError.
-    """
+def _compare(a: Played, b: Played, args: argparse.Namespace, out: IO[str]) -> int:
+    """Write the differences between two runs, or between their cycles of one pod."""
     comparison = Comparison(side_of(a), side_of(b))
-    data = comparison.as_dict(pod)
+    data = comparison.as_dict(args.pod)
     code = int(data["summary"][SAME] < sum(data["summary"].values()))
-    if as_json:
-        print(msgspec.json.encode(data).decode(), file=out)
+    if args.json:
+        print_json(data, out)
         return code
     print(data["sentence"], file=out)
     for found in data["settings"]:
@@ -96,7 +111,7 @@ def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = Fals
         print(f"and {count(data['more_objects'], 'difference')} of objects more", file=out)
     if parting := data["divergence"]:
         print(f"The runs part in cycle {parting['cycle']:,}, pod {parting['pod']}: {_first(parting)}", file=out)
-    if pod:
+    if args.pod:
         _write_steps(data["steps"], out)
         return code
     differing = [entry for entry in data["pods"] if entry["change"] != SAME]
@@ -119,12 +134,6 @@ def _write_steps(steps: list[dict[str, Any]], out: IO[str]) -> None:
             example = f"{found['node']}{more}: {_value(found['a'])} → {_value(found['b'])}"
         rows.append((mark, step["point"], f"{step['plugin']} {step['part']}".strip(), step["a"], step["b"], example))
     write_table(rows, out)
-
-
-def write_table(rows: Sequence[tuple[str, ...]], out: IO[str]) -> None:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=out)
 
 
 def _outcome(outcome: dict[str, Any] | None) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO
 
-import msgspec
 from msgspec.structs import replace
 
 from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
-from scheduler_core.config import Unknown
+from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
+from scheduler_core.commands.output import print_json
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
@@ -27,7 +27,6 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
-from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 
 CHANGES = 4  # maximum number of suggested fixes for a pod
 MOST_TRIED = 50  # maximum number of pods for which suggested fixes are searched
@@ -41,50 +40,35 @@ class _Alike:
     others: list[str] = field(default_factory=list)
 
 
-def run(
-    path: str,
-    out: IO[str],
-    *,
-    release: str = NEWEST,
-    config: str | None = None,
-    pod: str | None = None,
-    plugins: Sequence[str] = (),
-    leave_out_unknown: bool = False,
-    as_json: bool = False,
-    choices: Choices = AS_UPSTREAM,
-) -> int:
+def run(args: argparse.Namespace, out: IO[str]) -> int:
     """Explain the pending pods of a snapshot, or one pod, to `out`; return 1 if one stays pending, otherwise 0.
 
     Pods are tried in queue order, each after the earlier pods are placed. If the given pod is bound, it is first
-    removed from its node. `choices`: how to complete what the snapshot leaves open. Raises InputError.
+    removed from its node. Raises InputError.
     """
-    registry = with_plugins(plugins, PLUGINS)
-    unknown: Unknown = "leave_out" if leave_out_unknown else "error"
-    read = partial(load, release=get_release(release), registry=registry, unknown=unknown)
-    raws = read_snapshot(path)
-    if config:
-        configuration = read(read_config(config))
-    elif enabled := enabling(name for name in registry if name not in PLUGINS):
-        configuration = read(enabled)
-    else:
-        configuration = configuration_of(raws, read)
-    found = prepared(path, raws, release, configuration, choices)
+    registry = with_plugins(args.plugins, PLUGINS)
+    release = get_release(f"{args.release or NEWEST} {args.feature_gates}".strip())
+    read = partial(load, release=release, registry=registry, unknown=args.unknown_plugins)
+    raws = read_snapshot(args.snapshot)
+    enabled = None if args.config else enabling(name for name in registry if name not in PLUGINS)
+    configuration = read(enabled or configuration_of(args, raws, read))
+    found = prepared(args.snapshot, raws, release, configuration, choices_of(args))
     objects = found.objects
-    wanted = None if pod is None else _unbound(objects, pod)
+    wanted = None if args.pod is None else _unbound(objects, args.pod)
     simulation = Simulation(
         objects, release=release, config=configuration, tie_break="name", pods=wanted, registry=registry
     )
-    tell(found, simulation.warnings)
+    print_notes(found.warnings, simulation.warnings)
     pods = {o.key: o for o in objects if isinstance(o, Pod)}
     try:
-        answers = _explained(simulation, pods, every=as_json)
+        answers = _explained(simulation, pods, every=args.json)
     except InputError:
         raise
     except Exception as problem:
-        if not plugins:
+        if not args.plugins:
             raise
         raise InputError("out-of-tree plugin", "", f"failed: {_last_line(problem)}") from problem
-    _write(answers, out, as_json, bool(found.others))
+    _write(answers, out, args.json, bool(found.others))
     return int(any(alike.answer.result != "scheduled" for alike in answers))
 
 
@@ -136,7 +120,7 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> lis
 def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:
     if as_json:
         for alike in found:
-            print(msgspec.json.encode(alike.answer).decode(), file=out)
+            print_json(alike.answer, out)
     elif not found:
         print("No pod waits for this scheduler." if others else "No pod is pending.", file=out)
     elif len(found) == 1 and not found[0].others:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from scheduler_core.api.objects import Node, Pod
 from scheduler_core.config import Configuration, UnknownPlugins
 from scheduler_core.config.discovery import chosen, configurations_in, passed_over
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
+from scheduler_core.releases import Release
+from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
 
+Raw = dict[str, Any]
 Load = Callable[..., Configuration]
 
 
-def configuration_of(raws: list[dict[str, Any]], load: Load) -> Configuration:
-    """Return the snapshot's configuration if it is usable, otherwise the default; print which one to standard error."""
-    return load(usable_configuration(raws, load))
+def configuration_of(args: argparse.Namespace, raws: list[Raw], load: Load) -> Any:
+    """Return the configuration before it is loaded: the one in `--config`, else the snapshot's if it is usable.
+
+    None stands for the release's default. The choice is printed to standard error. Raises InputError.
+    """
+    return read_bytes(args.config) if args.config else _usable_configuration(raws, load)
 
 
-def usable_configuration(raws: list[dict[str, Any]], load: Load) -> Any:
+def _usable_configuration(raws: list[Raw], load: Load) -> Any:
     """Return the snapshot's configuration before it is loaded; None for the release's default."""
     try:
         everything = [found for raw in raws for found in configurations_in(raw)]
@@ -40,12 +46,10 @@ def usable_configuration(raws: list[dict[str, Any]], load: Load) -> Any:
     return found.raw
 
 
-def prepared(
-    path: str, raws: list[dict[str, Any]], release: str, configuration: Configuration, choices: Choices
-) -> Prepared:
+def prepared(path: str, raws: list[Raw], release: Release, configuration: Configuration, choices: Choices) -> Prepared:
     """Return the objects of a run. Raises InputError with the name of the file."""
     try:
-        found = prepare(raws, release=get_release(release), schedulers=configuration.schedulers, choices=choices)
+        found = prepare(raws, release=release, schedulers=configuration.schedulers, choices=choices)
     except InputError as problem:
         raise InputError(path, "", str(problem)) from None
     if not any(isinstance(obj, Node | Pod) for obj in found.objects):
@@ -53,18 +57,12 @@ def prepared(
     return found
 
 
-def tell(found: Prepared, warnings: list[str]) -> None:
-    """Print remarks and warnings to standard error."""
-    for remark in found.remarks:
-        print(f"note: {remark.message}", file=sys.stderr)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+def choices_of(args: argparse.Namespace) -> Choices:
+    return Choices(args.other_schedulers, args.absent_claims)
 
 
-def read_config(path: str) -> bytes:
-    """Return the content of a configuration file. Raises InputError."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except OSError as problem:
-        raise InputError(path, "", f"cannot be read: {problem.strerror}") from None
+def print_notes(notes: Iterable[str], warnings: Iterable[str] = ()) -> None:
+    """Print notes and warnings to standard error."""
+    for kind, messages in (("note", notes), ("warning", warnings)):
+        for message in messages:
+            print(f"{kind}: {message}", file=sys.stderr)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
-import msgspec
-
 from scheduler_core.cluster import formatting
-from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
-from scheduler_core.config import Configuration, Unknown
+from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
+from scheduler_core.commands.output import print_json, write_table
+from scheduler_core.config import Configuration
 from scheduler_core.debugger import timepoints
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
+from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.debugger.recording import (
     FACTS_PART,
     MOVES_PART,
@@ -27,6 +28,7 @@ from scheduler_core.debugger.recording import (
     objects_from,
 )
 from scheduler_core.debugger.search import CycleSearch
+from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -34,7 +36,6 @@ from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
-from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.virtual_time.scenario import API_VERSION, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
@@ -57,38 +58,41 @@ class Played:
     configuration: Configuration
     settings: dict[str, Any]
 
+    def restored(self) -> RestoredRun:
+        """Return the run's cluster, which can be restored at any timepoint."""
+        release = get_release(self.settings["release"])
+        ties = {name: self.settings[name] for name in ("seed", "tie_break")}
+        make = partial(Simulation, release=release.name, config=self.configuration, **ties)
+        return RestoredRun(self.recording, self.objects.__getitem__, make, release)
 
-def play(
-    path: str,
-    *,
-    one_pass: bool = False,
-    release: str | None = None,
-    gates: str = "",
-    config: str | None = None,
-    seed: int | None = None,
-    unknown: Unknown = "error",
-    choices: Choices = AS_UPSTREAM,
-    keep: bool = False,
-    stages: Sequence[Stage] = (),
-) -> Played:
-    """Run and record a snapshot in a single pass, or a scenario in virtual time.
+    def cycle_of(self, pod: str, attempt: int | None = None) -> int:
+        """Return the number of a pod's cycle, by default of the last one. Raises NotDecided."""
+        pods, facts = self.recording.tables["pods"], self.facts.table
+        tried = enumerate(zip(facts["pod"].tolist(), facts["attempt"].tolist(), strict=True), 1)
+        cycles = {its: number for number, (row, its) in tried if pods.at("key", row) == pod}
+        if not cycles:
+            raise NotDecided("pod", "", f"{pod[:253]!r} was not tried in this run; name it as namespace/name")
+        if attempt is not None and attempt not in cycles:
+            raise NotDecided("attempt", "", f"must be one of {', '.join(map(str, cycles))}, got {attempt}")
+        return max(cycles.values()) if attempt is None else cycles[attempt]
 
-    `one_pass`: run a scenario in a single pass as well. `keep`: keep the cycles. `stages`: changes during the run.
-    `release`, `config` (a file), `seed`: replace those of the file. `gates`: feature gates in addition to the file's,
-    as `A=true,B=false`. `unknown`: how to handle plugins that do not exist here. `choices`: how to complete what the
-    snapshot leaves open. Raises InputError.
+
+def play(args: argparse.Namespace, keep: bool = False, stages: Sequence[Stage] = ()) -> Played:
+    """Run and record a snapshot in a single pass, or a scenario in virtual time. `args`: options of the command.
+
+    `keep`: store the cycles. `stages`: changes during the run. Raises InputError.
     """
-    data = read_bytes(path)
-    if not one_pass and is_scenario(data):
-        return _in_time(data, path, release, parse(gates), config, seed, unknown, choices, keep, stages)
-    raws = objects_in(data, path)
-    name = with_gates(get_release(release or NEWEST), parse(gates)).name
-    read = partial(load, release=get_release(name), unknown=unknown)
-    configuration = read(read_config(config)) if config else configuration_of(raws, read)
-    found = prepared(path, raws, name, configuration, choices)
-    tie_break = "name" if seed is None else "seed"
-    simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)
-    tell(found, simulation.warnings)
+    data = read_bytes(args.file)
+    if not args.single_pass and is_scenario(data):
+        return _virtual_time(data, args, keep, stages)
+    raws = objects_in(data, args.file)
+    release = with_gates(get_release(args.release or NEWEST), parse(args.feature_gates))
+    read = partial(load, release=release, unknown=args.unknown_plugins)
+    configuration = read(configuration_of(args, raws, read))
+    found = prepared(args.file, raws, release, configuration, choices_of(args))
+    seed, tie_break = args.seed or 0, "name" if args.seed is None else "seed"
+    simulation = Simulation(found.objects, release=release, config=configuration, seed=seed, tie_break=tie_break)
+    print_notes(found.warnings, simulation.warnings)
     recorder, cycles, nodes = Recorder(simulation), [], list(simulation.nodes)
     plan_single_pass(simulation, stages, 0)
     for trace in simulation.run():
@@ -96,7 +100,7 @@ def play(
         if keep:
             cycles.append((trace.encode(), list(simulation.nodes) if stages else nodes))
     recorder.rest()
-    settings = {"in_time": False, "release": name, "seed": seed or 0, "tie_break": tie_break}
+    settings = {"in_time": False, "release": release.name, "seed": seed, "tie_break": tie_break}
     return _played(recorder, simulation, settings, cycles)
 
 
@@ -105,26 +109,21 @@ def is_scenario(data: bytes) -> bool:
     return API_VERSION.encode() in data and _SCENARIO.search(data) is not None
 
 
-def _in_time(
-    data: bytes,
-    path: str,
-    release: str | None,
-    gates: Mapping[str, bool],
-    config: str | None,
-    seed: int | None,
-    unknown: Unknown,
-    choices: Choices,
-    keep: bool,
-    stages: Sequence[Stage],
-) -> Played:
-    scenario = load_scenario(data, path)
+def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Sequence[Stage]) -> Played:
+    scenario = load_scenario(data, args.file)
     spec = scenario.spec
-    spec.feature_gates = {**({} if release else spec.feature_gates), **gates}
-    spec.kubernetes = release or spec.kubernetes
-    spec.config = read_config(config).decode(errors="replace") if config else spec.config
-    spec.seed = spec.seed if seed is None else seed
-    run = ScenarioRun(scenario, data, timer=time.perf_counter_ns, unknown_plugins=unknown, choices=choices)
-    tell(run.prepared, run.simulation.warnings)
+    spec.feature_gates = {**({} if args.release else spec.feature_gates), **parse(args.feature_gates)}
+    spec.kubernetes = args.release or spec.kubernetes
+    spec.config = read_bytes(args.config).decode(errors="replace") if args.config else spec.config
+    spec.seed = spec.seed if args.seed is None else args.seed
+    run = ScenarioRun(
+        scenario,
+        data,
+        timer=time.perf_counter_ns,
+        unknown_plugins=args.unknown_plugins,
+        choices=choices_of(args),
+    )
+    print_notes(run.prepared.warnings, run.simulation.warnings)
     recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)
     plan_virtual_time(run, stages)
     for record in run.run():
@@ -148,21 +147,14 @@ def _played(
     return Played(recording, facts, settings["in_time"], cycles, objects, simulation.configuration, settings)
 
 
-def state(
-    played: Played,
-    out: IO[str],
-    cycle: int | None = None,
-    t: float | None = None,
-    seq: int | None = None,
-    since: float | None = None,
-    as_json: bool = False,
-) -> int:
+def state(args: argparse.Namespace, out: IO[str]) -> int:
     """Write the cluster at a timepoint, as a table or as JSON of the API. Returns 0. Raises InputError."""
-    if seq is not None and not played.in_time:
-        raise InputError("seq", "", "is for runs in time; ask by cycle")
-    found = timepoints.cluster_at(played.recording, Timepoint(cycle, t, seq), since)
-    if as_json or since is not None:
-        print(msgspec.json.encode(found).decode(), file=out)
+    played = play(args)
+    if args.seq is not None and not played.in_time:
+        raise InputError("seq", "", "is for runs in virtual time; use --cycle")
+    found = timepoints.cluster_at(played.recording, Timepoint(args.cycle, args.t, args.seq), args.since)
+    if args.json or args.since is not None:
+        print_json(found, out)
         return 0
     cycles, number = played.recording.cycles, found["cycle"]
     where = (
@@ -178,10 +170,7 @@ def state(
         )
         remarks = ["cordoned"] * node["unschedulable"] + node["taints"]
         rows.append((node["name"], *shares, f"{used['pods']} of {has.get('pods', 0)}", ", ".join(remarks)))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True))
-        print("  ".join(cells).rstrip(), file=out)
+    write_table(rows, out)
     for part in ("nominated", "waiting", "orphans"):
         for pod, name in found[part].items():
             print(f"{part}: {pod} on {name}", file=out)
@@ -192,22 +181,15 @@ def state(
     return 0
 
 
-def find(
-    played: Played,
-    out: IO[str],
-    where: str,
-    start: int | None = None,
-    direction: str = "all",
-    limit: int = 100,
-    as_json: bool = False,
-) -> int:
+def find(args: argparse.Namespace, out: IO[str]) -> int:
     """Write the cycles for which an expression is true, one per line. Returns 0, or 1 if there are none.
 
     Raises InputError.
     """
-    found = CycleSearch(played.recording, played.facts).find(where, start, direction, limit)
-    if as_json:
-        print(msgspec.json.encode(found).decode(), file=out)
+    played = play(args)
+    found = CycleSearch(played.recording, played.facts).find(args.where, args.start, args.direction, args.limit)
+    if args.json:
+        print_json(found, out)
         return 0 if found["matches"] else 1
     for match in found["matches"]:
         print(f"{match['cycle']:>8}  {match['t']:>10g} s  {match['pod']}  attempt {match['attempt']}", file=out)

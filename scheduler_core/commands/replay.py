@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import sys
 import urllib.parse
@@ -64,7 +65,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
             raise
         return {"name": case["name"], "kubernetes": case["kubernetes"], "refused": str(problem), "cycles": []}
     with _extenders(simulation, case.get("extenders")):
-        cycles = [_golden(told, simulation) | _claims(simulation, told.pod) for told in simulation.attempts()]
+        cycles = [_golden(trace, simulation) | _claims(simulation, trace.pod) for trace in simulation.attempts()]
     return {
         "name": case["name"],
         "kubernetes": case["kubernetes"],
@@ -73,21 +74,21 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _golden(told: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, Any]:
-    if simulation.release.predicates and isinstance(told, CycleTrace):
-        return legacy_golden(told, simulation.nodes, _pod(simulation, told.pod))
-    return told.golden(simulation.nodes)
+def _golden(trace: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, Any]:
+    if simulation.release.predicates and isinstance(trace, CycleTrace):
+        return legacy_golden(trace, simulation.nodes, _pod(simulation, trace.pod))
+    return trace.golden(simulation.nodes)
 
 
 @contextmanager
-def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[None]:
+def _extenders(simulation: Simulation, answers: dict[str, Any] | None) -> Iterator[None]:
     """Let the simulation call the extenders of its configuration; a local server answers for all of them."""
     configs = simulation.configuration.extenders
-    if says is None or not configs:
+    if answers is None or not configs:
         yield
         return
     hosts = {urllib.parse.urlsplit(config.url_prefix).netloc for config in configs}
-    with serve_extenders(says) as address:
+    with serve_extenders(answers) as address:
         simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
         yield
 
@@ -111,18 +112,18 @@ def _claims(simulation: Simulation, key: str) -> dict[str, Any]:
     return {"claims": claims} if claims else {}
 
 
-def replay(path: str, out: IO[bytes], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:
+def run(args: argparse.Namespace, out: IO[str], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:
     """Replay every case of a file with `one`. Returns the exit code: 0, or 1 if a case failed to run."""
     failed = 0
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(read_lines(args.cases), 1):
         if not line.strip():
             continue
         try:
             case = msgspec.json.decode(line)
             answer = one(case)
         except (InputError, msgspec.DecodeError, KeyError, TypeError) as problem:
-            print(f"{path}, line {number}: {problem}", file=sys.stderr)
+            print(f"{args.cases}, line {number}: {problem}", file=sys.stderr)
             failed = 1
             continue
-        out.write(msgspec.json.encode(answer) + b"\n")
+        print(msgspec.json.encode(answer).decode(), file=out)
     return failed

@@ -3,11 +3,13 @@ state."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import IO, Any
 
 from scheduler_core.api.objects import Object, decode
 from scheduler_core.commands.replay import release_of
+from scheduler_core.commands.replay import run as run_cases
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
@@ -39,6 +41,11 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
             "pending": dict(sorted(timeline.queue.parts().items())),
         },
     }
+
+
+def run(args: argparse.Namespace, out: IO[str]) -> int:
+    """Replay every case of a file in virtual time. Returns the exit code: 0, or 1 if a case failed to run."""
+    return run_cases(args, out, replay_case)
 
 
 def _operation(api: ApiServer, op: str, obj: Object) -> Callable[[], None]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection
+import argparse
 from typing import IO, Any
 
 import msgspec
 
-from scheduler_core.config import Unknown
-from scheduler_core.errors import InputError
+from scheduler_core.commands.inputs import choices_of, print_notes
 from scheduler_core.releases.feature_gates import parse
-from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario import load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
@@ -19,57 +17,32 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 _QUIET = {"nodes.listed", "pod.nominated", "pod.updated", "eviction.timed", "eviction.cancelled"}
 
 
-def simulate(
-    path: str,
-    out: IO[str],
-    style: str = "table",
-    until: float | None = None,
-    seed: int | None = None,
-    allowed_extenders: Collection[str] = (),
-    unknown_plugins: Unknown = "error",
-    choices: Choices = AS_UPSTREAM,
-    gates: str = "",
-) -> int:
-    """Run a scenario file (`-`: standard input) and write its events. `style`: table or jsonl.
-
-    `until`, `seed`: replace those of the file. `allowed_extenders`: hosts of extenders that may be called.
-    `unknown_plugins`: how to handle plugins of the configuration that do not exist here. `choices`: how to complete
-    what the snapshot leaves open. `gates`: feature gates in addition to the file's, as `A=true,B=false`. Returns 0, or
-    1 if a pod is left without a node. Raises InputError.
-    """
-    source = _read(path)
-    scenario = load_scenario(source, path)
-    scenario.spec.feature_gates |= parse(gates)
-    if seed is not None:
-        scenario.spec.seed = seed
-    if until is not None:
-        scenario.spec.until = until
+def run(args: argparse.Namespace, out: IO[str]) -> int:
+    """Run a scenario file and write its events. Returns 0, or 1 if a pod is left without a node. Raises InputError."""
+    source = read_bytes(args.file)
+    scenario = load_scenario(source, args.file)
+    scenario.spec.feature_gates |= parse(args.feature_gates)
+    if args.seed is not None:
+        scenario.spec.seed = args.seed
+    if args.until is not None:
+        scenario.spec.until = args.until
     run = ScenarioRun(
-        scenario, source, allowed_extenders=allowed_extenders, unknown_plugins=unknown_plugins, choices=choices
+        scenario,
+        source,
+        allowed_extenders=args.allow_extender,
+        unknown_plugins=args.unknown_plugins,
+        choices=choices_of(args),
     )
-    for note in run.notes:
-        print(f"note: {note}", file=sys.stderr)
-    for warning in run.simulation.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    write = _write_line if style == "jsonl" else write_row
+    print_notes(run.notes, run.simulation.warnings)
+    write = _write_line if args.format == "jsonl" else write_row
     for record in run.run():
         write(record, out)
     left = run.engine.queue.parts()
-    if style == "table":
+    if args.format == "table":
         bound = len(run.api.cluster.pods) - len(run.api.lifecycle.assumed())
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))
         out.write(f"\nat {run.until:g} s: {bound} pods bound; waiting: {waiting or 'none'}\n")
     return 1 if left else 0
-
-
-def _read(path: str) -> bytes:
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read()
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as problem:
-        raise InputError(path, "", f"cannot be read: {problem}") from None
 
 
 def as_json(record: Record) -> dict[str, Any]:

@@ -3,6 +3,7 @@ that."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,10 +12,9 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.commands.diff import write_table
-from scheduler_core.commands.inputs import prepared, read_config, tell, usable_configuration
+from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
+from scheduler_core.commands.output import print_json, write_table
 from scheduler_core.commands.query import is_scenario
-from scheduler_core.config import Unknown
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.outcomes import Outcome
 from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, upgrade, upgrade_sentence
@@ -23,58 +23,40 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.snapshot.files import objects_in, read_bytes
-from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.virtual_time.scenario import load_scenario
 
 ROWS = 200
 MOST_NAMED = 10
+# fields of a scenario that Inputs has itself
 SETTINGS = (
-    "objects",
-    "kubernetes",
-    "featureGates",
-    "config",
-    "seed",
-    "tieBreak",
-    "preemption",
-    "percentage",
-    "until",
+    *("objects", "kubernetes", "featureGates", "config", "seed", "tieBreak", "preemption", "percentage", "until"),
     "description",
 )
 
 
-def run(
-    path: str,
-    out: IO[str],
-    wanted: Sequence[str],
-    *,
-    gates: str = "",
-    one_pass: bool = False,
-    config: str | None = None,
-    seed: int | None = None,
-    unknown: Unknown = "error",
-    choices: Choices = AS_UPSTREAM,
-    as_json: bool = False,
-) -> int:
-    """Write each step from one of these releases to the next. `gates`: feature gates, set in releases that have them.
+def run(args: argparse.Namespace, out: IO[str]) -> int:
+    """Write each step from one release to the next.
 
     Returns 0 if every pod has the same outcome in all of them, otherwise 1. Raises InputError.
     """
-    set_ = parse(gates)
-    for name in set_:
-        if all(name not in gates_of(get_release(release)) for release in wanted):
-            raise InputError(WHERE, name[:80], f"is in none of {', '.join(wanted)}")
-    inputs = inputs_of(path, wanted, set_, one_pass, config, seed, unknown, choices)
+    if args.release:
+        raise InputError("--release", "", "cannot be combined with --from and --to")
+    releases = _releases(args.first, args.last, args.through)
+    gates = parse(args.feature_gates)
+    for name in gates:
+        if all(name not in gates_of(get_release(release)) for release in releases):
+            raise InputError(WHERE, name[:80], f"is in none of {', '.join(releases)}")
     differ = False
-    for step in upgrade(inputs):
+    for step in upgrade(_inputs_of(args, releases, gates)):
         differ = differ or any(one.change in DECISIONS for one in step.changed)
-        if as_json:
-            print(msgspec.json.encode(step.as_dict()).decode(), file=out, flush=True)
+        if args.json:
+            print_json(step.as_dict(), out)
         else:
             _write(step, out)
     return int(differ)
 
 
-def chosen(first: str, last: str, through: bool) -> list[str]:
+def _releases(first: str, last: str, through: bool) -> list[str]:
     """Return the releases from one to another. `through`: include those in between. Raises InputError."""
     names = list(RELEASES)
     a, b = get_release(first).number, get_release(last).number
@@ -86,60 +68,44 @@ def chosen(first: str, last: str, through: bool) -> list[str]:
     return names[i : j + 1] if i < j else names[j : i + 1][::-1]
 
 
-def inputs_of(
-    path: str,
-    releases: Sequence[str],
-    gates: Mapping[str, bool],
-    one_pass: bool = False,
-    config: str | None = None,
-    seed: int | None = None,
-    unknown: Unknown = "error",
-    choices: Choices = AS_UPSTREAM,
-) -> list[Inputs]:
+def _inputs_of(args: argparse.Namespace, releases: Sequence[str], gates: Mapping[str, bool]) -> list[Inputs]:
     """Return the inputs of a file's runs, one for each release. Raises InputError."""
-    data = read_bytes(path)
-    if not one_pass and is_scenario(data):
-        return _in_time(data, path, releases, gates, config, seed, unknown, choices)
-    raws = objects_in(data, path)
+    data = read_bytes(args.file)
+    if not args.single_pass and is_scenario(data):
+        return _virtual_time(data, args, releases, gates)
+    raws = objects_in(data, args.file)
     found: list[Inputs] = []
     for name in releases:
         release = with_known_gates(get_release(name), gates)
-        read = partial(load, release=release, unknown=unknown)
-        raw = read_config(config) if config else usable_configuration(raws, read)
-        whole = prepared(path, raws, release.name, read(raw), choices)
+        read = partial(load, release=release, unknown=args.unknown_plugins)
+        raw = configuration_of(args, raws, read)
+        whole = prepared(args.file, raws, release, read(raw), choices_of(args))
         if not found:
-            tell(whole, [])
+            print_notes(whole.warnings)
         objects = {(type(obj).__name__, obj.key): obj for obj in whole.objects}
-        how = ("name", True, None) if seed is None else ("seed", True, None)
-        found.append(Inputs(release, raw, seed or 0, *how, objects, unknown_plugins=unknown))
+        ties = ("name", True, None) if args.seed is None else ("seed", True, None)
+        found.append(Inputs(release, raw, args.seed or 0, *ties, objects, unknown_plugins=args.unknown_plugins))
     return found
 
 
-def _in_time(
-    data: bytes,
-    path: str,
-    releases: Sequence[str],
-    gates: Mapping[str, bool],
-    config: str | None,
-    seed: int | None,
-    unknown: Unknown,
-    choices: Choices,
+def _virtual_time(
+    data: bytes, args: argparse.Namespace, releases: Sequence[str], gates: Mapping[str, bool]
 ) -> list[Inputs]:
-    scenario = load_scenario(data, path)
+    scenario = load_scenario(data, args.file)
     spec = scenario.spec
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     one = Inputs(
         get_release(releases[0]),
-        read_config(config).decode(errors="replace") if config else spec.config,
-        spec.seed if seed is None else seed,
+        read_bytes(args.config).decode(errors="replace") if args.config else spec.config,
+        spec.seed if args.seed is None else args.seed,
         spec.tie_break,
         spec.preemption,
         spec.percentage,
         {_key(obj): obj for obj in spec.objects},
-        unknown_plugins=unknown,
+        unknown_plugins=args.unknown_plugins,
         time={name: value for name, value in plain.items() if name not in SETTINGS},
         until=scenario.until(),
-        choices=choices,
+        choices=choices_of(args),
     )
     gates = {**spec.feature_gates, **gates}
     return [replace(one, release=with_known_gates(get_release(name), gates)) for name in releases]

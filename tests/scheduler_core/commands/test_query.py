@@ -94,7 +94,7 @@ def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(capsys: pytest.Cap
     ("argv", "says"),
     [
         (["state", "FILE", "--cycle", "9"], "cycle: must be in 1..5, got 9"),
-        (["state", "FILE", "--seq", "1"], "seq: is for runs in time"),
+        (["state", "FILE", "--seq", "1"], "seq: is for runs in virtual time"),
         (["state", "FILE", "--cycle", "2", "--since", "1.5"], "since: must be a whole number"),
         (["state", "/nowhere"], "cannot be read"),
         (["find", "FILE", "pod = 'x'"], "where: line 1, column 5: '=' is no operator"),

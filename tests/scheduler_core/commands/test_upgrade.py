@@ -73,7 +73,7 @@ def test_feature_gates_count_where_a_release_has_them(snapshot: str, capsys: pyt
     [
         (["--from", "1.34", "--to", "1.34.2"], "must be another release"),
         (["--from", "1.2", "--to", "1.34"], "'1.2' is not available"),
-        (["--from", "1.27", "--to", "1.34", "--release", "1.34"], "is told by --from and --to"),
+        (["--from", "1.27", "--to", "1.34", "--release", "1.34"], "cannot be combined with --from and --to"),
         (
             ["--from", "1.27", "--to", "1.34", "--feature-gates", "NodeDeclaredFeatures=true"],
             "is in none of 1.27, 1.34",

@@ -1,6 +1,5 @@
 """Scenario files: what they may say, what is wrong with them and in which line, and what comes of them."""
 
-import io
 import json
 import re
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scheduler_core.__main__ import main
 from scheduler_core.api.duration import seconds
-from scheduler_core.commands.simulate import as_json, simulate
+from scheduler_core.commands.simulate import as_json
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario import OPERATIONS, Spec, export, json_schema, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
@@ -136,19 +136,19 @@ def test_patches() -> None:
     assert played.times("pod.bound") == [9]
 
 
-def test_simulate_prints_a_table_and_lines(tmp_path: Path) -> None:
+def test_simulate_prints_a_table_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scenario.yaml"
     file.write_text(TEXT)
-    table, lines = io.StringIO(), io.StringIO()
-    assert simulate(str(file), table) == simulate(str(file), lines, "jsonl") == 1
-    assert "default/boss" in table.getvalue()
-    records = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert main(["simulate", str(file)]) == 1
+    assert "default/boss" in capsys.readouterr().out
+    assert main(["simulate", str(file), "--format", "jsonl"]) == 1
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
 
 
-def test_simulate_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        simulate(str(tmp_path / "absent"), io.StringIO())
+def test_simulate_says_what_is_wrong_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", str(tmp_path / "absent")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_a_scenario_without_time_still_runs() -> None:
