@@ -52,5 +52,5 @@ def _store(student: Student, step: int, answer: Given) -> Given:
         raise Refused(LATE)
     Answer.objects.create(student=student, step=step, given=answer.given, right=answer.right)
     Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
-    publisher.tell_after_commit(room.pk)
+    publisher.publish_after_commit(room.pk)
     return answer

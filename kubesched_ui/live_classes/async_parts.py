@@ -135,7 +135,7 @@ def fetch(job: Job) -> None:
         html, seconds = says(job, problem), AGAIN_S
     if cache.add(key, html, seconds):
         Room.objects.filter(pk=job.room, address=job.address).update(version=F("version") + 1)
-        publisher.tell(job.room)
+        publisher.publish(job.room)
 
 
 class Makers:

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from kubesched_ui.live_classes import membership, start
-from kubesched_ui.live_classes.hub import Lookout, Viewer, encode
+from kubesched_ui.live_classes.hub import LiveClassHub, LiveClassSubscriber, encode
 from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.permissions import Scope
@@ -61,29 +61,29 @@ async def serve(scope: Scope, send: Send) -> None:
         socket_metrics.refused += 1
         await close(send, Ending(LATER, CROWDED))
         return
-    here = Lookout.here()
+    hub = LiveClassHub.of_this_loop()
     version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
     known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
-    viewer: Viewer | None = None
+    subscriber: LiveClassSubscriber | None = None
     socket_metrics.sockets.add(waiting := Waiting())
     try:
         found = await in_thread(who, scope)
         if found is None:
             await close(send, Ending(NOT_FOUND, NO_ROOM))
             return
-        viewer = Viewer(here.watch(found[0]), found[1], known, task=asyncio.current_task())
-        ending = await stream(here, viewer, send)
+        subscriber = LiveClassSubscriber(hub.subscribe(found[0]), found[1], known, task=asyncio.current_task())
+        ending = await stream(hub, subscriber, send)
     except asyncio.CancelledError:
-        if viewer is None or viewer.ending is None:  # the client disconnected
+        if subscriber is None or subscriber.ending is None:  # the client disconnected
             raise
-        ending = viewer.ending
+        ending = subscriber.ending
     except Exception:
         logger.exception("The websocket of a live class failed")
         ending = Ending(FAILED)
     finally:
         socket_metrics.sockets.discard(waiting)
-        if viewer is not None:
-            here.leave(viewer.watch, viewer)
+        if subscriber is not None:
+            hub.leave(subscriber.subscription, subscriber)
     await close(send, ending)
 
 
@@ -93,28 +93,28 @@ class Waiting:
     lag = 0
 
 
-async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
+async def stream(hub: LiveClassHub, subscriber: LiveClassSubscriber, send: Send) -> Ending:
     """Send updates until the live class ends or the student is removed."""
-    await here.join(viewer)
-    watch = viewer.watch
+    await hub.join(subscriber)
+    subscription = subscriber.subscription
     while True:
-        seen = watch.seen
-        if seen is None or watch.gone:
+        snapshot = subscription.snapshot
+        if snapshot is None or subscription.gone:
             return Ending(NOT_FOUND, NO_ROOM)
-        if seen.over or viewer.student in seen.removed:
-            await send_text(send, encode({"over": seen.over or REMOVED}))
+        if snapshot.over or subscriber.student in snapshot.removed:
+            await send_text(send, encode({"over": snapshot.over or REMOVED}))
             return Ending(OVER)
-        if viewer.version != seen.version or not viewer.told:
-            await here.turns.mine()
-            if viewer.version != seen.version and seen.shown is not None:
-                await send_text(send, seen.shown)
-            if viewer.student is not None:
-                own = seen.mine.get(viewer.student, seen.none)
+        if subscriber.version != snapshot.version or not subscriber.own_sent:
+            await hub.turns.mine()
+            if subscriber.version != snapshot.version and snapshot.shown is not None:
+                await send_text(send, snapshot.shown)
+            if subscriber.student is not None:
+                own = snapshot.mine.get(subscriber.student, snapshot.none)
                 if own is not None:
                     await send_text(send, own)
-            viewer.version, viewer.told = seen.version, True
-        if viewer.student is None and seen.counts is not None and viewer.counts is not seen.counts:
-            await send_text(send, seen.counts)
-            viewer.counts = seen.counts
-        if watch.seen is seen and not watch.gone:
-            await here.news(watch)
+            subscriber.version, subscriber.own_sent = snapshot.version, True
+        if subscriber.student is None and snapshot.counts is not None and subscriber.counts is not snapshot.counts:
+            await send_text(send, snapshot.counts)
+            subscriber.counts = snapshot.counts
+        if subscription.snapshot is snapshot and not subscription.gone:
+            await hub.wait_for_change(subscription)

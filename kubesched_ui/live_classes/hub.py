@@ -1,4 +1,5 @@
-"""The live classes that sockets of this process watch (websockets/hub.py). Each is read once for all of its sockets.
+"""Subscriptions of this process's sockets to live classes (websockets/hub.py). Each class is read once for all its
+sockets.
 
 Messages are encoded once per change. A socket always sends the newest messages and skips those that it missed.
 """
@@ -26,7 +27,7 @@ def encode(message: dict[str, Any]) -> str:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":"))
 
 
-class Seen(NamedTuple):
+class LiveClassSnapshot(NamedTuple):
     """Snapshot of a live class, with encoded messages.
 
     `shown`: the message for everyone. `mine`: per student with an answer, the message about it. `none`: the same
@@ -44,98 +45,106 @@ class Seen(NamedTuple):
     removed: frozenset[int] = frozenset()
 
 
-class Question(NamedTuple):
-    """The known state of a live class. `teaches`: whether a teacher watches it."""
+class LiveClassQuery(NamedTuple):
+    """The known state of a live class. `teaches`: whether a teacher's socket is subscribed."""
 
     room_id: int
-    known: Seen | None
+    known: LiveClassSnapshot | None
     teaches: bool
 
 
-def look(questions: Iterable[Question]) -> dict[int, Seen | None]:
+def query_live_classes(queries: Iterable[LiveClassQuery]) -> dict[int, LiveClassSnapshot | None]:
     """Return current snapshots, None for a deleted live class. Unchanged state is not read again."""
-    asked = {one.room_id: one for one in questions}
-    rows = {room.pk: room for room in Room.objects.select_related("run").filter(pk__in=asked)}
-    return {pk: read(rows[pk], one) if pk in rows else None for pk, one in asked.items()}
+    by_class = {one.room_id: one for one in queries}
+    rows = {room.pk: room for room in Room.objects.select_related("run").filter(pk__in=by_class)}
+    return {pk: read(rows[pk], one) if pk in rows else None for pk, one in by_class.items()}
 
 
-def read(room: Room, question: Question) -> Seen:
+def read(room: Room, query: LiveClassQuery) -> LiveClassSnapshot:
     """Return the current snapshot of one live class."""
-    known, over = question.known, "" if room.live else OVER
-    if known and (known.version, known.heard) == (room.version, room.heard) and (known.counts or not question.teaches):
+    known, over = query.known, "" if room.live else OVER
+    if known and (known.version, known.heard) == (room.version, room.heard) and (known.counts or not query.teaches):
         return known._replace(over=over)
     try:
         if known is None or known.version != room.version:
             none = encode({"mine": serializers.own(room, room.step, None)})
-            known = Seen(room.version, room.heard, over, encode({"room": serializers.state(room)}), none)
+            known = LiveClassSnapshot(room.version, room.heard, over, encode({"room": serializers.state(room)}), none)
         answers = serializers.answers_of(room)
         words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
         told = {key: encode({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
         mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
-        counts = encode({"counts": serializers.counted(room, answers)}) if question.teaches else None
+        counts = encode({"counts": serializers.counted(room, answers)}) if query.teaches else None
         return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=serializers.removed(room))
     except Refused as refused:
-        return Seen(room.version, room.heard, str(refused))
+        return LiveClassSnapshot(room.version, room.heard, str(refused))
 
 
 @dataclass(eq=False)
-class Viewer(hub.Viewer):
+class LiveClassSubscriber(hub.Subscriber):
     """A socket. `student`: its student, None for the teacher. `version`, `counts`: what was sent last."""
 
-    watch: Watch
+    subscription: LiveClassSubscription
     student: int | None
     version: int
     counts: str | None = None
-    told: bool = False  # whether the student's own state was sent
+    own_sent: bool = False  # whether the student's own state was sent
     lag: int = 0  # always 0: only the newest message is sent, so a socket has no backlog
 
 
 @dataclass(eq=False)
-class Watch(hub.Watch):
-    """A watched live class with its latest snapshot. `gone`: the live class was deleted."""
+class LiveClassSubscription(hub.Subscription):
+    """A live class with subscribers, and its latest snapshot. `gone`: the live class was deleted."""
 
-    seen: Seen | None = None
+    snapshot: LiveClassSnapshot | None = None
     gone: bool = False
 
 
-class Lookout(hub.Lookout[Watch]):
-    """All watches of an event loop. Other threads of this process notify it directly."""
+class LiveClassHub(hub.Hub[LiveClassSubscription]):
+    """All subscriptions of an event loop to live classes. Other threads of this process notify it directly."""
 
-    of = publisher.OF
+    kind = publisher.KIND
     spacing_s = 0.05
 
-    def begun(self, number: int) -> Watch:
-        return Watch(number)
+    def new_subscription(self, number: int) -> LiveClassSubscription:
+        return LiveClassSubscription(number)
 
-    async def join(self, viewer: Viewer) -> None:
+    async def join(self, subscriber: LiveClassSubscriber) -> None:
         """Register a socket. Returns once a snapshot for it is available."""
-        viewer.watch.viewers.add(viewer)
-        seen = viewer.watch.seen
-        if seen is None or (viewer.student is None and seen.counts is None and not seen.over):
-            self.hear(viewer.watch.number)
-            await self.news(viewer.watch)
+        subscriber.subscription.subscribers.add(subscriber)
+        snapshot = subscriber.subscription.snapshot
+        if snapshot is None or (subscriber.student is None and snapshot.counts is None and not snapshot.over):
+            self.mark_due(subscriber.subscription.number)
+            await self.wait_for_change(subscriber.subscription)
 
     def start(self) -> None:
         super().start()
-        publisher.listeners.append(self.hear_from_thread)
+        publisher.listeners.append(self.mark_due_from_thread)
 
     def stop(self) -> None:
         super().stop()
-        publisher.listeners.remove(self.hear_from_thread)
+        publisher.listeners.remove(self.mark_due_from_thread)
 
-    def hear_from_thread(self, number: int) -> None:
+    def mark_due_from_thread(self, number: int) -> None:
         """Notify the event loop from another thread."""
         with contextlib.suppress(RuntimeError):  # the event loop is closed
-            self.loop.call_soon_threadsafe(self.hear, number)
+            self.loop.call_soon_threadsafe(self.mark_due, number)
 
-    async def look_at(self, watches: Sequence[Watch], everyone: bool) -> None:
-        questions = [
-            Question(watch.number, watch.seen, any(viewer.student is None for viewer in watch.viewers))
-            for watch in watches
+    async def refresh(self, subscriptions: Sequence[LiveClassSubscription], everyone: bool) -> None:
+        queries = [
+            LiveClassQuery(
+                subscription.number,
+                subscription.snapshot,
+                any(subscriber.student is None for subscriber in subscription.subscribers),
+            )
+            for subscription in subscriptions
         ]
-        found = await in_thread(look, questions) if questions else {}
-        for watch in watches:
-            now = found[watch.number]
-            before, watch.seen, watch.gone = watch.seen, now or watch.seen, now is None
+        found = await in_thread(query_live_classes, queries) if queries else {}
+        for subscription in subscriptions:
+            now = found[subscription.number]
+            before, subscription.snapshot, subscription.gone = (
+                subscription.snapshot,
+                now or subscription.snapshot,
+                now is None,
+            )
             if before is None or now is None or now[:3] != before[:3] or now.counts is not before.counts:
-                self.tell(watch)
+                self.notify(subscription)

@@ -59,7 +59,7 @@ def join(room: Room, name: str) -> tuple[Student, str]:
     secret = token_hash.new()
     student = Student.objects.create(room=now, name=distinct(name, names), digest=token_hash.digest(secret))
     Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)
-    publisher.tell_after_commit(now.pk)
+    publisher.publish_after_commit(now.pk)
     return student, secret
 
 

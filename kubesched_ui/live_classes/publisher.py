@@ -19,11 +19,11 @@ from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
 
-OF = "room"
+KIND = "room"
 listeners: list[Callable[[int], None]] = []  # listeners of this process; they are called from any thread
 
 
-class Teller:
+class Publisher:
     """Sends notices one at a time. Repeated notices for the same live class are merged while they wait."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Teller:
         self.sending: asyncio.Task[None] | None = None
         threading.Thread(target=self.loop.run_forever, name="rooms", daemon=True).start()
 
-    def tell(self, room_id: int) -> None:
+    def publish(self, room_id: int) -> None:
         """Queue a notice. Can be called from any thread."""
         self.loop.call_soon_threadsafe(self._add, room_id)
 
@@ -46,26 +46,26 @@ class Teller:
             room_id = next(iter(self.pending))
             del self.pending[room_id]
             try:
-                notice = {"type": "room.changed", OF: room_id}
-                await asyncio.wait_for(get_channel_layer().group_send(group(room_id, OF), notice), timeout=2)
+                notice = {"type": "room.changed", KIND: room_id}
+                await asyncio.wait_for(get_channel_layer().group_send(group(room_id, KIND), notice), timeout=2)
             except Exception as error:  # depends on the backend of the channel layer
                 logger.debug("No notice for room %s: %s", room_id, error)
 
 
 _lock = threading.Lock()
-_teller: Teller | None = None
+_publisher: Publisher | None = None
 
 
-def tell(room_id: int) -> None:
+def publish(room_id: int) -> None:
     """Notify all processes that this live class has changed."""
-    global _teller
-    for hear in list(listeners):
-        hear(room_id)
+    global _publisher
+    for listener in list(listeners):
+        listener(room_id)
     with _lock:
-        _teller = _teller or Teller()
-    _teller.tell(room_id)
+        _publisher = _publisher or Publisher()
+    _publisher.publish(room_id)
 
 
-def tell_after_commit(room_id: int) -> None:
-    """Call `tell` after the current transaction commits."""
-    transaction.on_commit(partial(tell, room_id))
+def publish_after_commit(room_id: int) -> None:
+    """Call `publish` after the current transaction commits."""
+    transaction.on_commit(partial(publish, room_id))

@@ -26,7 +26,7 @@ def remove(room: Room, student: str) -> None:
         return
     Answer.objects.filter(student=number).delete()
     Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
-    publisher.tell_after_commit(room.pk)
+    publisher.publish_after_commit(room.pk)
 
 
 def check(student: Student) -> None:

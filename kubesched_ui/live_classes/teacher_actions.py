@@ -57,4 +57,4 @@ def _change(room: Room, change: Callable[[Room], None]) -> None:
     if (now.step, now.revealed, now.address, now.closed_at) != before:
         now.version += 1
         now.save(update_fields=["step", "revealed", "address", "closed_at", "share", "version"])
-        publisher.tell_after_commit(now.pk)
+        publisher.publish_after_commit(now.pk)

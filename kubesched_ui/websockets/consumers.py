@@ -18,7 +18,7 @@ from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.outages import trouble_of
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.permissions import Scope
-from kubesched_ui.websockets.run_hub import Lookout, Viewer
+from kubesched_ui.websockets.run_hub import RunHub, RunSubscriber
 from kubesched_ui.websockets.websocket_base import (
     BAD_REQUEST,
     FAILED,
@@ -42,7 +42,7 @@ BLOCKS = 500
 PROGRESS_S = 0.5  # Minimum time between two messages of progress.
 READS_MAX = 8  # Reads that sockets share. Twenty clients of one log then need a tenth of the processor time.
 
-Stream = Callable[[Lookout, Viewer, Send], Awaitable[None]]
+Stream = Callable[[RunHub, RunSubscriber, Send], Awaitable[None]]
 
 
 async def run_socket(scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,78 +74,78 @@ async def serve(stream: Stream, scope: Scope, send: Send) -> None:
         socket_metrics.refused += 1
         await close(send, Ending(LATER, "Too many people watch runs on this server now."))
         return
-    here, run_id = Lookout.here(), int(scope["url_route"]["kwargs"]["run_id"])
-    viewer = Viewer(
+    hub, run_id = RunHub.of_this_loop(), int(scope["url_route"]["kwargs"]["run_id"])
+    subscriber = RunSubscriber(
         scope=scope,
         run_id=run_id,
         since=int(since),
         pod=query.get("pod", [""])[0].replace("\0", ""),
-        watch=here.watch(run_id),
+        subscription=hub.subscribe(run_id),
         log=stream is stream_log,
         task=asyncio.current_task(),
     )
-    socket_metrics.sockets.add(viewer)
+    socket_metrics.sockets.add(subscriber)
     try:
-        await here.join(viewer)
-        await stream(here, viewer, send)
+        await hub.join(subscriber)
+        await stream(hub, subscriber, send)
         ending = Ending(OVER)
     except asyncio.CancelledError:
-        if viewer.ending is None:  # The client has disconnected.
+        if subscriber.ending is None:  # The client has disconnected.
             raise
-        ending = viewer.ending
+        ending = subscriber.ending
     except Exception as error:
         socket_metrics.failures += 1
         problem = error or "no answer"
         logger.warning("The websocket of run %s failed: %s", run_id, problem, exc_info=not trouble_of(error))
         ending = Ending(FAILED)
     finally:
-        socket_metrics.sockets.discard(viewer)
-        here.leave(viewer.watch, viewer)
+        socket_metrics.sockets.discard(subscriber)
+        hub.leave(subscriber.subscription, subscriber)
     await close(send, ending)
 
 
-async def stream_log(here: Lookout, viewer: Viewer, send: Send) -> None:
+async def stream_log(hub: RunHub, subscriber: RunSubscriber, send: Send) -> None:
     """Send the events after `since`, until the run is over and all are sent."""
-    watch = viewer.watch
-    while watch.active or viewer.since < watch.last_seq:
-        if viewer.since >= watch.last_seq:
-            await here.news(watch)
+    subscription = subscriber.subscription
+    while subscription.active or subscriber.since < subscription.last_seq:
+        if subscriber.since >= subscription.last_seq:
+            await hub.wait_for_change(subscription)
             continue
-        if viewer.pod and watch.skip(viewer):
+        if subscriber.pod and subscription.skip(subscriber):
             continue
-        last, message = await shared_read(here, viewer)
+        last, message = await shared_read(hub, subscriber)
         if message:
-            await here.turns.mine()
+            await hub.turns.mine()
             await send_text(send, message)
-        viewer.since = last
+        subscriber.since = last
 
 
-async def stream_progress(here: Lookout, viewer: Viewer, send: Send) -> None:
+async def stream_progress(hub: RunHub, subscriber: RunSubscriber, send: Send) -> None:
     """Send the newest progress, at most every PROGRESS_S, until the run is over."""
-    watch, sent = viewer.watch, ""
-    while watch.active or sent != watch.progress:
-        if sent == watch.progress:
-            await here.news(watch)
+    subscription, sent = subscriber.subscription, ""
+    while subscription.active or sent != subscription.progress:
+        if sent == subscription.progress:
+            await hub.wait_for_change(subscription)
             continue
-        await here.turns.mine()
-        sent = watch.progress
+        await hub.turns.mine()
+        sent = subscription.progress
         await send_text(send, sent)
-        if watch.active:
+        if subscription.active:
             await asyncio.sleep(PROGRESS_S)
 
 
-async def shared_read(here: Lookout, viewer: Viewer) -> tuple[int, str]:
+async def shared_read(hub: RunHub, subscriber: RunSubscriber) -> tuple[int, str]:
     """Return what `read` returns. Sockets that have sent the same events share one read."""
-    key = (viewer.run_id, viewer.pod, viewer.since)
-    if key not in here.reads:
+    key = (subscriber.run_id, subscriber.pod, subscriber.since)
+    if key not in hub.reads:
         socket_metrics.readings += 1
-        here.reads[key] = asyncio.ensure_future(in_thread(read, *key, viewer.watch.last_seq))
-        if len(here.reads) > READS_MAX:
-            del here.reads[next(iter(here.reads))]
+        hub.reads[key] = asyncio.ensure_future(in_thread(read, *key, subscriber.subscription.last_seq))
+        if len(hub.reads) > READS_MAX:
+            del hub.reads[next(iter(hub.reads))]
     try:
-        return await asyncio.shield(here.reads[key])
+        return await asyncio.shield(hub.reads[key])
     except Exception:
-        here.reads.pop(key, None)
+        hub.reads.pop(key, None)
         raise
 
 

@@ -1,6 +1,6 @@
-"""Fan-out to the sockets of this process: each watched run or live class is queried once for all its sockets.
+"""Fan-out to the sockets of this process: each run or live class is queried once for all its sockets.
 
-Notices trigger queries; without notices, everything watched is queried each second.
+Notices trigger queries; without notices, everything with subscribers is queried each second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPACING_PER_SOCKET_S = 0.00025
 
 
 @dataclass(eq=False, kw_only=True)
-class Viewer:
+class Subscriber:
     """A socket. `task` serves it; `ending` is the reason if the server ends it."""
 
     task: asyncio.Task[Any] | None = None
@@ -41,28 +41,28 @@ class Viewer:
 
 
 @dataclass(eq=False)
-class Watch:
-    """A watched object by its number, with its sockets."""
+class Subscription:
+    """A run or live class by its number, with its sockets."""
 
     number: int
-    viewers: set[Any] = field(default_factory=set)
+    subscribers: set[Any] = field(default_factory=set)
     waiting: list[asyncio.Future[Any]] = field(default_factory=list)
 
 
-W = TypeVar("W", bound=Watch)
+W = TypeVar("W", bound=Subscription)
 
 
-class Lookout(ABC, Generic[W]):
-    """All watches of an event loop. `follow` runs while there are any. `of`: the kind of watched object in notices."""
+class Hub(ABC, Generic[W]):
+    """All subscriptions of an event loop. `follow` runs while there are any. `kind`: of the objects in notices."""
 
-    of: ClassVar[str]
+    kind: ClassVar[str]
     spacing_s: ClassVar[float]  # minimum time between queries; changes in the meantime are combined
     one: ClassVar[Any] = None
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.turns = Turns()
-        self.watches: dict[int, W] = {}
+        self.subscriptions: dict[int, W] = {}
         self.due: set[int] = set()
         self.wake = asyncio.Event()
         self.round_at = 0.0
@@ -70,7 +70,7 @@ class Lookout(ABC, Generic[W]):
         self.following: asyncio.Task[None] | None = None
 
     @classmethod
-    def here(cls) -> Self:
+    def of_this_loop(cls) -> Self:
         """Return the instance of this process; create a new one for a new event loop, as in tests."""
         if cls.one is None or cls.one.loop is not asyncio.get_running_loop():
             cls.one = cls()
@@ -78,48 +78,48 @@ class Lookout(ABC, Generic[W]):
         return found
 
     @abstractmethod
-    def begun(self, number: int) -> W:
-        """Create a watch."""
+    def new_subscription(self, number: int) -> W:
+        """Create a subscription."""
 
     @abstractmethod
-    async def look_at(self, watches: Sequence[W], everyone: bool) -> None:
-        """Query these watches and notify their sockets.
+    async def refresh(self, subscriptions: Sequence[W], everyone: bool) -> None:
+        """Query these objects and notify their sockets.
 
         `everyone`: whether this is the periodic query of all. Raises what the database raises.
         """
 
-    def watch(self, number: int) -> W:
-        """Return the watch of this number; create it if there is none."""
-        if number not in self.watches:
-            self.watches[number] = self.begun(number)
+    def subscribe(self, number: int) -> W:
+        """Return the subscription to this number; create it if there is none."""
+        if number not in self.subscriptions:
+            self.subscriptions[number] = self.new_subscription(number)
             if self.following is None:
                 self.start()
             if self.notices is not None:
                 self.notices.add(number)
-            self.hear(number)
-        return self.watches[number]
+            self.mark_due(number)
+        return self.subscriptions[number]
 
-    def leave(self, watch: W, viewer: Viewer) -> None:
-        """Remove a socket. The last one removes the watch."""
-        watch.viewers.discard(viewer)
-        if not watch.viewers and self.watches.get(watch.number) is watch:
-            self.drop(watch)
+    def leave(self, subscription: W, subscriber: Subscriber) -> None:
+        """Remove a socket. The last one removes the subscription."""
+        subscription.subscribers.discard(subscriber)
+        if not subscription.subscribers and self.subscriptions.get(subscription.number) is subscription:
+            self.drop(subscription)
 
-    def drop(self, watch: W) -> None:
-        """Remove a watch without sockets."""
-        del self.watches[watch.number]
+    def drop(self, subscription: W) -> None:
+        """Remove a subscription without sockets."""
+        del self.subscriptions[subscription.number]
         if self.notices is not None:
-            self.notices.discard(watch.number)
-        if not self.watches:
+            self.notices.discard(subscription.number)
+        if not self.subscriptions:
             self.stop()
 
     def start(self) -> None:
-        """Start querying when the first watch is added."""
-        self.notices = Notices(self.hear, self.of)
+        """Start querying when the first subscription is added."""
+        self.notices = Notices(self.mark_due, self.kind)
         self.following = asyncio.create_task(self.follow(), context=Context())  # not the context of a socket
 
     def stop(self) -> None:
-        """Stop querying when there are no watches."""
+        """Stop querying when there are no subscriptions."""
         if self.notices is not None:
             self.notices.stop()
             self.notices = None
@@ -127,46 +127,50 @@ class Lookout(ABC, Generic[W]):
             self.following.cancel()
             self.following = None
 
-    async def news(self, watch: W) -> None:
-        """Wait until the watch is queried again."""
+    async def wait_for_change(self, subscription: W) -> None:
+        """Wait until the object is queried again."""
         future = self.loop.create_future()
-        watch.waiting.append(future)
+        subscription.waiting.append(future)
         await future
 
-    def tell(self, watch: W) -> None:
-        """Wake the sockets that wait for the watch."""
-        waiting, watch.waiting = watch.waiting, []
+    def notify(self, subscription: W) -> None:
+        """Wake the sockets that wait for the subscription."""
+        waiting, subscription.waiting = subscription.waiting, []
         self.turns.call(waiting)
 
-    def hear(self, number: int | None) -> None:
-        """Handle a notice: mark a watch as due, or all watches if the notice does not name one."""
-        self.due |= self.watches.keys() if number is None else {number}
+    def mark_due(self, number: int | None) -> None:
+        """Handle a notice: mark an object as due, or all if the notice does not name one."""
+        self.due |= self.subscriptions.keys() if number is None else {number}
         self.wake.set()
 
     async def follow(self) -> None:
-        """Query due watches and notify their sockets, repeatedly."""
+        """Query due objects and notify their sockets, repeatedly."""
         while True:
             self.wake.clear()
             everyone = self.loop.time() >= self.round_at
-            due = [watch for watch in self.watches.values() if everyone or watch.number in self.due]
+            due = [
+                subscription
+                for subscription in self.subscriptions.values()
+                if everyone or subscription.number in self.due
+            ]
             self.due.clear()
             if everyone:
                 self.round_at = self.loop.time() + POLL_S
             try:
-                await self.look_at(due, everyone)
+                await self.refresh(due, everyone)
             except Exception as error:  # any error: a socket without updates must not stay open
                 socket_metrics.failures += 1
                 problem = error or "no answer"
-                logger.warning("No look at a %s: %s", self.of, problem, exc_info=not outage_of(error))
-                for watch in due:
-                    end(watch.viewers, Ending(FAILED))
+                logger.warning("Cannot query a %s: %s", self.kind, problem, exc_info=not outage_of(error))
+                for subscription in due:
+                    end(subscription.subscribers, Ending(FAILED))
             spacing = self.spacing_s + SPACING_PER_SOCKET_S * len(socket_metrics.sockets)
             await asyncio.sleep(min(spacing, POLL_S))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.wake.wait(), max(0.0, self.round_at - self.loop.time()))
 
 
-def end(viewers: Iterable[Viewer], ending: Ending) -> None:
+def end(subscribers: Iterable[Subscriber], ending: Ending) -> None:
     """End all of these sockets."""
-    for viewer in list(viewers):
-        viewer.end(ending)
+    for subscriber in list(subscribers):
+        subscriber.end(ending)

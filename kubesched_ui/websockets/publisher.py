@@ -11,9 +11,9 @@ from channels.layers import get_channel_layer
 logger = logging.getLogger(__name__)
 
 
-def group(number: int, of: str = "run") -> str:
-    """Return the channel layer's group for a run or another kind of watched object."""
-    return f"{of}-{number}"
+def group(number: int, kind: str = "run") -> str:
+    """Return the channel layer's group for a run or another kind of object."""
+    return f"{kind}-{number}"
 
 
 class Notifier:

@@ -1,4 +1,4 @@
-"""The runs that sockets of this process watch (hub.py). Their state is queried once for all sockets."""
+"""Subscriptions of this process's sockets to runs (hub.py). The state of a run is queried once for all its sockets."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ PROGRESS = (
 )  # fmt: skip
 
 
-STRETCH_BLOCKS = 2000
+RANGE_BLOCKS = 2000
 
 
 @dataclass(eq=False)
-class Viewer(hub.Viewer):
+class RunSubscriber(hub.Subscriber):
     """A socket. `since`: the last seq that it has sent. `pod`: "" for all pods. `log`: whether it sends the log."""
 
     scope: Scope
     run_id: int
     since: int
     pod: str
-    watch: Watch
+    subscription: RunSubscription
     log: bool
     admitted: bool = False
 
     @property
     def lag(self) -> int:
         """Number of events of the run that were not sent."""
-        return max(0, self.watch.last_seq - self.since) if self.log else 0
+        return max(0, self.subscription.last_seq - self.since) if self.log else 0
 
 
-class Stretch(NamedTuple):
+class LogRange(NamedTuple):
     """Part of a log: the pods ("": the run itself) that have events after `since`, up to `until`."""
 
     since: int
@@ -50,109 +50,116 @@ class Stretch(NamedTuple):
 
 
 @dataclass(eq=False)
-class Watch(hub.Watch):
-    """A watched run as of the last query. `progress`: the message about it."""
+class RunSubscription(hub.Subscription):
+    """A run with subscribers, as of the last query. `progress`: the message about it."""
 
     known: bool = False
     active: bool = True
     last_seq: int = 0
     progress: str = ""
-    stretches: deque[Stretch] = field(default_factory=lambda: deque(maxlen=64))
+    log_ranges: deque[LogRange] = field(default_factory=lambda: deque(maxlen=64))
 
-    def skip(self, viewer: Viewer) -> bool:
+    def skip(self, subscriber: RunSubscriber) -> bool:
         """Move a socket of one pod past a part of the log without events for it. Return whether there was one."""
-        for since, until, pods in self.stretches:
-            if since <= viewer.since < until and not {viewer.pod, ""} & pods:
-                viewer.since = until
+        for since, until, pods in self.log_ranges:
+            if since <= subscriber.since < until and not {subscriber.pod, ""} & pods:
+                subscriber.since = until
                 return True
         return False
 
 
-class Question(NamedTuple):
-    """A query of a run. `of_pods`: also query which pods have events after `last_seq`. `scopes`: sockets to
+class RunQuery(NamedTuple):
+    """A query of a run. `with_pods`: also query which pods have events after `last_seq`. `scopes`: sockets to
     authorize."""
 
     run_id: int
     last_seq: int
-    of_pods: bool
+    with_pods: bool
     scopes: list[Scope]
 
 
-class Seen(NamedTuple):
-    """The current state of a run. `allowed`: for each of the question's scopes, whether it may view the run."""
+class RunSnapshot(NamedTuple):
+    """The current state of a run. `allowed`: for each of the query's scopes, whether it may view the run."""
 
     row: dict[str, Any]
-    stretch: Stretch | None
+    log_range: LogRange | None
     allowed: list[bool]
 
 
-def look(questions: Iterable[Question]) -> dict[int, Seen]:
+def query_runs(queries: Iterable[RunQuery]) -> dict[int, RunSnapshot]:
     """Query the state of these runs. A run that does not exist is left out."""
-    asked = {question.run_id: question for question in questions}
-    seen = {}
-    for run_id, *values in Run.objects.filter(pk__in=asked).values_list("pk", *PROGRESS):
-        question, row = asked[run_id], dict(zip(PROGRESS, values, strict=True))
-        stretch = stretch_of(run_id, question.last_seq, row["last_seq"]) if question.of_pods else None
-        seen[run_id] = Seen(row, stretch, may_see(run_id, question.scopes) if question.scopes else [])
-    return seen
+    by_run = {query.run_id: query for query in queries}
+    snapshots = {}
+    for run_id, *values in Run.objects.filter(pk__in=by_run).values_list("pk", *PROGRESS):
+        query, row = by_run[run_id], dict(zip(PROGRESS, values, strict=True))
+        log_range = find_log_range(run_id, query.last_seq, row["last_seq"]) if query.with_pods else None
+        snapshots[run_id] = RunSnapshot(row, log_range, may_see(run_id, query.scopes) if query.scopes else [])
+    return snapshots
 
 
-def stretch_of(run_id: int, since: int, until: int) -> Stretch | None:
+def find_log_range(run_id: int, since: int, until: int) -> LogRange | None:
     """Return which pods have events in this part of the log; None if that takes too many rows."""
     rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since, last_seq__lte=until).order_by("last_seq")
-    pods = list(rows.values_list("pod", flat=True)[: STRETCH_BLOCKS + 1])
-    return Stretch(since, until, frozenset(pods)) if until > since and len(pods) <= STRETCH_BLOCKS else None
+    pods = list(rows.values_list("pod", flat=True)[: RANGE_BLOCKS + 1])
+    return LogRange(since, until, frozenset(pods)) if until > since and len(pods) <= RANGE_BLOCKS else None
 
 
-class Lookout(hub.Lookout[Watch]):
-    """All watches of an event loop. `reads`: the latest reads of logs, by (run, pod, since)."""
+class RunHub(hub.Hub[RunSubscription]):
+    """All subscriptions of an event loop to runs. `reads`: the latest reads of logs, by (run, pod, since)."""
 
-    of = "run"
+    kind = "run"
     spacing_s = 0.1
 
     def __init__(self) -> None:
         super().__init__()
         self.reads: dict[tuple[int, str, int], asyncio.Future[tuple[int, str]]] = {}
 
-    def begun(self, number: int) -> Watch:
-        return Watch(number)
+    def new_subscription(self, number: int) -> RunSubscription:
+        return RunSubscription(number)
 
-    async def join(self, viewer: Viewer) -> None:
+    async def join(self, subscriber: RunSubscriber) -> None:
         """Return once the run is known to exist and this socket may see it; else end the socket."""
-        viewer.watch.viewers.add(viewer)
-        if not viewer.watch.known:
-            await self.news(viewer.watch)
-        if not (await in_thread(may_see, viewer.run_id, [viewer.scope]))[0]:
-            viewer.end(no_such_run(viewer.run_id))
+        subscriber.subscription.subscribers.add(subscriber)
+        if not subscriber.subscription.known:
+            await self.wait_for_change(subscriber.subscription)
+        if not (await in_thread(may_see, subscriber.run_id, [subscriber.scope]))[0]:
+            subscriber.end(no_such_run(subscriber.run_id))
             await asyncio.sleep(0)
-        viewer.admitted = True
+        subscriber.admitted = True
 
-    async def look_at(self, watches: Sequence[Watch], everyone: bool) -> None:
-        viewers = {
-            watch.number: [viewer for viewer in watch.viewers if everyone and viewer.admitted] for watch in watches
+    async def refresh(self, subscriptions: Sequence[RunSubscription], everyone: bool) -> None:
+        subscribers = {
+            subscription.number: [
+                subscriber for subscriber in subscription.subscribers if everyone and subscriber.admitted
+            ]
+            for subscription in subscriptions
         }
-        questions = [
-            Question(
-                watch.number,
-                watch.last_seq,
-                watch.known and any(viewer.pod for viewer in watch.viewers),
-                [viewer.scope for viewer in viewers[watch.number]],
+        queries = [
+            RunQuery(
+                subscription.number,
+                subscription.last_seq,
+                subscription.known and any(subscriber.pod for subscriber in subscription.subscribers),
+                [subscriber.scope for subscriber in subscribers[subscription.number]],
             )
-            for watch in watches
+            for subscription in subscriptions
         ]
-        found = await in_thread(look, questions) if questions else {}
-        for watch in watches:
-            if (seen := found.get(watch.number)) is None:
-                end(watch.viewers, no_such_run(watch.number))
+        found = await in_thread(query_runs, queries) if queries else {}
+        for subscription in subscriptions:
+            if (snapshot := found.get(subscription.number)) is None:
+                end(subscription.subscribers, no_such_run(subscription.number))
                 continue
-            refused = [viewer for viewer, yes in zip(viewers[watch.number], seen.allowed, strict=True) if not yes]
-            end(refused, Ending(NOT_YOURS, f"Run {watch.number} is not shared with you any more."))
-            watch.known, watch.active = True, seen.row["state"] in Run.ACTIVE
-            watch.last_seq = seen.row["last_seq"]
-            if seen.stretch is not None:
-                watch.stretches.append(seen.stretch)
-            watch.progress = json.dumps({"progress": seen.row}, separators=(",", ":"))
-            self.tell(watch)
+            refused = [
+                subscriber
+                for subscriber, yes in zip(subscribers[subscription.number], snapshot.allowed, strict=True)
+                if not yes
+            ]
+            end(refused, Ending(NOT_YOURS, f"Run {subscription.number} is not shared with you any more."))
+            subscription.known, subscription.active = True, snapshot.row["state"] in Run.ACTIVE
+            subscription.last_seq = snapshot.row["last_seq"]
+            if snapshot.log_range is not None:
+                subscription.log_ranges.append(snapshot.log_range)
+            subscription.progress = json.dumps({"progress": snapshot.row}, separators=(",", ":"))
+            self.notify(subscription)
 
 
 def no_such_run(run_id: int) -> Ending:

@@ -28,8 +28,8 @@ class Notices:
     object.
     """
 
-    def __init__(self, heard: Callable[[int | None], None], of: str = "run") -> None:
-        self.heard, self.of = heard, of
+    def __init__(self, on_notice: Callable[[int | None], None], kind: str = "run") -> None:
+        self.on_notice, self.kind = on_notice, kind
         self.runs: set[int] = set()
         self.layer: Any = None
         self.channel: str | None = None
@@ -40,23 +40,23 @@ class Notices:
         """Subscribe to a run."""
         self.runs.add(run_id)
         if self.channel is not None:
-            self.later(self.layer.group_add(group(run_id, self.of), self.channel))
+            self.in_background(self.layer.group_add(group(run_id, self.kind), self.channel))
 
     def discard(self, run_id: int) -> None:
         """Unsubscribe from a run."""
         self.runs.discard(run_id)
         if self.channel is not None:
-            self.later(self.layer.group_discard(group(run_id, self.of), self.channel))
+            self.in_background(self.layer.group_discard(group(run_id, self.kind), self.channel))
 
     def stop(self) -> None:
         self.listening.cancel()
 
-    def later(self, telling: Coroutine[Any, Any, None]) -> None:
-        async def tell() -> None:
+    def in_background(self, update: Coroutine[Any, Any, None]) -> None:
+        async def run() -> None:
             with contextlib.suppress(Exception):  # an unavailable broker has no subscriptions to update
-                await asyncio.wait_for(telling, 5)
+                await asyncio.wait_for(update, 5)
 
-        task = asyncio.create_task(tell())
+        task = asyncio.create_task(run())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -66,9 +66,9 @@ class Notices:
                 self.layer = layer = get_channel_layer()
                 self.channel = channel = await layer.new_channel()
                 for run_id in list(self.runs):
-                    await layer.group_add(group(run_id, self.of), channel)
+                    await layer.group_add(group(run_id, self.kind), channel)
                 while True:
-                    self.heard((await layer.receive(channel)).get(self.of))
+                    self.on_notice((await layer.receive(channel)).get(self.kind))
             except Exception as error:  # any error of the layer's backend
                 logger.debug("No notices: %s", error)
                 self.channel = None

@@ -33,7 +33,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
     monkeypatch.setattr(hub, "POLL_S", 0.05)
-    monkeypatch.setattr(hub_module.Lookout, "spacing_s", 0.01)
+    monkeypatch.setattr(hub_module.LiveClassHub, "spacing_s", 0.01)
 
 
 def kinds() -> dict[str, tuple[str, int]]:
@@ -101,7 +101,7 @@ async def test_everybody_follows_and_counts_come() -> None:
 
 
 async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publisher, "tell", lambda room_id: None)
+    monkeypatch.setattr(publisher, "publish", lambda room_id: None)
     room = await sync_to_async(opened)()
     _, socket = await joined(room, "Ada")
     await until(socket, "mine")
@@ -112,12 +112,12 @@ async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pyt
 
 async def test_other_processes_hear_through_the_channel_layer() -> None:
     layer, heard = get_channel_layer(), asyncio.get_running_loop().create_future()
-    notices = Notices(lambda number: heard.done() or heard.set_result(number), publisher.OF)
+    notices = Notices(lambda number: heard.done() or heard.set_result(number), publisher.KIND)
     notices.add(7)
     while notices.channel is None or not layer.groups:
         await asyncio.sleep(0.01)
     for _ in range(40):  # this layer loses half of them
-        await layer.group_send(group(7, publisher.OF), {"type": "room.changed", publisher.OF: 7})
+        await layer.group_send(group(7, publisher.KIND), {"type": "room.changed", publisher.KIND: 7})
     assert await asyncio.wait_for(heard, 5) == 7
     notices.stop()
 
@@ -130,7 +130,7 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
             sent.append((name, message))
 
     monkeypatch.setattr(publisher, "get_channel_layer", Layer)
-    publisher.tell(7)
+    publisher.publish(7)
     while not sent:
         await asyncio.sleep(0.01)
     assert sent == [("room-7", {"type": "room.changed", "room": 7})]

@@ -15,5 +15,5 @@ def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
     monkeypatch.setattr(hub, "POLL_S", 0.05)
-    monkeypatch.setattr(run_hub.Lookout, "spacing_s", 0.01)
+    monkeypatch.setattr(run_hub.RunHub, "spacing_s", 0.01)
     monkeypatch.setattr(consumers, "MESSAGE_BYTES", 2000)  # many frames

@@ -43,9 +43,9 @@ async def nobody_left() -> None:
             break
         await asyncio.sleep(0.01)
     assert not socket_metrics.sockets
-    assert run_hub.Lookout.one is not None
-    assert not run_hub.Lookout.one.watches
-    assert run_hub.Lookout.one.following is None
+    assert run_hub.RunHub.one is not None
+    assert not run_hub.RunHub.one.subscriptions
+    assert run_hub.RunHub.one.following is None
 
 
 async def test_sockets_send_each_event_once_and_leave_nothing() -> None:
@@ -81,7 +81,7 @@ def fails(*_: Any) -> Any:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.parametrize("broken", [(run_hub, "look"), (consumers, "read"), (run_hub, "may_see")])
+@pytest.mark.parametrize("broken", [(run_hub, "query_runs"), (consumers, "read"), (run_hub, "may_see")])
 async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
