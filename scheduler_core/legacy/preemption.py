@@ -6,7 +6,7 @@ here. Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.victim_fast_path import Room, victims_by_numbers
 from scheduler_core.preemption.pick_one_node import choose
-from scheduler_core.preemption.victims import Budgets, Candidate, importance
+from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
 NOT_ENOUGH = fwk.unschedulable("too little would be free, whoever is evicted")
@@ -26,20 +26,8 @@ NO_NODES = "evicting pods would not help on any node"
 class OldBudgets(Budgets):
     """Every pod of a budget that allows no disruption violates it. Allowed disruptions are not counted down."""
 
-    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
-        if not self.compiled:
-            return [], list(pods)
-        violating = [pod for pod in pods if self._violated(pod)]
-        return violating, [pod for pod in pods if pod not in violating]
-
-    def _violated(self, pod: PodInfo) -> bool:
-        return bool(pod.labels) and any(
-            budget.namespace == pod.namespace
-            and bool(selector.key)
-            and selector.matches(pod.labels)
-            and budget.status.disruptions_allowed <= 0
-            for budget, selector in self.compiled
-        )
+    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
+        return any(left[i] <= 0 for i, _ in self._of(pod))
 
 
 class Preemption:
@@ -129,27 +117,12 @@ class Preemption:
 
         Pods are put back if possible: first those with budget violations, in each group the most important first.
         """
-        node = self.cluster.nodes.names[row]
-        lower = [p for p in self.cluster.nodes.pods_of(row) if p.priority < self.pod.priority]
-        potential = sorted(lower, key=importance)
-        gone = {p.key: p for p in potential}
-        history = [(p, -1) for p in potential]
 
-        def refused() -> fwk.Status | None:
-            change = fwk.Change(row, removed=list(gone.values()), history=list(history))
+        def fits(change: fwk.Change) -> fwk.Status | None:
             return self.framework.check_node_with_nominated(self.state, self.pod, verdicts, change)
 
-        status = refused()
-        if status is not None:
-            return status
-        violating, others = budgets.split(potential)
-        violations = 0
-        for group in (violating, others):
-            for victim in group:
-                del gone[victim.key]
-                history.append((victim, 1))
-                if refused() is not None:
-                    gone[victim.key] = victim
-                    history.append((victim, -1))
-                    violations += group is violating
-        return Candidate(node, tuple(gone.values()), violations)
+        nodes = self.cluster.nodes
+        pods = list(nodes.pods_of(row))
+        if all(pod.priority >= self.pod.priority for pod in pods):
+            return fits(fwk.Change(row)) or Candidate(nodes.names[row], (), 0)
+        return select_victims(self.pod, nodes.names[row], row, pods, budgets, fits)

@@ -12,9 +12,8 @@ import re
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume, VolumeSource
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.node_volume_limits import Attachment, NodeVolumeLimits
-from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits, NonCSILimits
+from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits, NonCSILimits
 from scheduler_core.plugins.volumes import class_of_claim
 
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
@@ -54,16 +53,11 @@ class MaxAzureDiskVolumeCount(_Counted, AzureDiskLimits):
     name = "MaxAzureDiskVolumeCount"
 
 
-class MaxCinderVolumeCount(_Counted):
+class MaxCinderVolumeCount(_Counted, CinderLimits):
     name = "MaxCinderVolumeCount"
-    plugin = csi_migration.CINDER
-    resource = "attachable-volumes-cinder"
 
     def disk(self, source: VolumeSource) -> str | None:
         return None if source.cinder is None else str(source.cinder.get("volumeID") or "")
-
-    def default_limit(self, node: Node) -> int:
-        return 256
 
 
 class MaxCSIVolumeCountPred(NodeVolumeLimits):
