@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from scheduler_core.api.devices import MAX_RESULTS
 from scheduler_core.api.objects import Node, Quantities
+from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity
 from scheduler_core.dra.allocation import Found, Taken
 from scheduler_core.dra.allocation_request import AllocationError, Asked, Plan
 from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
 from scheduler_core.dra.selectors import Selectors
 from scheduler_core.dra.shared_counters import Counters, InUse
-from scheduler_core.dra.taints import untolerated
 from scheduler_core.releases import Release
 
 Start = tuple[int, int]  # pool, index of the device in it
@@ -237,7 +237,10 @@ class Search:
             if not partly and not self._counters.take(entry, pool):
                 return False
         # Counters stay consumed if a later check rejects the device, as in upstream.
-        if release.device_taints and untolerated(entry.device.taints, asked.asked.tolerations) is not None:
+        if (
+            release.device_taints
+            and first_untolerated(entry.device.taints, asked.asked.tolerations, NO_SCHEDULE) is not None
+        ):
             return False
         concerned = [one for one in self._constraints[i] if one.concerns(asked.base, asked.sub)]
         for number, one in enumerate(concerned):

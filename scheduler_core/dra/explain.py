@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity, shared_counters
 from scheduler_core.dra.allocation_request import AllocationError, Asked
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
-from scheduler_core.dra.taints import untolerated
 
 TAKEN, SELECTOR, NODE, TAINT, COUNTERS, CAPACITY, POOL, BINDING = (
     *("taken", "selector", "node", "taint"),
@@ -154,7 +154,7 @@ def _objections(
         yield Objection(NODE, "is for other nodes")
     if device.binding_conditions and not release.binding_conditions:
         yield Objection(BINDING, "has binding conditions, which this release does not know")
-    taint = untolerated(device.taints, asked.asked.tolerations) if release.device_taints else None
+    taint = first_untolerated(device.taints, asked.asked.tolerations, NO_SCHEDULE) if release.device_taints else None
     if taint is not None:
         yield Objection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
     yield from _amounts(devices, asked, pool, entry)

@@ -31,7 +31,6 @@ RELEASE = replace(
     scores_absent_resources=False,
     two_resource_balance=False,
     affinity_scores_start_at_zero=False,
-    existing_anti_affinity_first=False,
     controllers_found_by_labels=False,
     default_spread_constraints=True,
     spread_scores_by_share=False,
@@ -46,9 +45,6 @@ RELEASE = replace(
     preempts_again_if_nominated_node_unresolvable=True,
     preemption_samples_nodes=True,
     preemption_reports_nodes=True,
-    node_affinity_reason_reworded=True,
-    node_affinity_reason_names_affinity=True,
-    inter_pod_affinity_reason_prefix="",
     node_requests_include_init_containers=False,
     stable_zone_labels=False,
 )

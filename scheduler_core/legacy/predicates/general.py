@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -23,11 +25,6 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, some
 
 PODS = "Insufficient pods"
-
-
-def retold(verdict: fwk.Verdict, *told: str) -> fwk.Verdict:
-    """Return the verdict with these reasons instead of its own."""
-    return verdict if verdict.codes is None else fwk.Verdict(verdict.codes, (reasons.refusal(*told),))
 
 
 class PodFitsResources(NodeResourcesFit):
@@ -63,7 +60,8 @@ class HostName(NodeName):
     name = "HostName"
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        return retold(super().filter(state, pod), reasons.HOST)
+        verdict = super().filter(state, pod)
+        return verdict if verdict.codes is None else fwk.Verdict(verdict.codes, (reasons.refusal(reasons.HOST),))
 
 
 class PodFitsHostPorts(NodePorts):
@@ -74,9 +72,6 @@ class PodFitsHostPorts(NodePorts):
 
 class MatchNodeSelector(NodeAffinity):
     name = "MatchNodeSelector"
-
-    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        return retold(super().filter(state, pod), reasons.SELECTOR)
 
 
 class GeneralPredicates(fwk.FilterPlugin):
@@ -119,8 +114,6 @@ def together(refusing: Sequence[fwk.Verdict]) -> fwk.Verdict:
         return fwk.PASSES
     if len(refusing) == 1:
         return refusing[0]
-    import numpy as np
-
     assert refusing[0].codes is not None
     keys = np.zeros(len(refusing[0].codes), np.int64)
     sizes = [len(verdict.statuses) + 1 for verdict in refusing]
