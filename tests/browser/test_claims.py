@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 
+@pytest.mark.long
 def test_from_node_to_node(page: Page, devices: int) -> None:
     page.goto(f"/runs/{devices}/pods/default/huge/")
     page.locator("#stepper [data-step=filter] a").click()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import Instance
 
 
+@pytest.mark.long
 def test_two_maps_step_together(page: Page, site: Instance) -> None:
     """A run of 6 cycles on three nodes, and its fork in which n1 is cordoned before cycle 3."""
     made = site.api(

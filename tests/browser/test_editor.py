@@ -103,6 +103,7 @@ def build(page: Page) -> None:
     expect(page.locator("[data-counted]")).to_have_text("6 nodes, 1 other object")
 
 
+@pytest.mark.long
 def test_forms_alone_build_and_run_what_the_same_yaml_gives(page: Page, site: Instance) -> None:
     build(page)
     expect.soft(page.locator("[data-problems] li")).to_have_count(0)

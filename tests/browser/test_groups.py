@@ -43,5 +43,5 @@ def test_the_start_form_has_the_gates_that_the_cluster_needs(page: Page, groups:
     expect(page.get_by_label("Feature gates")).to_have_value(re.compile("GangScheduling=true,GenericWorkload=true"))
     page.get_by_label("Feature gates").fill("")
     page.get_by_role("button", name="Start run").click()
-    expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("this run places each pod by itself")
+    expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("this run schedules each pod individually")
     expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("set the feature gates GangScheduling=true")

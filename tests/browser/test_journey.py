@@ -190,6 +190,7 @@ def test_pod_page_fills_itself_when_its_turn_comes(page: Page, site: Instance, l
     expect(page.locator("#stepper [aria-current]")).to_contain_text("Score")
 
 
+@pytest.mark.long
 def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, large: int) -> None:
     opened: list[str] = []
 
@@ -218,6 +219,7 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
     expect(page.locator("#pods tbody tr")).to_have_count(100)
 
 
+@pytest.mark.long
 def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, large: int) -> None:
     tries: list[str] = []
 
@@ -240,6 +242,7 @@ def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, lar
     expect(page.locator('[data-part="state"]')).to_contain_text("cancelled", timeout=60_000)
 
 
+@pytest.mark.long
 def test_cancel(page: Page, site: Instance, large: int) -> None:
     run = many(site, large, 20_000)
     page.goto(f"/runs/{run}/")

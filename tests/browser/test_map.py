@@ -35,6 +35,7 @@ def hand(page: Page) -> Any:
     return page.locator("#map [data-hand]")
 
 
+@pytest.mark.long
 def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Instance, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
     page.get_by_role("button", name="Before the first cycle").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from scheduler_core.releases import RELEASES
@@ -12,6 +13,7 @@ from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.instance import Instance
 
 
+@pytest.mark.long
 def test_a_preview(page: Page, site: Instance) -> None:
     scenario = site.api("POST", "/scenarios", as_list(*cluster()))["id"]
     page.goto(f"/scenarios/{scenario}/")

@@ -43,6 +43,7 @@ def test_pages_are_light(page: Page, recorded: dict[str, Any], name: str) -> Non
     assert sum(later.values()) < MAP, sorted(later.items(), key=lambda item: -item[1])[:5]
 
 
+@pytest.mark.long
 def test_static_files_are_kept_for_a_year_and_compressed(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer))
