@@ -1,19 +1,18 @@
 """The states of a pod in the scheduler cache, as a state machine that refuses invalid transitions.
 
-    (absent) --assume--> assumed --finish_binding--> binding finished --expire--> (absent)
+    (absent) --assume--> assumed --finish_binding--> binding finished
        |                    |  \\--forget--> (absent)      |
        |                    \\-------add-------------------+
        \\--add--> added <-----------------------------------/
                     | update (stays), remove--> (absent)
 
-Assumed pods already count on their node. Upstream does not let them expire by default (a TTL of 0).
+Assumed pods already count on their node. They never expire, as with upstream's default (a TTL of 0).
 
 Source: pkg/scheduler/backend/cache/interface.go, cache.go.
 """
 
 from __future__ import annotations
 
-import math
 from enum import Enum
 
 from scheduler_core.cluster.change_log import ASSUMED, BOUND
@@ -32,17 +31,11 @@ class ImpossibleMove(RuntimeError):
 
 
 class Lifecycle:
-    """The states of all pods that count on a node.
+    """The states of all pods that count on a node."""
 
-    `ttl`: seconds after which an assumed pod with a finished binding expires if the binding is not confirmed; 0 is
-    never.
-    """
-
-    def __init__(self, cluster: Cluster, ttl: float = 0.0) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._ttl = ttl
         self._states: dict[str, State] = dict.fromkeys(cluster.pods, State.ADDED)
-        self._deadlines: dict[str, float] = {}
 
     def state_of(self, key: str) -> State | None:
         """Return the state of a pod; None if it is not in the cache."""
@@ -63,23 +56,15 @@ class Lifecycle:
         self._states[pod.key] = State.ASSUMED
         self._cluster.journal.note(ASSUMED, pod)
 
-    def finish_binding(self, pod: PodInfo, now: float) -> None:
-        """Mark the binding as written. The pod may expire if it is not confirmed."""
+    def finish_binding(self, pod: PodInfo) -> None:
+        """Mark the binding as written."""
         self._expect(pod, "finish binding", State.ASSUMED)
         self._states[pod.key] = State.FINISHED
-        self._deadlines[pod.key] = now + self._ttl if self._ttl else math.inf
 
     def forget(self, pod: PodInfo) -> None:
         """Undo `assume`: remove the pod from its node."""
         self._expect(pod, "forget", State.ASSUMED, State.FINISHED)
         self._drop(pod.key)
-
-    def expire(self, now: float) -> list[PodInfo]:
-        """Remove and return the pods whose binding was not confirmed before the deadline."""
-        late = [self._cluster.pods[key] for key, deadline in self._deadlines.items() if deadline <= now]
-        for pod in late:
-            self._drop(pod.key)
-        return late
 
     def add(self, pod: PodInfo, node: str) -> None:
         """Add a pod that the API server reports as bound. It may be on another node than the assumed one."""
@@ -92,7 +77,6 @@ class Lifecycle:
             self._cluster.add_pod(pod, node)
         self._states[pod.key] = State.ADDED
         self._cluster.journal.note(BOUND, pod)
-        self._deadlines.pop(pod.key, None)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """Replace a bound pod by its new version on the same node."""
@@ -111,7 +95,6 @@ class Lifecycle:
         pod.node = node
 
     def _drop(self, key: str) -> None:
-        self._deadlines.pop(key, None)
         del self._states[key]
         if key in self._cluster.pods:  # a failed cycle has already removed it
             self._cluster.remove_pod(self._cluster.pods[key])

@@ -10,14 +10,13 @@ from scheduler_core.api.objects import Condition, Node, Object
 from scheduler_core.cluster.cache_states import Lifecycle
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.queue import Clock
+from scheduler_core.queue.clock import Clock
 
 
 class Loop(Protocol):
     """The part of the run that controllers use."""
 
-    @property
-    def clock(self) -> Clock: ...
+    clock: Clock
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         """Schedule an action for a later time."""

@@ -132,6 +132,11 @@ class CycleTrace:
     # ---- values computed from the columns
 
     @property
+    def placed_on(self) -> str:
+        """The node on which the cycle placed the pod, "" if it did not."""
+        return self.node if self.result in ("scheduled", "waiting") else ""
+
+    @property
     def there(self) -> int:
         """The number of nodes available to the pod: all, or those of its group's placement."""
         return self.nodes if self.placement is None else len(self.placement)
@@ -353,11 +358,11 @@ class CycleTrace:
         for plugin, verdict in self.verdicts.items():
             if verdict.codes is None or plugin == EXTENDER:
                 continue
-            told = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
+            statuses = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
             rows = np.flatnonzero(verdict.codes)
             rows = rows if self.placement is None else np.intersect1d(rows, self.placement)
             for row in rows.tolist():
-                refusals.setdefault(names[row], {})[plugin] = told[int(verdict.codes[row]) - 1]
+                refusals.setdefault(names[row], {})[plugin] = statuses[int(verdict.codes[row]) - 1]
         return refusals
 
     # ---- encoding
@@ -365,50 +370,12 @@ class CycleTrace:
     def encode(self) -> bytes:
         """Return the cycle as bytes for `decode`. The first byte is the format version."""
         document = (
-            [
-                self.pod,
-                self.number,
-                self.attempt,
-                self.nodes,
-                self.profile,
-                self.time,
-                self.start_index,
-                self.result,
-                self.message,
-                self.error,
-                self.node,
-                self.selected_row,
-                self.nominated_node,
-                self.victims,
-                self.skipped_filter,
-                self.skipped_score,
-                self.unschedulable_plugins,
-                self.durations,
-                self.permit_waits,
-                self.batch_hint,
-                self.group,
-                None if self.placement is None else _pack(self.placement),
-                self.merges,
-            ],
-            [
-                _pack_status(s)
-                for s in (
-                    self.preenqueue,
-                    self.prefilter,
-                    self.subset_status,
-                    self.reserve,
-                    self.permit,
-                    self.prebind,
-                    self.bind,
-                )
-            ],
-            None if self.subset is None else _pack(self.subset),
-            None if self.looked is None else _pack(self.looked),
-            None if self.feasible is None else _pack(self.feasible),
-            [
-                (p, [_pack_status(s) for s in v.statuses], None if v.codes is None else _pack(v.codes))
-                for p, v in self.verdicts.items()
-            ],
+            [*(getattr(self, name) for name in _HEAD), _pack_optional(self.placement), self.merges],
+            [_pack_status(getattr(self, name)) for name in _STATUSES],
+            _pack_optional(self.subset),
+            _pack_optional(self.looked),
+            _pack_optional(self.feasible),
+            [(p, [_pack_status(s) for s in v.statuses], _pack_optional(v.codes)) for p, v in self.verdicts.items()],
             [(row, _pack_status(s)) for row, s in self.nominated.items()],
             [
                 (p, s.weight, _pack(s.raw), None if s.normalized is s.raw else _pack(s.normalized))
@@ -426,31 +393,16 @@ class CycleTrace:
         try:
             document = _DECODER.decode(zlib.decompress(data[1:]))
             head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
-            trace = CycleTrace(*head[:7])
-            (
-                trace.result,
-                trace.message,
-                trace.error,
-                trace.node,
-                trace.selected_row,
-                trace.nominated_node,
-                trace.victims,
-                trace.skipped_filter,
-                trace.skipped_score,
-                trace.unschedulable_plugins,
-                trace.durations,
-                trace.permit_waits,
-                trace.batch_hint,
-                trace.group,
-                placement,
-                trace.merges,
-            ) = head[7:]
-            trace.placement = None if placement is None else _unpack(placement).astype(np.intp)
-            trace.preenqueue, trace.prefilter, trace.subset_status, trace.reserve = map(_unpack_status, statuses[:4])
-            trace.permit, trace.prebind, trace.bind = map(_unpack_status, statuses[4:])
-            trace.subset = None if subset is None else _unpack(subset).astype(np.intp)
-            trace.looked = None if looked is None else _unpack(looked).astype(np.bool_)
-            trace.feasible = None if feasible is None else _unpack(feasible).astype(np.intp)
+            *values, placement, merges = head
+            trace = CycleTrace(values[0], merges=merges)
+            for name, value in zip(_HEAD, values, strict=True):
+                setattr(trace, name, value)
+            for name, status in zip(_STATUSES, statuses, strict=True):
+                setattr(trace, name, _unpack_status(status))
+            trace.placement = _unpack_optional(placement, np.intp)
+            trace.subset = _unpack_optional(subset, np.intp)
+            trace.looked = _unpack_optional(looked, np.bool_)
+            trace.feasible = _unpack_optional(feasible, np.intp)
             for plugin, packed, codes in verdicts:
                 known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in packed)
                 trace.verdicts[plugin] = PASSES if codes is None else Verdict(_unpack(codes).astype(np.uint16), known)
@@ -464,6 +416,13 @@ class CycleTrace:
         return trace
 
 
+# Fields in the order of the encoding; `placement` and `merges` follow the head.
+_HEAD = (
+    *("pod", "number", "attempt", "nodes", "profile", "time", "start_index", "result", "message", "error", "node"),
+    *("selected_row", "nominated_node", "victims", "skipped_filter", "skipped_score", "unschedulable_plugins"),
+    *("durations", "permit_waits", "batch_hint", "group"),
+)
+_STATUSES = ("preenqueue", "prefilter", "subset_status", "reserve", "permit", "prebind", "bind")
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder()
 
@@ -513,6 +472,14 @@ def _unpack(packed: Sequence[Any]) -> Int64:
         raise ValueError("column length")
     values: Int64 = column.astype(np.int64)
     return values + lowest if lowest else values
+
+
+def _pack_optional(column: npt.NDArray[Any] | None) -> tuple[int, int, int, bytes] | None:
+    return None if column is None else _pack(column)
+
+
+def _unpack_optional(packed: Sequence[Any] | None, dtype: Any) -> Any:
+    return None if packed is None else _unpack(packed).astype(dtype)
 
 
 def _pack_status(status: Status | None) -> tuple[str, tuple[str, ...], str] | None:

@@ -46,7 +46,7 @@ def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
             "state": state.state[there].tolist(),
             "came": state.came[there].tolist(),
         },
-        "before": int(np.searchsorted(places["at"], 0, "right")),
+        "before": places.until(0),
         "nominated": state.nominated(),
     }
 
@@ -118,10 +118,9 @@ def pod_columns(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
     rows = np.array(pods, np.int64)
     amounts, requests = _used(table.distinct("requests"), table["requests"][rows])
     owners, owner = _used(table.distinct("owner"), table["owner"][rows])
-    keys = table.texts["key"]
     return {
         "id": rows.tolist(),
-        "key": [keys[key] for key in table["key"][rows].tolist()],
+        "key": table.text("key", rows),
         "requests": requests,
         "amounts": amounts,
         "owner": owner,
@@ -148,12 +147,11 @@ def stream(recording: Recording, after: int | None = None, until: int | None = N
         raise InputError("moment", "", "must be one of after and until")
     first, last = _covered(recording, after, until)
     places = recording.tables["places"]
-    rows = slice(*(int(np.searchsorted(places["at"], moment, "right")) for moment in (first, last)))
-    moved = _moved(recording, rows)
+    moved = _moved(recording, places.between(first, last))
     cycles = recording.tables["cycles"]["at"]
     numbers = np.flatnonzero((cycles > first) & (cycles <= last))
     instants = recording.tables["instants"]
-    begun = slice(*(int(np.searchsorted(instants["at"], moment, "right")) for moment in (first, last)))
+    begun = instants.between(first, last)
     return {
         "from": first,
         "to": last,
@@ -226,7 +224,7 @@ def _known(recording: Recording, row: int, pods: set[int]) -> dict[int, Place]:
 def _presences(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
     """Return the nodes that were added, changed or removed."""
     presence = recording.tables["presence"]
-    begin, end = (int(np.searchsorted(presence["at"], moment, "right")) for moment in (first, last))
+    begin, end = presence.until(first), presence.until(last)
     if begin == end:
         return []
     latest: dict[int, int] = dict(
@@ -256,13 +254,12 @@ def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
 
 def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
     nominated, names = recording.tables["nominated"], recording.names
-    begin, end = (int(np.searchsorted(nominated["at"], moment, "right")) for moment in (first, last))
-    keys = nominated.texts["pod"]
-    columns = (nominated[name][:end].tolist() for name in ("at", "pod", "node"))
+    begin, end = nominated.until(first), nominated.until(last)
+    columns = nominated["at"][:end].tolist(), nominated.text("pod", slice(end)), nominated["node"][:end].tolist()
     latest: dict[str, str] = {}
     found = []
-    for row, (at, pod, node) in enumerate(zip(*columns, strict=True)):
-        key, now = keys[pod], names[node] if node >= 0 else ""
+    for row, (at, key, node) in enumerate(zip(*columns, strict=True)):
+        now = names[node] if node >= 0 else ""
         if row >= begin:
             found.append({"at": at, "pod": key, "now": now, "was": latest.get(key, "")})
         latest[key] = now

@@ -17,11 +17,10 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import claim_schema as shapes
 from scheduler_core.debugger.claim_schema import Claim, Device, Entries, NodeGroup, OneNode, Request, Short
-from scheduler_core.debugger.provenance import NotDecided
+from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import ClaimLook, RequestLook, look
-from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
 
 PLUGIN = "DynamicResources"
@@ -83,20 +82,16 @@ class Claims:
         `node`: "" for the chosen or nominated node, or else the node that lacks least. Raises NotDecided, InputError.
         """
         groups = self.groups()
-        pages = max(1, -(-len(groups) // PAGE))
-        if not 1 <= page <= pages:
-            raise InputError("page", "", f"must be from 1 to {pages}, got {page}")
+        listed, pages = page_of(groups, page, PAGE)
         first = groups[0].nodes[0] if groups else ""
         shown = node or self.trace.node or self.trace.nominated_node or first
         return {
             "pod": self.pod.key,
             "attempt": self.trace.attempt,
             "said": self._early_message(),
-            "groups": groups[(page - 1) * PAGE : page * PAGE],
+            "groups": listed,
             "nodes": len(self.framework.cluster.nodes),
-            "total": len(groups),
-            "page": page,
-            "pages": pages,
+            **pages,
             "node": self.node_result(shown) if shown else None,
         }
 
@@ -109,9 +104,7 @@ class Claims:
 
     def node_result(self, node: str) -> OneNode:
         """Return the result for one node, device by device. Raises NotDecided."""
-        row = self.framework.cluster.nodes.rows.get(node, -1)
-        if row < 0:
-            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+        row = row_of(self.framework, node)
         evaluated = look(self.devices, row, self.wanted)
         allocations = self._allocations(row)
         entries = {entry.id: entry for pool in self.devices.pools(row) for entry in pool.entries}

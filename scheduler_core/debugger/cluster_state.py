@@ -30,12 +30,12 @@ class NodeOrder:
     def advance(self, moment: int) -> bool:
         """Advance to after a timepoint. Return whether nodes were added, removed or moved to another row."""
         presence, nodes = self.recording.tables["presence"], self.recording.tables["nodes"]
-        end = int(np.searchsorted(presence["at"], moment, "right"))
+        end = presence.until(moment)
         moved = False
         names, versions = presence["name"][self._next : end].tolist(), presence["node"][self._next : end].tolist()
-        zones, number = nodes.texts["zone"], nodes["zone"].tolist() if versions else []
+        zones = nodes.text("zone") if versions else []
         for name, version in zip(names, versions, strict=True):
-            moved |= self._put(name, zones[number[version]] if version >= 0 else None)
+            moved |= self._put(name, zones[version] if version >= 0 else None)
             if version >= 0:
                 self.versions[name] = version
             else:
@@ -98,7 +98,7 @@ class State:
 
     def _place(self, moment: int) -> None:
         places, count = self.recording.tables["places"], len(self.recording.tables["pods"])
-        end = int(np.searchsorted(places["at"], moment, "right"))
+        end = places.until(moment)
         pod = places["pod"][:end]
         # NumPy assigns in order, so the last value of a pod counts.
         self.state = np.full(count, GONE, np.int64)
@@ -181,12 +181,10 @@ class State:
         return found
 
     def _pods_of_rows(self) -> list[list[str]]:
-        keys = self.recording.tables["pods"]
-        key, index = keys.texts["key"], keys["key"]
         found: list[list[str]] = [[] for _ in range(len(self.rows))]
-        for pod, row in zip(index[self.placed].tolist(), self.of_row.tolist(), strict=True):
+        for key, row in zip(self._keys(self.placed), self.of_row.tolist(), strict=True):
             if row >= 0:
-                found[row].append(key[pod])
+                found[row].append(key)
         return found
 
     def nominated(self) -> dict[str, str]:
@@ -211,17 +209,14 @@ class State:
         return sorted(self._keys(np.flatnonzero(self.state == PENDING)))
 
     def _keys(self, pods: Int64) -> list[str]:
-        keys = self.recording.tables["pods"]
-        return [keys.texts["key"][key] for key in keys["key"][pods].tolist()]
+        return self.recording.tables["pods"].text("key", pods)
 
 
 def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
     """Return pod -> nominated node after a timepoint."""
     nominated, names = recording.tables["nominated"], recording.names
-    end = int(np.searchsorted(nominated["at"], moment, "right"))
-    last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))
-    keys = nominated.texts["pod"]
-    latest = {keys[pod]: node for pod, node in last.items()}
+    end = nominated.until(moment)
+    latest = dict(zip(nominated.text("pod", slice(end)), nominated["node"][:end].tolist(), strict=True))
     return {pod: names[node] for pod, node in sorted(latest.items()) if node >= 0}
 
 
@@ -249,14 +244,10 @@ def _touched(before: State, after: State) -> set[int]:
     """Return the nodes affected by changes between the two timepoints."""
     tables = after.recording.tables
     first, last = sorted((before.moment, after.moment))
-
-    def between(name: str) -> slice:
-        at = tables[name]["at"]
-        return slice(int(np.searchsorted(at, first, "right")), int(np.searchsorted(at, last, "right")))
-
-    pods = np.unique(tables["places"]["pod"][between("places")])
+    places, presence = tables["places"], tables["presence"]
+    pods = np.unique(places["pod"][places.between(first, last)])
     found = {*before.node[pods].tolist(), *after.node[pods].tolist()}
-    return found | set(tables["presence"]["name"][between("presence")].tolist())
+    return found | set(presence["name"][presence.between(first, last)].tolist())
 
 
 def _rows(state: State, names: Iterable[int]) -> list[int]:

@@ -88,6 +88,19 @@ class Table:
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self.columns[name]
 
+    def text(self, name: str, rows: Any = slice(None)) -> list[str]:
+        """Return the texts of a TEXT or JSON column in some rows, JSON undecoded."""
+        texts = self.texts[name]
+        return [texts[i] for i in self.columns[name][rows].tolist()]
+
+    def until(self, timepoint: int) -> int:
+        """Return the number of rows up to a timepoint, in a table whose rows are in the order of column `at`."""
+        return int(np.searchsorted(self.columns["at"], timepoint, "right"))
+
+    def between(self, first: int, last: int) -> slice:
+        """Return the rows after timepoint `first` up to `last`."""
+        return slice(self.until(first), self.until(last))
+
     def at(self, name: str, row: int) -> Any:
         """Return the value of a TEXT or JSON column in a row."""
         text = self.texts[name][self.columns[name][row]]

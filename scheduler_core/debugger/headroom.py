@@ -38,7 +38,7 @@ def row_of(recording: Recording, pod: str, moment: int) -> int | None:
     pods, places = recording.tables["pods"], recording.tables["places"]
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
     mine = np.isin(pods["key"], named)
-    end = int(np.searchsorted(places["at"], moment, "right"))
+    end = places.until(moment)
     rows = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
     return int(places["pod"][rows[-1]]) if len(rows) else None
 

@@ -27,7 +27,7 @@ class StoredPods:
         self._fetch, self._cluster = fetch, cluster
         pods = recording.tables["pods"]
         self._plain, self._object = pods["plain"].tolist(), pods["object"].tolist()
-        self._keys, self._key = pods.texts["key"], pods["key"].tolist()
+        self._keys = pods.text("key")
         self._amounts, self._requests = pods.distinct("requests"), pods["requests"].tolist()
         self._kinds, self._labels = pods.distinct("labels"), pods["labels"].tolist()
         self._cpu, self._memory = pods["nonzero_cpu"].tolist(), pods["nonzero_memory"].tolist()
@@ -40,7 +40,7 @@ class StoredPods:
             pod = PodInfo(self.read(row, node), self.release)
             pod.start_time = start_time or pod.start_time
             return pod
-        key, labels = self._keys[self._key[row]], self._labels[row]
+        key, labels = self._keys[row], self._labels[row]
         namespace = key.partition("/")[0]
         alike = self._classes.get((labels, namespace))
         if alike is None:

@@ -68,8 +68,8 @@ def history_of(recording: Recording, name: str) -> NodeHistory | None:
     presence = recording.tables["presence"]
     mine = presence["name"] == node
     versions = list(zip(presence["at"][mine].tolist(), presence["node"][mine].tolist(), strict=True))
-    keys = [pods.texts["key"][key] for key in pods["key"][which].tolist()]
-    return NodeHistory(_arrivals(moments.tolist(), keys, signs.tolist()), at, requested, versions)
+    arrivals = _arrivals(moments.tolist(), pods.text("key", which), signs.tolist())
+    return NodeHistory(arrivals, at, requested, versions)
 
 
 def _changes(pod: Int64, here: npt.NDArray[np.bool_]) -> tuple[Int64, Int64]:

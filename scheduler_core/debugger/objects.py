@@ -57,14 +57,14 @@ def _nodes(state: State) -> Iterator[ObjectAt]:
 def others(state: State) -> Iterator[ObjectAt]:
     """Yield the objects that are neither nodes nor pods."""
     table = state.recording.tables["others"]
-    end = int(np.searchsorted(table["at"], state.moment, "right"))
-    kinds, keys = table.texts["kind"], table.texts["key"]
+    end = table.until(state.moment)
     known: dict[tuple[str, str], int] = {}
-    for kind, key, number in zip(*(table[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
+    kinds, keys = table.text("kind", slice(end)), table.text("key", slice(end))
+    for kind, key, number in zip(kinds, keys, table["object"][:end].tolist(), strict=True):
         if number >= 0:
-            known[kinds[kind], keys[key]] = number
+            known[kind, key] = number
         else:
-            known.pop((kinds[kind], keys[key]), None)
+            known.pop((kind, key), None)
     for (kind, key), number in known.items():
         yield ObjectAt(kind, key, number)
 
@@ -72,19 +72,17 @@ def others(state: State) -> Iterator[ObjectAt]:
 def _placed(state: State) -> Iterator[ObjectAt]:
     """Yield the pods on nodes, in order of arrival."""
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
-    texts = pods.texts["key"]
-    there = (pods["key"], pods["object"], state.node, state.state == BOUND, state.start)
-    for key, number, node, bound, start in zip(*(column[state.placed].tolist() for column in there), strict=True):
-        name = texts[key]
+    columns = (pods["object"], state.node, state.state == BOUND, state.start)
+    there = (pods.text("key", state.placed), *(column[state.placed].tolist() for column in columns))
+    for name, number, node, bound, start in zip(*there, strict=True):
         yield ObjectAt("Pod", name, number, names[node], bound, nominated.get(name, ""), start)
 
 
 def pending(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
     """Yield the pods without a node. `waiting` restricts them to these pods and to nominated ones; None yields all."""
     pods, nominated = state.recording.tables["pods"], state.nominated()
-    texts, rows = pods.texts["key"], np.flatnonzero(state.state == PENDING)
-    for key, number in zip(pods["key"][rows].tolist(), pods["object"][rows].tolist(), strict=True):
-        name = texts[key]
+    rows = np.flatnonzero(state.state == PENDING)
+    for name, number in zip(pods.text("key", rows), pods["object"][rows].tolist(), strict=True):
         if waiting is None or name in waiting or name in nominated:
             yield ObjectAt("Pod", name, number, nominated=nominated.get(name, ""))
 

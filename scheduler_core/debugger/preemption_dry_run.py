@@ -12,8 +12,7 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import NotDecided
-from scheduler_core.errors import InputError
+from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.framework.interface import Change, CycleState, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
@@ -97,9 +96,7 @@ class PreemptionDryRuns:
         the nominated node, or else the first node that was tried. Raises NotDecided, InputError.
         """
         tried = self.nodes()
-        pages = max(1, -(-len(tried) // PAGE))
-        if not 1 <= page <= pages:
-            raise InputError("page", "", f"must be from 1 to {pages}, got {page}")
+        listed, pages = page_of(tried, page, PAGE)
         names = [one.node for one in tried]
         wanted = node or self._trace.nominated_node or next(iter(names), "")
         at = names.index(wanted) if wanted in names else -1
@@ -108,10 +105,8 @@ class PreemptionDryRuns:
             "attempt": self._trace.attempt,
             "nominated": self._trace.nominated_node,
             "said": self._postfilter.status.message if self._postfilter.status is not None else "",
-            "nodes": tried[(page - 1) * PAGE : page * PAGE],
-            "total": len(tried),
-            "page": page,
-            "pages": pages,
+            "nodes": listed,
+            **pages,
             "trial": self.dry_run(wanted) if wanted else None,
             "before": names[at - 1] if at > 0 else "",
             "after": names[at + 1] if 0 <= at < len(names) - 1 else "",
@@ -141,9 +136,7 @@ class PreemptionDryRuns:
 
     def dry_run(self, node: str) -> DryRun:
         """Repeat the dry run on a node, which may be one that the cycle did not try. Raises NotDecided."""
-        row = self._framework.cluster.nodes.rows.get(node, -1)
-        if row < 0:
-            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+        row = row_of(self._framework, node)
         tried = node in self._postfilter.candidates or row in self._rejected
         if not tried and row not in self._order():
             status = self._trace.status_at(row)

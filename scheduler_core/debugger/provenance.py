@@ -6,7 +6,7 @@ recorded one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,22 @@ DISAGREES = "recorded; what can be told of it now comes to another value"
 
 class NotDecided(InputError):
     """Raised if the question is valid but the cycle did not decide it."""
+
+
+def row_of(framework: Framework, node: str) -> int:
+    """Return the row of a node. Raises NotDecided."""
+    row = framework.cluster.nodes.rows.get(node, -1)
+    if row < 0:
+        raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+    return row
+
+
+def page_of(items: Sequence[Any], page: int, size: int) -> tuple[Sequence[Any], dict[str, int]]:
+    """Return (the items of a page, {total, page, pages}). Raises InputError."""
+    pages = max(1, -(-len(items) // size))
+    if not 1 <= page <= pages:
+        raise InputError("page", "", f"must be from 1 to {pages}, got {page}")
+    return items[(page - 1) * size : page * size], {"total": len(items), "page": page, "pages": pages}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +113,7 @@ class Provenance:
             node = next(iter(self.framework.cluster.nodes.names), "")  # PreEnqueue does not depend on a node
         if not node:
             raise InputError("node", "", "must be given: the cycle chose none")
-        row = self.framework.cluster.nodes.rows.get(node, -1)
-        if row < 0:
-            raise NotDecided("node", "", f"there was no node {node[:253]!r} before this cycle")
+        row = row_of(self.framework, node)
         rows: Any = slice(None) if self.trace.feasible is None else self.trace.feasible
         view = View(
             self.framework.cluster,
@@ -280,8 +294,7 @@ def _placing_cycles(state: State) -> dict[str, int]:
     came = recording.tables["places"]["at"][state.came[state.placed]]
     found = np.searchsorted(cycles, came)
     placed = (came > 0) & (found < len(cycles)) & (np.append(cycles, -1)[found] == came)
-    keys, names = pods["key"][state.placed][placed].tolist(), pods.texts["key"]
-    return {names[key]: at for key, at in zip(keys, (found[placed] + 1).tolist(), strict=True)}
+    return dict(zip(pods.text("key", state.placed[placed]), (found[placed] + 1).tolist(), strict=True))
 
 
 def _as_given(recording: Recording, fetch: Fetch, moment: int) -> dict[tuple[str, str], Object]:

@@ -310,12 +310,8 @@ class QueueTimes:
         return tree.tells(f"{what}, as soon as it was its turn: {first}")
 
     def _came_back(self, move: Move, failed: Failed, what: str) -> Tree:
-        why = f"rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed by an error"
-        text = (
-            f"{what}: attempt {failed.attempt} was {why}"
-            if failed.plugins
-            else f"{what}: attempt {failed.attempt} {why}"
-        )
+        why = f"was rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed with an error"
+        text = f"{what}: attempt {failed.attempt} {why}"
         if move.to != UNSCHEDULABLE and failed.plugins:
             text += ", and something that may help had happened during it"
         return _failure(failed).tells(text)
@@ -328,20 +324,14 @@ class QueueTimes:
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:
-            hints = [t.constant(True, f"{move.event} wakes it whatever rejected it")]
-        elif not self._rules.with_hints:
-            hints = [
-                t.constant(True, f"{plugin}, which rejected it, {registered}: enough in this release")
-                for plugin in plugins
-            ]
-        elif len(plugins) == 1:
-            hints = [t.constant(True, f"{plugins[0]}, which rejected it, {registered}, and its hint said Queue")]
+            hints = [t.constant(True, f"{move.event} wakes it, whichever plugin rejected it")]
+        elif self._rules.with_hints:
+            named = " or ".join(plugins)
+            hints = [t.constant(True, f"{named}, which rejected it, {registered}, and its hint returned Queue")]
         else:
-            hints = [
-                t.constant(True, f"{' or '.join(plugins)}, which rejected it, {registered}, and its hint said Queue")
-            ]
+            hints = [t.constant(True, f"{plugin}, which rejected it, {registered}: enough here") for plugin in plugins]
         if plugins:
-            how = "'s hint said Queue" if self._rules.with_hints else " registered it"
+            how = "'s hint returned Queue" if self._rules.with_hints else " registered it"
             text += f" ({' or '.join(plugins)}{how})"
         conditions = [t.some(hints, "it may help")]
         if move.to == ACTIVE and move.event != events.FORCE_ACTIVATE.label:

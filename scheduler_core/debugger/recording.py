@@ -459,7 +459,7 @@ class Recording:
     def time_of(self, moment: int) -> float:
         """Return the second of a timepoint."""
         instants = self.tables["instants"]
-        return float(instants["t"][max(0, int(np.searchsorted(instants["at"], moment, "right")) - 1)])
+        return float(instants["t"][max(0, instants.until(moment) - 1)])
 
 
 def facts_from(blocks: Iterable[bytes]) -> Facts:

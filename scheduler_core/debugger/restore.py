@@ -84,7 +84,7 @@ def without_collecting() -> Iterator[None]:
 def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:
     """Replay all changes of nodes in order: it determines row numbers and ImageLocality's node count per image."""
     presence, nodes = recording.tables["presence"], recording.tables["nodes"]
-    end = int(presence["at"].searchsorted(moment, "right"))
+    end = presence.until(moment)
     objects, decode = nodes["object"].tolist(), _node_reader()
     stored: dict[int, Node] = {}
     came: list[Node] = []  # since the last node was removed
@@ -155,7 +155,7 @@ def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
 def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, int]]:
     """Yield (row in the table, pod, node) of each pod that left a node."""
     places = recording.tables["places"]
-    end = int(places["at"].searchsorted(moment, "right"))
+    end = places.until(moment)
     pods, nodes = places["pod"][:end], places["node"][:end]
     order = np.argsort(pods, kind="stable")  # groups the rows of each pod
     before, after = order[:-1], order[1:]

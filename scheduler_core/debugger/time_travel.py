@@ -66,15 +66,12 @@ class RestoredRun:
         return [self._info(row, key) for row, key in zip(alive.tolist(), self._keys(alive), strict=True)]
 
     def _keys(self, rows: Int64) -> list[str]:
-        pods = self.recording.tables["pods"]
-        return [pods.texts["key"][key] for key in pods["key"][rows].tolist()]
+        return self.recording.tables["pods"].text("key", rows)
 
     # ---- differences
 
     def _between(self, table: str, state: State) -> slice:
-        at = self.recording.tables[table]["at"]
-        first, last = sorted((self.state.moment, state.moment))
-        return slice(int(np.searchsorted(at, first, "right")), int(np.searchsorted(at, last, "right")))
+        return self.recording.tables[table].between(*sorted((self.state.moment, state.moment)))
 
     def _near(self, simulation: Simulation, state: State) -> bool:
         """Return whether the cluster can be changed in place: only pods moved and objects were updated.

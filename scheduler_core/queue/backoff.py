@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from scheduler_core.queue.clock import Clock
 from scheduler_core.queue.keyed_heap import KeyedHeap
-from scheduler_core.queue.queued_pod import Clock, QueuedPod
+from scheduler_core.queue.queued_pod import QueuedPod
 
 
 class BackoffQueue:

@@ -6,20 +6,12 @@ Source: pkg/scheduler/framework/types.go (QueuedPodInfo).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from scheduler_core.cluster.pod_info import PodInfo
 
 # The parts of the queue. POPPED and GONE are where pods go when they leave it.
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 POPPED, GONE = "popped", "gone"
-
-
-class Clock(Protocol):
-    """A clock in seconds of the run."""
-
-    @property
-    def now(self) -> float: ...
 
 
 @dataclass(slots=True, eq=False)

@@ -25,9 +25,10 @@ from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.backoff import BackoffQueue
+from scheduler_core.queue.clock import Clock
 from scheduler_core.queue.hints import Hints, Strategy
 from scheduler_core.queue.keyed_heap import KeyedHeap
-from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, Clock, QueuedPod
+from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, QueuedPod
 from scheduler_core.releases import Release
 
 LEFTOVER_SECONDS = 300.0  # after this time an unschedulable pod is tried again

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -19,26 +19,14 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
-from scheduler_core.controllers.controller import Controller
+from scheduler_core.controllers.controller import Controller, Loop
 from scheduler_core.errors import InputError
-from scheduler_core.virtual_time.clock import Clock
 from scheduler_core.virtual_time.event_handlers import EventHandlers
 from scheduler_core.virtual_time.object_diff_text import changes
 
 DEFAULT_GRACE_SECONDS = 30
 
-Action = Callable[[], None]
 Action1 = Callable[[str], None]
-
-
-class Loop(Protocol):
-    """The interface of the run that the API server uses."""
-
-    clock: Clock
-
-    def at(self, time: float, action: Action) -> None: ...
-    def record(self, kind: str, **data: Any) -> int: ...
-    def caused(self, seq: int) -> Any: ...
 
 
 class ApiServer:

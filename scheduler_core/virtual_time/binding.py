@@ -136,7 +136,7 @@ class Binder:
         if problem is not None:
             self._failed(binding, problem, assumed)
             return
-        self.api.lifecycle.finish_binding(pod, self.api.loop.clock.now)
+        self.api.lifecycle.finish_binding(pod)
         stored = self.api.pods[pod.key]
         stored.node = trace.node
         self.api.bind(stored)

@@ -24,10 +24,10 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
+from scheduler_core.queue.clock import Clock
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
 from scheduler_core.virtual_time.binding import Binder, BindingCycle
-from scheduler_core.virtual_time.clock import Clock
 from scheduler_core.virtual_time.event_handlers import EventHandlers
 
 Action = Callable[[], None]
@@ -288,7 +288,7 @@ class Engine:
 def _summary(trace: CycleTrace) -> dict[str, Any]:
     """Return the result of an attempt, without empty fields."""
     details = {
-        "node": trace.node if trace.result in ("scheduled", "waiting") else "",
+        "node": trace.placed_on,
         "message": trace.message or trace.error,
         "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
         "nominated_node": trace.nominated_node,

@@ -118,11 +118,7 @@ class Comparison:
         differs = np.zeros(size, np.bool_)
         differs |= _alike(self.a.keys[:size], self.b.keys[:size])
         for name in ("result", "node", "nominated", "victims"):
-            texts = [
-                [side.facts.table.texts[name][i] for i in side.facts.table[name][:size].tolist()]
-                for side in (self.a, self.b)
-            ]
-            differs |= _alike(*texts)
+            differs |= _alike(*(side.facts.table.text(name, slice(size)) for side in (self.a, self.b)))
         if differs.any():
             return int(differs.argmax()) + 1
         return None if len(self.a.facts) == len(self.b.facts) else size + 1

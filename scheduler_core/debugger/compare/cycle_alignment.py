@@ -35,7 +35,4 @@ def partners(a: RunSide, b: RunSide) -> tuple[list[int], int | None]:
 def _results(side: RunSide) -> list[tuple[str, ...]]:
     """Return the result of each cycle."""
     table = side.facts.table
-    columns = [
-        [table.texts[name][i] for i in table[name].tolist()] for name in ("result", "node", "nominated", "victims")
-    ]
-    return list(zip(*columns, strict=True))
+    return list(zip(*map(table.text, ("result", "node", "nominated", "victims")), strict=True))

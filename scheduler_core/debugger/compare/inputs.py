@@ -103,15 +103,23 @@ def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Placement
     A single pass has one cycle per pod and returns None as the second. `tick` is called at every step and may raise to
     stop the run. The result is "impossible" for inputs that cannot be run.
     """
+    last: Placement = "", ""
+    settled = None
     try:
-        return _virtual_time(inputs, pod, tick) if inputs.time is not None else (_single_pass(inputs, pod, tick), None)
+        if inputs.time is None:
+            for trace in simulation_of(inputs).run():
+                if trace.pod == pod:
+                    return (trace.result, trace.placed_on), None
+                tick()
+            return last, None
+        run = scenario_run(inputs)
+        for record in run.run():
+            tick()
+            if record.trace is not None and record.trace.pod == pod:
+                last, settled = (record.trace.result, record.trace.placed_on), record.time
+        return at_end(run, pod, last), settled
     except InputError as problem:
         return ("impossible", str(problem)[:200]), None
-
-
-def outcome_of(inputs: Inputs, pod: str) -> Placement:
-    """Return the outcome of a pod."""
-    return play(inputs, pod)[0]
 
 
 def simulation_of(inputs: Inputs) -> Simulation:
@@ -131,25 +139,6 @@ def simulation_of(inputs: Inputs) -> Simulation:
     )
     plan_single_pass(simulation, inputs.stages(), 0)
     return simulation
-
-
-def _single_pass(inputs: Inputs, pod: str, tick: Tick) -> Placement:
-    for trace in simulation_of(inputs).run():
-        if trace.pod == pod:
-            return trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
-        tick()
-    return "", ""
-
-
-def _virtual_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Placement, float | None]:
-    run = scenario_run(inputs)
-    last, since = ("", ""), None
-    for record in run.run():
-        tick()
-        trace = record.trace
-        if trace is not None and trace.pod == pod:
-            last, since = (trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""), record.time
-    return at_end(run, pod, last), since
 
 
 def at_end(run: ScenarioRun, pod: str, last: Placement) -> Placement:

@@ -59,7 +59,7 @@ def outcomes(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = 
     if inputs.time is None:
         for trace in simulation_of(inputs).run():
             tick()
-            note(trace, trace.result, trace.node if trace.result in ("scheduled", "waiting") else "")
+            note(trace, trace.result, trace.placed_on)
         return found
     run = scenario_run(inputs)
     for record in run.run():
@@ -67,8 +67,7 @@ def outcomes(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = 
         if record.trace is not None:
             last[record.trace.pod] = record.trace
     for pod, trace in last.items():
-        outcome = trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
-        note(trace, *at_end(run, pod, outcome))
+        note(trace, *at_end(run, pod, (trace.result, trace.placed_on)))
     return found
 
 

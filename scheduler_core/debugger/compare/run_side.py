@@ -69,8 +69,7 @@ class RunSide:
     @cached_property
     def keys(self) -> list[str]:
         """namespace/name of each cycle's pod."""
-        keys = self.recording.tables["pods"]
-        return [keys.texts["key"][i] for i in keys["key"][self.facts.table["pod"]].tolist()]
+        return self.recording.tables["pods"].text("key", self.facts.table["pod"])
 
     @cached_property
     def outcomes(self) -> dict[str, RecordedOutcome]:
@@ -78,17 +77,15 @@ class RunSide:
         table, pods = self.facts.table, self.recording.tables["pods"]
         last = {key: row for row, key in enumerate(self.keys)}
         at_end = self._at_end()
-        owners, owner = pods.texts["owner"], pods["owner"][table["pod"]].tolist()
-        results, result = table.texts["result"], table["result"].tolist()
-        nodes, node = table.texts["node"], table["node"].tolist()
+        owners, results, nodes = pods.text("owner", table["pod"]), table.text("result"), table.text("node")
         scored, score = table["scored"].tolist(), table["score"].tolist()
         found: dict[str, RecordedOutcome] = {}
         for key, row in sorted(last.items(), key=lambda item: item[1]):
-            came_to, where = results[result[row]], nodes[node[row]]
+            came_to, where = results[row], nodes[row]
             if came_to in ("scheduled", "waiting"):
                 came_to, where = _later(came_to, where, at_end.get(key))
             points = score[row] if scored[row] else None
-            found[key] = RecordedOutcome(came_to, where, points, row + 1, owners[owner[row]])
+            found[key] = RecordedOutcome(came_to, where, points, row + 1, owners[row])
         for key, number in self._held_back():
             if key not in found:
                 found[key] = RecordedOutcome("gated", "", None, 0, pods.at("owner", number))
@@ -96,10 +93,8 @@ class RunSide:
 
     def _at_end(self) -> dict[str, int]:
         """Map each existing pod to its state at the end."""
-        keys = self.recording.tables["pods"]
         rows = (self.end.state > 0).nonzero()[0]
-        names = (keys.texts["key"][i] for i in keys["key"][rows].tolist())
-        return dict(zip(names, self.end.state[rows].tolist(), strict=True))
+        return dict(zip(self.recording.tables["pods"].text("key", rows), self.end.state[rows].tolist(), strict=True))
 
     def _held_back(self) -> Iterable[tuple[str, int]]:
         """Yield (key, row) of the gated pods at the end, if their scheduler had any cycle."""

@@ -77,8 +77,7 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
     for first in range(0, objects, OBJECTS_PER_BLOCK):
         some = [fetch(number) for number in range(first, min(first + OBJECTS_PER_BLOCK, objects))]
         blocks.append(Block(OBJECTS_PART, first, first + len(some) - 1, encode(some)))
-    results = facts.table.texts["result"]
-    placed = sum(results[i] == "scheduled" for i in facts.table["result"][: cycle - 1].tolist())
+    placed = facts.table.text("result", slice(cycle - 1)).count("scheduled")
     return Prefix(cycle, shortened, objects, placed, blocks)
 
 
@@ -88,7 +87,7 @@ def _moves(recording: Recording, moment: int, facts: Facts, cycle: int) -> bytes
     for name, schema in TABLES.items():
         table = recording.tables[name]
         if "at" in schema:
-            rows[name] = _rows(table, schema, int(np.searchsorted(table["at"], moment, "right")))
+            rows[name] = _rows(table, schema, table.until(moment))
     pods = [row[1] for row in rows["places"]] + facts.table["pod"][: cycle - 1].tolist()
     rows["pods"] = _rows(recording.tables["pods"], TABLES["pods"], max(pods, default=-1) + 1)
     nodes = max((row[2] for row in rows["presence"]), default=-1) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,12 @@ from scheduler_core.api.devices import DeviceRequest, ResourceClaim
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
+from scheduler_core.debugger.suggestions.steps import EVICT, POD, Edit, Raw, Step, containers_of, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
 from scheduler_core.virtual_time.scenario import Reference
 
-Edit = Callable[[Raw], None]  # edits a device request in place
 SHOWN = 80  # maximum length of an expression in a text
 
 
@@ -136,7 +135,7 @@ def _delete(context: NodeContext, chosen: list[ResourceClaim], pods: list[str]) 
 def _without_claims(context: NodeContext) -> list[Step]:
     def edit(document: Raw) -> None:
         document["spec"].pop("resourceClaims", None)
-        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
+        for container in containers_of(document):
             container.get("resources", {}).pop("claims", None)
 
     found = context.pod.pod.spec.resource_claims

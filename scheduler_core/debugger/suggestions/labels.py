@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 import msgspec
@@ -13,13 +13,12 @@ from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, NodeContext, is_ready
-from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Raw, Step, patch_of
+from scheduler_core.debugger.suggestions.steps import CONFIG, POD, Part, Raw, Step, combined, node_step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import NodeTaint
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-Edit = Callable[[Raw], None]
 
 
 def affinity(context: NodeContext) -> list[Step]:
@@ -37,7 +36,7 @@ def affinity(context: NodeContext) -> list[Step]:
     dropped += [_requirement_dropped(context, req, term) for req in lacks]
     if required is not None and not lacks and not _meets(context, required.node_selector_terms):
         dropped.append(("drop the required node affinity, which no node can meet", 4.0, partial(_drop_required, None)))
-    found = [_together(known) for known in (fitted, dropped) if known and all(known)]
+    found = [combined([part for part in parts if part]) for parts in (fitted, dropped) if parts and all(parts)]
     labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
     added = getattr(next((p for p in context.framework.filter if p.name == "NodeAffinity"), None), "added", None)
     if not labels and added is not None and added.required is not None:
@@ -48,16 +47,6 @@ def affinity(context: NodeContext) -> list[Step]:
             change = Change(skip=Skip(pod=context.pod.key, plugin="NodeAffinity"))
             found.append(Step(text, CONFIG, 6.0, None, (change,)))
     return [*found, *_labelled(context, labels)]
-
-
-def _together(parts: Iterable[tuple[str, float, Edit] | None]) -> Step:
-    known = [part for part in parts if part is not None]
-
-    def edit(document: Raw) -> None:
-        for _, _, one in known:
-            one(document)
-
-    return Step("; and ".join(text for text, _, _ in known), POD, sum(cost for _, cost, _ in known), edit)
 
 
 def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
@@ -88,7 +77,7 @@ def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
     return f"{what} is on no node; {short}s are {formatting.some(values, 5)}"
 
 
-def _selector_fitted(context: NodeContext, key: str, value: str) -> tuple[str, float, Edit] | None:
+def _selector_fitted(context: NodeContext, key: str, value: str) -> Part | None:
     has, why = context.labels.get(key), _absent(context, key, [value])
     if has is not None:
         cost = 1.0 - likeness(value, has) if why else 4.0
@@ -110,7 +99,7 @@ def _select(key: str, other: str, value: str, document: Raw) -> None:
     selector[other] = value
 
 
-def _selector_dropped(context: NodeContext, key: str, value: str) -> tuple[str, float, Edit]:
+def _selector_dropped(context: NodeContext, key: str, value: str) -> Part:
     why = _absent(context, key, [value])
     text = f"do not select {key}={value}"
     return (f"{why}: {text}", 2.0, partial(_unselect, key)) if why else (text, 4.5, partial(_unselect, key))
@@ -127,7 +116,7 @@ def _terms(document: Raw) -> list[Raw]:
     return terms
 
 
-def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> tuple[str, float, Edit] | None:
+def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> Part | None:
     has = context.labels.get(req.key)
     if req.key == NODE_NAME:
         if req.operator != "In":
@@ -173,7 +162,7 @@ def _put_key(term: int, req: Requirement, key: str, document: Raw) -> None:
         one["key"] = key
 
 
-def _requirement_dropped(context: NodeContext, req: Requirement, term: int) -> tuple[str, float, Edit]:
+def _requirement_dropped(context: NodeContext, req: Requirement, term: int) -> Part:
     why = _absent(context, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
     text = f"do not require {requirement(req)} in the node affinity"
     return (
@@ -219,9 +208,7 @@ def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
         f"take label {off} off node {context.name}" if off else "",
     ]
     change = patch_of("Node", "", context.name, {"metadata": {"labels": labels}})
-    return [
-        Step(formatting.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((context.name,)))
-    ]
+    return [node_step(context.name, formatting.listing([p for p in parts if p]), 2.0, change)]
 
 
 # ---- taints
@@ -245,7 +232,7 @@ def taints(context: NodeContext) -> list[Step]:
     if is_ready(context.node):
         changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
         text, cost = f"take taint {text} off node {context.name}", sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
-        found.append(Step(text, NODE, cost, None, changes, nodes=frozenset((context.name,))))
+        found.append(node_step(context.name, text, cost, *changes))
     return found
 
 
@@ -269,10 +256,7 @@ def cordon(context: NodeContext) -> list[Step]:
     """NodeUnschedulable: uncordon the node if it is ready, or let the pod tolerate the taint."""
     found = []
     if is_ready(context.node):
-        nodes = frozenset((context.name,))
-        found.append(
-            Step(f"uncordon node {context.name}", NODE, 0.5, None, (Change(uncordon=context.name),), nodes=nodes)
-        )
+        found.append(node_step(context.name, f"uncordon node {context.name}", 0.5, Change(uncordon=context.name)))
     taint = Taint(CORDONED, "", "NoSchedule")
     found.append(
         Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, partial(_tolerate, (taint,)))

@@ -15,7 +15,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
 from scheduler_core.debugger.suggestions.add_node import another, kinds
-from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # maximum number of added nodes
@@ -173,7 +173,7 @@ class _PendingPods:
                     continue
                 self.budget -= 1
                 framework, state, trace = scheduler.try_pod(pod)
-                if placed_on(trace):
+                if trace.placed_on:
                     done.append((framework, state, pod, trace.node))
                     nowhere.clear()
                 else:
@@ -197,7 +197,7 @@ def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
     Among the nodes that only one plugin rejects, the most frequent reason counts. Without such nodes, it is the most
     frequent reason of the plugins that are the first to reject a node.
     """
-    if placed_on(trace):
+    if trace.placed_on:
         return None
     whole = trace.preenqueue or trace.prefilter
     if whole is not None:

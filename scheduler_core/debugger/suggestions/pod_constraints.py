@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from scheduler_core.api.selector_text import selector_text
@@ -13,7 +13,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions import existing_anti_affinity
 from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, NodeContext
-from scheduler_core.debugger.suggestions.steps import NODE, POD, Raw, Step, patch_of
+from scheduler_core.debugger.suggestions.steps import POD, Part, Raw, Step, combined, containers_of, node_step, patch_of
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
@@ -44,8 +44,7 @@ def ports(context: NodeContext) -> list[Step]:
 
 
 def _without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
-    spec = document["spec"]
-    for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
+    for container in containers_of(document):
         for port in container.get("ports", []):
             if (port.get("protocol") or "TCP", port.get("hostPort")) in taken:
                 del port["hostPort"]
@@ -76,8 +75,8 @@ def spread(context: NodeContext) -> list[Step]:
         return [_instead_of_defaults(context, found)]
     if not own or len(own) != len(found):
         return []
-    allowed: list[tuple[str, float, Callable[[Raw], None]]] = []
-    preferred: list[tuple[str, float, Callable[[Raw], None]]] = []
+    allowed: list[Part] = []
+    preferred: list[Part] = []
     others: list[Step] = []
     for number, one in zip(own, found, strict=True):
         constraint, key = one.constraint, one.constraint.topology_key
@@ -98,14 +97,15 @@ def spread(context: NodeContext) -> list[Step]:
             continue
         value = context.labels[key]
         reason = f"{key}={value} would have {skew} more matching pods than the least"
-        allowed.append((f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}", 2.0, _skewer(number, skew)))
+        text = f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}"
+        allowed.append((text, 2.0, partial(_set, number, "maxSkew", skew)))
         preferred.append((f"{reason}: prefer to spread over {key} instead of insisting", 2.6, soft))
         matching = [p for p in context.domain(key) if one.column.matches(p)]
         others += evict(matching, skew - constraint.max_skew)
     sides = [side for side in (allowed, preferred) if side]
     if len(allowed) != len(preferred):
         sides = [preferred]
-    return [*map(_together, sides), *others]
+    return [*map(combined, sides), *others]
 
 
 def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
@@ -124,31 +124,14 @@ def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
     )
 
 
-def _together(parts: list[tuple[str, float, Callable[[Raw], None]]]) -> Step:
-    def edit(document: Raw) -> None:
-        for _, _, one in parts:
-            one(document)
-
-    return Step("; and ".join(text for text, _, _ in parts), POD, sum(cost for _, cost, _ in parts), edit)
-
-
-def _set(number: int, field: str, value: str, document: Raw) -> None:
+def _set(number: int, field: str, value: str | int, document: Raw) -> None:
     document["spec"]["topologySpreadConstraints"][number][field] = value
-
-
-def _skewer(number: int, skew: int) -> Callable[[Raw], None]:
-    def edit(document: Raw) -> None:
-        document["spec"]["topologySpreadConstraints"][number]["maxSkew"] = skew
-
-    return edit
 
 
 def _label(context: NodeContext, key: str) -> Step:
     value = (context.values(key) or [""])[0]
     change = patch_of("Node", "", context.name, {"metadata": {"labels": {key: value}}})
-    return Step(
-        f"label node {context.name} {key}={value}", NODE, 2.0, None, (change,), nodes=frozenset((context.name,))
-    )
+    return node_step(context.name, f"label node {context.name} {key}={value}", 2.0, change)
 
 
 # ---- inter-pod affinity

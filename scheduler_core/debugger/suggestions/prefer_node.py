@@ -14,7 +14,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip, Weight
 from scheduler_core.debugger.suggestions.search import FixSearch, shortened
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
-from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
@@ -68,7 +68,7 @@ def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, atte
     found = shortened(search.win(), most)
     for remedy in found:
         remedy.gap, remedy.tied = search.gap, search.tied
-    chosen = placed_on(search.trace)
+    chosen = search.trace.placed_on
     note = _note(node, chosen, search.tied, search.what_if.framework.picker.by)
     return PreferNode(chosen == node, note, search.tied, search.gap, found)
 
@@ -100,7 +100,7 @@ class _PreferNodeSearch(FixSearch):
 
     def reached(self, trace: CycleTrace) -> str:
         """Return the node if the pod goes there and no other node scores as high, else ""."""
-        if placed_on(trace) != self.node:
+        if trace.placed_on != self.node:
             return ""
         total = trace.total() if trace.scores else np.zeros(1, np.int64)
         return self.node if int((total == total.max()).sum()) == 1 else ""

@@ -17,7 +17,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is_extended
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
+from scheduler_core.debugger.suggestions.steps import POD, Raw, Step, combined, containers_of
 from scheduler_core.debugger.suggestions.typos import nearest
 from scheduler_core.legacy.victim_fast_path import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
@@ -59,7 +59,10 @@ def steps(context: NodeContext) -> list[Step]:
         parts += _misspelt(context, name)
     if nowhere:
         others = [name for name in lacking if name not in nowhere]
-        return parts if not others else [_both(parts[0], _less(context, {n: lacking[n] for n in others}))]
+        if not others:
+            return parts
+        both = parts[0], _less(context, {name: lacking[name] for name in others})
+        return [combined([(step.text, step.cost, step.edit) for step in both if step.edit is not None], ", and ")]
     return [_less(context, lacking)]
 
 
@@ -77,7 +80,7 @@ def _nothing(context: NodeContext, over: list[str]) -> Step:
 
 def _empty(document: Raw) -> None:
     document["spec"].pop("overhead", None)
-    for holder in (*_containers(document), document["spec"]):
+    for holder in (*containers_of(document), document["spec"]):
         resources = holder.get("resources") or {}
         for name in [*resources.get("requests", {})]:
             _set(resources, name, 0)
@@ -89,15 +92,6 @@ def _overhead_text(pod: PodInfo) -> str:
         [f"{formatting.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())]
     )
     return f"; and run without its RuntimeClass, whose overhead is {text}" if text else ""
-
-
-def _both(one: Step, other: Step) -> Step:
-    def edit(document: Raw) -> None:
-        for step in (one, other):
-            if step.edit is not None:
-                step.edit(document)
-
-    return Step(f"{one.text}, and {other.text}", POD, one.cost + other.cost, edit)
 
 
 def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
@@ -112,14 +106,9 @@ def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
     yield Step(f"{has}: do not ask for it", POD, 2.5, partial(_drop, name))
 
 
-def _containers(document: Raw) -> list[Raw]:
-    spec = document["spec"]
-    return [*spec.get("containers", []), *spec.get("initContainers", [])]
-
-
 def _amounts(document: Raw) -> Iterator[Raw]:
     """Yield every map of requests and limits in a pod."""
-    holders = [container.get("resources") for container in _containers(document)]
+    holders = [container.get("resources") for container in containers_of(document)]
     for resources in (*holders, document["spec"].get("resources")):
         for part in ("requests", "limits"):
             if resources and part in resources:
@@ -176,7 +165,7 @@ def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
                 _set(container["resources"], name, reduced)
         for _ in range(len(spec.get("containers", [])) + len(spec.get("initContainers", []))):
             over = _requests(document, release).get(name, 0) - overhead.get(name, 0) - reduced
-            askers = [c for c in _containers(document) if _own(c, name) > 0]
+            askers = [c for c in containers_of(document) if _own(c, name) > 0]
             if over <= 0 or not askers:
                 break
             largest = max(askers, key=lambda container: _own(container, name))

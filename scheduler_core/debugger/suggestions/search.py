@@ -21,7 +21,7 @@ from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
 from scheduler_core.debugger.suggestions.strategies import steps_for
 from scheduler_core.debugger.suggestions.targets import worth_trying
-from scheduler_core.debugger.suggestions.what_if import WhatIf, placed_on
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
@@ -72,7 +72,7 @@ class FixSearch:
         self.trace: CycleTrace = what_if.run(())
 
     def run(self) -> list[Remedy]:
-        if placed_on(self.trace):
+        if self.trace.placed_on:
             return []
         names = self.what_if.cluster.nodes.names
         targets = worth_trying(self.what_if, self._past_whole(names[0])) if names else []
@@ -202,7 +202,7 @@ class FixSearch:
 
     def reached(self, trace: CycleTrace) -> str:
         """Return the node where the pod goes, "" if that is not the goal."""
-        return placed_on(trace)
+        return trace.placed_on
 
     def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
         """Return whether the target has no more obstacles. An override then continues with scores."""

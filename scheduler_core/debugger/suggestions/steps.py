@@ -17,6 +17,9 @@ POD, NODE, EVICT, CONFIG, ADD = "pod", "node", "evict", "config", "add"
 KINDS = (POD, CONFIG, NODE, ADD, EVICT)  # the least invasive first
 
 Raw = dict[str, Any]
+Edit = Callable[[Raw], None]
+Part = tuple[str, float, Edit]
+"""(text, cost, edit) of a part of a step that edits the pod."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Step:
     text: str
     kind: str
     cost: float
-    edit: Callable[[Raw], None] | None = None
+    edit: Edit | None = None
     changes: tuple[Change, ...] = ()
     pods: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()
@@ -155,6 +158,26 @@ def _patch(document: Raw, part: Raw) -> Patch:
 def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
     """Return a patch of another object as a change."""
     return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
+
+
+def combined(parts: Sequence[Part], joint: str = "; and ") -> Step:
+    """Return the step that applies all parts."""
+
+    def edit(document: Raw) -> None:
+        for _, _, one in parts:
+            one(document)
+
+    return Step(joint.join(text for text, _, _ in parts), POD, sum(cost for _, cost, _ in parts), edit)
+
+
+def node_step(node: str, text: str, cost: float, *changes: Change) -> Step:
+    """Return the step that changes a node."""
+    return Step(text, NODE, cost, None, changes, nodes=frozenset((node,)))
+
+
+def containers_of(document: Raw) -> list[Raw]:
+    """Return the containers and init containers of a pod."""
+    return [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]
 
 
 def cheapest(alternatives: Sequence[Step], most: int) -> list[Step]:

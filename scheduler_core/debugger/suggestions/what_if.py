@@ -73,7 +73,7 @@ class WhatIf:
         scheduler.preemption = scheduler.batches = False
         try:
             framework, state, trace = scheduler.try_pod(pod, self.attempt)
-            if placed_on(trace):
+            if trace.placed_on:
                 scheduler.forget(framework, state, pod, trace.node)
         finally:
             scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
@@ -213,8 +213,3 @@ class WhatIf:
                 self.cluster.remove(found)
 
         return remove
-
-
-def placed_on(trace: CycleTrace) -> str:
-    """Return the node on which a cycle placed the pod, "" if it did not."""
-    return trace.node if trace.result in ("scheduled", "waiting") else ""

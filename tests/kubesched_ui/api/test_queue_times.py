@@ -89,7 +89,7 @@ def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:
 def test_a_hint_and_what_is_wrong(client: Client) -> None:
     run = ran(client, sample("15-hints", "1.34"))
     tree = ask(client, run, "default/ssd", attempt=2)
-    assert "label disk=ssd added (NodeAffinity's hint said Queue)" in tree["text"]
+    assert "label disk=ssd added (NodeAffinity's hint returned Queue)" in tree["text"]
     assert 300 in [
         leaf["value"] for leaf in nodes(tree) if leaf.get("label") == "DefaultPodMaxInUnschedulablePodsDuration"
     ]

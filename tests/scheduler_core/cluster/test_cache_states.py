@@ -20,16 +20,15 @@ RELEASE = get_release("1.34")
 class One:
     """A pod, and the moves it can make."""
 
-    def __init__(self, ttl: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.cluster = Cluster(RELEASE)
         self.cluster.load(decode_all([node("n1"), node("n2")]))
-        self.life = Lifecycle(self.cluster, ttl)
+        self.life = Lifecycle(self.cluster)
         self.pod = PodInfo(Pod(metadata=Metadata("a", "default")), RELEASE)
         self.moves: dict[str, Callable[[], object]] = {
             "assume": lambda: self.life.assume(self.pod, "n1"),
-            "finish": lambda: self.life.finish_binding(self.pod, 0.0),
+            "finish": lambda: self.life.finish_binding(self.pod),
             "forget": lambda: self.life.forget(self.pod),
-            "expire": lambda: self.life.expire(100.0),
             "add": lambda: self.life.add(self.pod, "n1"),
             "update": lambda: self.life.update(self.pod, PodInfo(self.pod.pod, RELEASE)),
             "remove": lambda: self.life.remove(self.pod),
@@ -54,7 +53,6 @@ class One:
         ("assume finish forget", None),
         ("add remove", None),
         ("add remove add", State.ADDED),
-        ("assume finish expire", State.FINISHED),  # without a TTL nobody expires
     ],
 )
 def test_possible_moves(moves: str, state: State | None) -> None:
@@ -79,14 +77,6 @@ def test_impossible_moves_are_refused(moves: str) -> None:
     with pytest.raises(ImpossibleMove):
         one.moves[last]()
     assert one.life.state_of(one.pod.key) == state
-
-
-def test_expiry() -> None:
-    one = One(ttl=30.0)
-    one.make("assume", "finish")
-    assert one.life.expire(29.0) == []
-    assert one.life.expire(30.0) == [one.pod]
-    assert one.cluster.pods == {}
 
 
 def test_a_confirmation_may_name_another_node() -> None:

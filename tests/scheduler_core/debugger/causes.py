@@ -8,7 +8,7 @@ from typing import Any
 
 from scheduler_core.api.objects import decode_all
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
-from scheduler_core.debugger.compare.inputs import Inputs, Placement, outcome_of
+from scheduler_core.debugger.compare.inputs import Inputs, Placement, play
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -30,7 +30,7 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
     except InputError:
         return
     for pod in case.get("pods") or ():
-        outcomes = outcome_of(a, pod), outcome_of(b, pod)
+        outcomes = play(a, pod)[0], play(b, pod)[0]
         if outcomes[0] != outcomes[1] and "impossible" not in (outcomes[0][0], outcomes[1][0]):
             yield a, b, pod
             most -= 1
@@ -41,12 +41,12 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
 def check(a: Inputs, b: Inputs, pod: str) -> Cause:
     """The cause; applied alone it gives b's outcome, and no smaller set does: every one is run again here."""
     cause = cause_of(a, b, pod, clock=lambda: 0.0)
-    wanted: Placement = outcome_of(b, pod)
+    wanted: Placement = play(b, pod)[0]
     assert cause.units, cause.note
     assert cause.minimal
-    assert outcome_of(applied_to(a, b, cause.units), pod) == wanted
+    assert play(applied_to(a, b, cause.units), pod)[0] == wanted
     every = deltas_of(a, b)
     for size in range(len(cause.units)):
         for some in combinations(every, size):
-            assert outcome_of(applied_to(a, b, some), pod) != wanted, some
+            assert play(applied_to(a, b, some), pod)[0] != wanted, some
     return cause

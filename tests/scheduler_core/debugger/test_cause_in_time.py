@@ -12,7 +12,7 @@ import pytest
 
 from scheduler_core.debugger.compare import root_cause as module
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
-from scheduler_core.debugger.compare.inputs import Inputs, Item, items_of, outcome_of, play, scenario_run
+from scheduler_core.debugger.compare.inputs import Inputs, Item, items_of, play, scenario_run
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
@@ -64,7 +64,7 @@ def caused(a: Inputs, b: Inputs, most: int = 2) -> Iterator[Cause]:
     """What is found, and checked, for the first pods that differ."""
     done = count()
     for name in tried(a):
-        if outcome_of(a, name) != outcome_of(b, name):
+        if play(a, name)[0] != play(b, name)[0]:
             yield check(a, b, name)
             if next(done) + 1 == most:
                 return
@@ -123,7 +123,7 @@ def test_a_forks_settings_and_changes() -> None:
     units = check(a, b, "default/p1").units or ()
     told = [("changes[1]", "before cycle 2: cordon n2"), ("changes[2]", "before cycle 2: taint n3 x NoSchedule")]
     assert [(unit.path, unit.text) for unit in units] == told
-    assert outcome_of(b, "default/p1") == ("scheduled", "n1")
+    assert play(b, "default/p1")[0] == ("scheduled", "n1")
     (back,) = check(b, a, "default/p1").units or ()
     assert (back.path, back.text) == ("a.changes[1]", "without: before cycle 2: cordon n2")
     b = forked(a, stage(2, config=PACK, preemption=False))
@@ -142,7 +142,7 @@ def test_a_fork_that_changes_the_release() -> None:
 
 def test_a_fork_in_time() -> None:
     a = of_sample("16-preemption-in-time")
-    first = next(name for name in tried(a) if outcome_of(a, name)[1])
+    first = next(name for name in tried(a) if play(a, name)[0][1])
     (_, where), settled = play(a, first)
     assert settled is not None
     b = forked(a, stage(None, 0.0, [{"cordon": where}], seed=3), stage(None, settled + 1, preemption=False))
@@ -154,7 +154,7 @@ def test_a_fork_in_time() -> None:
 def test_bounds_amid_a_run() -> None:
     a = of_sample("16-preemption-in-time")
     b = replace(without_a_node(a), preemption=False)
-    name = next(name for name in tried(a) if outcome_of(a, name) != outcome_of(b, name))
+    name = next(name for name in tried(a) if play(a, name)[0] != play(b, name)[0])
 
     def bounded(share: float, ticks: int = 1) -> tuple[Cause, int]:
         """The cause where the time is up at this share of so many steps, and how many there were."""

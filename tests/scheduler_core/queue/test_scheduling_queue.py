@@ -11,8 +11,8 @@ from scheduler_core.api.objects import decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.queue import ACTIVE, BACKOFF, GATED, UNSCHEDULABLE, SchedulingQueue
+from scheduler_core.queue.clock import Clock
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.clock import Clock
 from tests.scheduler_core.build import node, pod
 
 Move = tuple[str, str, str]
