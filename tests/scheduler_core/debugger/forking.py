@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -63,9 +63,6 @@ class Kept:
         recording = self.recording
         moments = [recording.before_cycle(k) for k in range(1, recording.cycles + 2)]
         return [State(recording, moment).as_dict() for moment in moments]
-
-
-Make = Callable[..., Simulation]
 
 
 def played(simulation: Simulation) -> Kept:

@@ -1,4 +1,4 @@
-"""The volume plugins on small clusters, in both releases."""
+"""The volume plugins where conformance cases have nothing of it: what is missing, releases, limits by default."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 
 from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
     ERROR,
     SKIPPED,
@@ -19,7 +18,6 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     Status,
 )
-from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key
 from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits
 from scheduler_core.plugins.volume_binding import VolumeBinding
@@ -30,10 +28,7 @@ from scheduler_core.releases import get_release
 Raw = dict[str, Any]
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 DRIVER = "csi.example.com"
-NO_FIT = "node(s) didn't find available persistent volumes to bind"
-NO_SPACE = "node(s) did not have enough free storage"
 AFFINITY = "node(s) didn't match PersistentVolume's node affinity"
 MISSING_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 TOO_MANY = "node(s) exceed max volume count"
@@ -159,30 +154,6 @@ class World:
                 found[node_name] = status.reasons
         return found
 
-    def place(self, name: str, on: str) -> None:
-        """Filter, Reserve and PreBind by VolumeBinding, then the pod runs."""
-        plugin = VolumeBinding(None, self.cluster)
-        said = self.judge(VolumeBinding, name)
-        assert said == "Skip" or on not in said
-        info = self.pending.pop(name)
-        assert plugin.reserve(self.state, info, on) is None
-        assert plugin.pre_bind(self.state, info, on) is None
-        self.cluster.add_pod(info, on)
-
-
-# ---------------------------------------------------------------- pods without volumes
-
-
-@pytest.mark.parametrize("release", ["1.27", "1.34"])
-def test_pods_without_claims_and_disks_pass_everywhere(release: str) -> None:
-    world = World(
-        node("a"), pod("bare"), pod("mounts", {"configMap": {"name": "c"}}, {"emptyDir": {}}), release=release
-    )
-    for cls in ALL_PLUGINS:
-        skips = cls in (VolumeBinding, VolumeZone) or (release == "1.34" and cls not in (VolumeBinding, VolumeZone))
-        for name in ("bare", "mounts"):
-            assert world.judge(cls, name) == ("Skip" if skips else {}), cls.name
-
 
 # ---------------------------------------------------------------- what is missing never crashes
 
@@ -235,23 +206,6 @@ def test_limits_on_missing_claims() -> None:
         world = World(node("a"), pod("p", uses("c")), release=release)
         plugin: Any = cls(None, world.cluster)
         assert plugin.filter(CycleState(), world.pending["p"]).at(0) == Status(code, reason)
-
-
-def test_ephemeral_volumes_need_a_claim_of_their_own() -> None:
-    ephemeral = {"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}
-    waiting = World(node("a"), pod("p", ephemeral))
-    assert waiting.judge(VolumeBinding, "p") == (
-        'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-data"'
-    )
-    foreign = World(node("a"), pod("p", ephemeral), claim("p-data", volume="v"))
-    assert (
-        foreign.judge(VolumeBinding, "p") == "PVC default/p-data was not created for pod default/p (pod is not owner)"
-    )
-    owner = {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}]}
-    own = World(node("a"), pod("p", ephemeral), claim("p-data", volume="v", metadata=owner), csi("v"))
-    assert own.judge(VolumeBinding, "p") == {}
-    assert own.judge(VolumeRestrictions, "p") == "Skip"
-    assert own.judge(VolumeZone, "p") == "Skip"
 
 
 # ---------------------------------------------------------------- VolumeRestrictions
@@ -332,36 +286,6 @@ def bound_claims(*names: str) -> list[Raw]:
     return [raw for name in names for raw in (claim(name, volume=f"pv-{name}"), csi(f"pv-{name}"))]
 
 
-def test_csi_limits_count_every_volume_once() -> None:
-    objects = [node("a"), node("b"), node("c"), csi_node("a", csi_example_com=2), csi_node("b", csi_example_com=1)]
-    objects += [csi_node("c", other=1), *bound_claims("x", "y", "z")]
-    objects += [pod("u", uses("x"), on="a"), pod("w", uses("x"), on="a"), pod("o", uses("y"), on="b")]
-    world = World(*objects, pod("one", uses("z")), pod("two", uses("y"), uses("z")), pod("same", uses("x"), uses("x")))
-    assert world.judge(NodeVolumeLimits, "one") == {"b": (TOO_MANY,)}
-    assert world.judge(NodeVolumeLimits, "two") == {"a": (TOO_MANY,), "b": (TOO_MANY,)}
-    assert world.judge(NodeVolumeLimits, "same") == {"b": (TOO_MANY,)}
-    plugin = NodeVolumeLimits(None, world.cluster)
-    other = world.cluster.pods["default/o"]
-    row = world.cluster.nodes.rows["b"]
-    assert plugin.filter_node(CycleState(), world.pending["one"], Change(row, removed=[other])) is None
-    added = Change(world.cluster.nodes.rows["a"], added=[world.pending["two"]])
-    assert plugin.filter_node(CycleState(), world.pending["one"], added) is None  # z is there already
-
-
-def test_claims_without_a_volume_count_for_their_provisioner() -> None:
-    objects = [
-        node("a"),
-        csi_node("a", csi_example_com=1),
-        storage_class("late"),
-        claim("c", "late"),
-        claim("d", "late"),
-    ]
-    world = World(*objects, pod("one", uses("c")), pod("two", uses("c"), uses("d")), pod("twice", uses("c"), uses("c")))
-    assert world.judge(NodeVolumeLimits, "one") == {}
-    assert world.judge(NodeVolumeLimits, "two") == {"a": (TOO_MANY,)}
-    assert world.judge(NodeVolumeLimits, "twice") == {}
-
-
 def test_limits_of_the_node_object_count_before_1_31() -> None:
     key = limit_key(DRIVER)
     objects = [node("a", {key: "0"}), *bound_claims("x"), pod("p", uses("x"))]
@@ -415,15 +339,6 @@ def test_in_tree_volumes_count_for_the_driver_that_took_over(
     assert world.judge(NodeVolumeLimits, "p") == ({"a": (TOO_MANY,)} if counts else {})
 
 
-def test_an_in_tree_volume_and_its_csi_twin_are_one() -> None:
-    in_tree = volume("pv-e", phase="Bound", awsElasticBlockStore={"volumeID": "aws://us-east-1a/vol-1"})
-    objects = [node("a"), csi_node("a", ebs_csi_aws_com=1), claim("e", volume="pv-e"), in_tree]
-    objects += [claim("twin", volume="pv-t"), csi("pv-t", "vol-1", "ebs.csi.aws.com"), pod("u", uses("twin"), on="a")]
-    world = World(*objects, pod("p", uses("e")), pod("q", {"awsElasticBlockStore": {"volumeID": "vol-2"}}))
-    assert world.judge(NodeVolumeLimits, "p") == {}
-    assert world.judge(NodeVolumeLimits, "q") == {"a": (TOO_MANY,)}
-
-
 def test_an_untranslatable_inline_volume_is_an_error_where_it_would_be_migrated() -> None:
     bad = {"awsElasticBlockStore": {"volumeID": "aws://zone/disk"}}
     world = World(node("a"), node("b"), csi_node("a", ebs_csi_aws_com=1), pod("p", bad))
@@ -451,32 +366,7 @@ def test_ebs_limit_by_instance_type_and_migration() -> None:
     assert world.judge(EBSLimits, "p") == {"nitro": (TOO_MANY,)}
 
 
-def test_in_tree_claims_count_by_class_or_volume() -> None:
-    cls = storage_class("disk", "kubernetes.io/azure-disk")
-    pv = volume("pv-d", phase="Bound", azureDisk={"diskName": "d", "diskURI": "u"})
-    objects = [
-        node("a", {"attachable-volumes-azure-disk": "1"}),
-        cls,
-        claim("c", "disk"),
-        claim("d", volume="pv-d"),
-        pv,
-    ]
-    world = World(*objects, pod("p", uses("c"), uses("d")), pod("q", uses("c")), release="1.27")
-    assert world.judge(AzureDiskLimits, "p") == {"a": (TOO_MANY,)}
-    assert world.judge(AzureDiskLimits, "q") == {}
-
-
 # ---------------------------------------------------------------- VolumeBinding: bound claims
-
-
-@pytest.mark.parametrize(
-    ("release", "reason"), [("1.27", "node(s) had volume node affinity conflict"), ("1.34", AFFINITY)]
-)
-def test_bound_volumes_must_be_in_reach(release: str, reason: str) -> None:
-    there = volume("v", at={ZONE: ["z1", "z2"]}, phase="Bound")
-    nodes = [zoned("a", "z1"), zoned("b", "z2"), zoned("c", "z3"), node("d")]
-    world = World(*nodes, there, claim("c", volume="v"), pod("p", uses("c")), release=release)
-    assert world.judge(VolumeBinding, "p") == {"c": (reason,), "d": (reason,)}
 
 
 def test_a_bound_volume_that_is_gone() -> None:
@@ -515,41 +405,6 @@ def test_volume_affinity_sees_labels_alone(terms: list[Raw], fits: set[str]) -> 
     assert set(world.judge(VolumeBinding, "p")) == {"a", "b"} - fits
 
 
-def test_local_volumes_narrow_the_nodes_in_1_27() -> None:
-    objects = [node("a"), node("b"), claim("c", volume="v"), volume("v", at={"kubernetes.io/hostname": ["a", "x"]})]
-    objects += [
-        claim("d", volume="w"),
-        volume("w", at={"kubernetes.io/hostname": ["a", "b"]}),
-        pod("p", uses("c"), uses("d")),
-    ]
-    old, new = World(*objects, release="1.27"), World(*objects)
-    assert old.pre_filter(VolumeBinding(None, old.cluster), "p") == PreFilterResult(frozenset({"a"}))
-    assert new.pre_filter(VolumeBinding(None, new.cluster), "p") is None
-
-
-@pytest.mark.parametrize(
-    ("pv", "fits"),
-    [
-        # the zone in the affinity is the driver's own topology key on migrated nodes
-        (volume("v", at={ZONE: ["z1"]}, phase="Bound", awsElasticBlockStore={"volumeID": "vol-1"}), {"old", "new"}),
-        (volume("v", at={BETA_ZONE: ["z1"]}, phase="Bound", awsElasticBlockStore={"volumeID": "vol-1"}), {"new"}),
-        # without affinity, the zone label is added
-        (
-            volume("v", labels={ZONE: "z1__z9"}, phase="Bound", awsElasticBlockStore={"volumeID": "v"}),
-            {"old", "new", "far"},
-        ),
-        (volume("v", phase="Bound", azureDisk={"diskName": "d", "diskURI": "u"}), {"old", "new", "far", "odd"}),
-    ],
-)
-def test_migrated_volumes_are_placed_by_the_drivers_topology(pv: Raw, fits: set[str]) -> None:
-    plugins = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk"
-    key = "topology.ebs.csi.aws.com__zone"
-    nodes = [zoned("old", "z1"), node("new", **{key: "z1"}), zoned("far", "z2"), node("odd", **{key: "z2"})]
-    objects = [csi_node("new", migrated=plugins), csi_node("odd", migrated=plugins), csi_node("far")]
-    world = World(*nodes, *objects, pv, claim("c", volume="v"), pod("p", uses("c")))
-    assert set(world.judge(VolumeBinding, "p")) == {"old", "new", "far", "odd"} - fits
-
-
 def test_an_untranslatable_bound_volume_is_an_error() -> None:
     pv = volume("v", phase="Bound", awsElasticBlockStore={"volumeID": "aws://x/y"})
     objects = [node("a"), node("b"), csi_node("a", migrated="kubernetes.io/aws-ebs")]
@@ -561,139 +416,11 @@ def test_an_untranslatable_bound_volume_is_an_error() -> None:
     assert status.message.startswith("could not translate pv")
 
 
-@pytest.mark.parametrize(
-    ("zones", "handle"),
-    [
-        ({}, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"),
-        ({ZONE: "us-east1-a"}, "projects/UNSPECIFIED/zones/us-east1-a/disks/d"),
-        ({BETA_ZONE: "us-east1-a__us-east1-b"}, "projects/UNSPECIFIED/regions/us-east1/disks/d"),
-        ({ZONE: "us-east1-a__us-west1-b"}, None),
-        ({ZONE: "a__b"}, None),
-    ],
-)
-def test_handles_of_gce_disks(zones: dict[str, str], handle: str | None) -> None:
-    [pv] = decode_all([volume("v", labels=zones, gcePersistentDisk={"pdName": "d"})])
-    if handle is None:
-        with pytest.raises(csi_migration.TranslationError):
-            csi_migration.handle(pv.spec, pv.metadata.labels)  # type: ignore[attr-defined]
-    else:
-        assert csi_migration.handle(pv.spec, pv.metadata.labels) == handle  # type: ignore[attr-defined]
-
-
 # ---------------------------------------------------------------- VolumeBinding: claims that wait for their pod
-
-LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
-LATE = storage_class("late")
 
 
 def host(*names: str) -> Raw:
     return {"kubernetes.io/hostname": list(names)}
-
-
-@pytest.mark.parametrize(
-    ("pv", "fits"),
-    [
-        (volume("v", "local", at=host("a")), True),
-        (volume("v", "local", "9Gi", host("a")), False),
-        (volume("v", "other", at=host("a")), False),
-        (volume("v", "local", at=host("a"), phase="Released"), False),
-        (volume("v", "local", at=host("a"), accessModes=["ReadOnlyMany"]), False),
-        (volume("v", "local", at=host("a"), volumeMode="Block"), False),
-        (volume("v", "local", at=host("a"), volumeMode="Filesystem"), True),
-        (volume("v", "local", at=host("a"), volumeAttributesClassName="fast"), False),
-        (volume("v", "local", at=host("a"), claimRef={"namespace": "default", "name": "other"}), False),
-        (volume("v", "local", at=host("a"), claimRef={"namespace": "default", "name": "c"}, phase="Bound"), True),
-        (volume("v", "local", at=host("a"), claimRef={"namespace": "default", "name": "c", "uid": "older"}), False),
-    ],
-)
-def test_static_binding_finds_a_volume(pv: Raw, fits: bool) -> None:
-    world = World(node("a"), node("b"), LOCAL, claim("c", "local"), pv, pod("p", uses("c")))
-    assert world.judge(VolumeBinding, "p") == ({} if fits else {"a": (NO_FIT,)}) | {"b": (NO_FIT,)}
-
-
-def test_static_binding_honours_the_claims_selector() -> None:
-    wanted = claim("c", "local", selector={"matchLabels": {"disk": "fast"}})
-    slow, fast = volume("s", "local", at=host("a")), volume("f", "local", at=host("b"), labels={"disk": "fast"})
-    world = World(node("a"), node("b"), LOCAL, wanted, slow, fast, pod("p", uses("c")))
-    assert world.judge(VolumeBinding, "p") == {"a": (NO_FIT,)}
-
-
-def test_a_volume_reserved_for_the_claim_is_the_only_choice() -> None:
-    mine = volume("mine", "local", "100Gi", host("b"), claimRef={"namespace": "default", "name": "c"})
-    world = World(
-        node("a"), node("b"), LOCAL, claim("c", "local"), volume("v", "local", at=host("a")), mine, pod("p", uses("c"))
-    )
-    assert world.judge(VolumeBinding, "p") == {"a": (NO_FIT,)}
-
-
-def test_the_smallest_volume_that_fits_is_taken_and_gone_for_the_next_pod() -> None:
-    pvs = [volume("big", "local", "50Gi", host("a")), volume("small", "local", "20Gi", host("a"))]
-    world = World(
-        node("a"),
-        LOCAL,
-        *pvs,
-        *(claim(name, "local") for name in "cde"),
-        *(pod(f"p{name}", uses(name)) for name in "cde"),
-    )
-    world.place("pc", "a")
-    bound = world.cluster.claims["default/c"]
-    assert (bound.spec.volume_name, bound.status.phase) == ("small", "Bound")
-    ref = world.cluster.volumes["small"].spec.claim_ref
-    assert ref is not None
-    assert (ref.name, ref.uid) == ("c", "uid-c")
-    world.place("pd", "a")
-    assert world.cluster.claims["default/d"].spec.volume_name == "big"
-    assert world.judge(VolumeBinding, "pe") == {"a": (NO_FIT,)}
-
-
-def test_two_claims_of_a_pod_share_no_volume() -> None:
-    claims = [claim("large", "local", size="20Gi"), claim("little", "local", size="5Gi")]
-    pvs = [volume("v1", "local", "20Gi", host("a", "b")), volume("v2", "local", "10Gi", host("a"))]
-    world = World(node("a"), node("b"), LOCAL, *claims, *pvs, pod("p", uses("large"), uses("little")))
-    assert world.judge(VolumeBinding, "p") == {"b": (NO_FIT,)}
-    world.place("p", "a")
-    assert world.cluster.claims["default/little"].spec.volume_name == "v2"
-    assert world.cluster.claims["default/large"].spec.volume_name == "v1"
-
-
-def test_unreserve_gives_everything_back() -> None:
-    objects = [node("a"), LOCAL, LATE, volume("v", "local", at=host("a")), claim("c", "local"), claim("d", "late")]
-    world = World(*objects, pod("p", uses("c"), uses("d")), pod("q", uses("c")))
-    before = dict(world.cluster.claims), dict(world.cluster.volumes)
-    plugin, info = VolumeBinding(None, world.cluster), world.pending["p"]
-    assert world.judge(VolumeBinding, "p") == {}
-    state = world.state
-    assert plugin.reserve(state, info, "a") is None
-    assert world.cluster.volumes["v"].spec.claim_ref is not None
-    assert world.cluster.claims["default/d"].metadata.annotations["volume.kubernetes.io/selected-node"] == "a"
-    plugin.unreserve(state, info, "a")
-    assert (world.cluster.claims, world.cluster.volumes) == before
-    plugin.unreserve(state, info, "a")
-    assert world.judge(VolumeBinding, "q") == {}
-
-
-def test_a_provisioner_serves_what_no_volume_does() -> None:
-    world = World(node("a"), node("b"), LATE, claim("c", "late"), pod("p", uses("c")), pod("q", uses("c")))
-    assert world.judge(VolumeBinding, "p") == {}
-    world.place("p", "b")
-    assert world.judge(VolumeBinding, "q") == {"a": (NO_FIT,)}  # the claim's node is selected now
-
-
-@pytest.mark.parametrize(
-    ("topologies", "fits"),
-    [
-        ([], {"a", "b", "c"}),
-        ([{}], set()),
-        ([{"matchLabelExpressions": [{"key": ZONE, "values": ["z1"]}]}], {"a"}),
-        ([{"matchLabelExpressions": [{"key": ZONE, "values": ["z1"]}, {"key": REGION, "values": ["r"]}]}], set()),
-        ([{"matchLabelExpressions": [{"key": ZONE, "values": [z]}]} for z in ("z1", "z2")], {"a", "b"}),
-        ([{"matchLabelExpressions": [{"key": ZONE, "values": []}]}], set()),
-    ],
-)
-def test_allowed_topologies(topologies: list[Raw], fits: set[str]) -> None:
-    cls = storage_class("late", allowedTopologies=topologies)
-    world = World(zoned("a", "z1"), zoned("b", "z2"), node("c"), cls, claim("c", "late"), pod("p", uses("c")))
-    assert world.judge(VolumeBinding, "p") == dict.fromkeys({"a", "b", "c"} - fits, (NO_FIT,))
 
 
 def capacity(name: str, topology: Raw | None, cls: str = "late", **amounts: str) -> Raw:
@@ -703,86 +430,3 @@ def capacity(name: str, topology: Raw | None, cls: str = "late", **amounts: str)
         "storageClassName": cls,
     }
     return raw | amounts | ({"nodeTopology": topology} if topology is not None else {})
-
-
-@pytest.mark.parametrize("tracked", [True, False])
-def test_storage_capacity(tracked: bool) -> None:
-    driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": tracked}}
-    zones = {zone: {"matchLabels": {ZONE: zone}} for zone in ("z1", "z2", "z3", "z4")}
-    capacities = [
-        capacity("c1", zones["z1"], capacity="10Gi"),
-        capacity("c2", zones["z2"], capacity="9Gi"),
-        capacity("c3", zones["z3"], capacity="100Gi", maximumVolumeSize="5Gi"),
-        capacity("c4", zones["z4"], capacity="100Gi", cls="other"),
-        capacity("c5", None, capacity="100Gi"),
-        capacity("c6", {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["z5"]}]}, capacity="1Ti"),
-    ]
-    nodes = [zoned(f"n{i}", f"z{i}") for i in range(1, 6)]
-    world = World(*nodes, LATE, driver, *capacities, claim("c", "late"), pod("p", uses("c")))
-    short = {f"n{i}": (NO_SPACE,) for i in (2, 3, 4)}
-    assert world.judge(VolumeBinding, "p") == (short if tracked else {})
-
-
-def test_reasons_of_bound_and_waiting_claims_add_up() -> None:
-    there = volume("v", at={ZONE: ["z1"]}, phase="Bound")
-    objects = [zoned("a", "z1"), zoned("b", "z2"), LOCAL, there, claim("c", volume="v"), claim("d", "local")]
-    world = World(*objects, pod("p", uses("c"), uses("d")))
-    assert world.judge(VolumeBinding, "p") == {"a": (NO_FIT,), "b": (AFFINITY, NO_FIT)}
-
-
-def test_volume_binding_scores_nothing_by_default() -> None:
-    for release, said in (("1.34", SKIPPED), ("1.27", None)):
-        world = World(node("a"), node("b"), pod("p"), release=release)
-        plugin, info = VolumeBinding(None, world.cluster), world.pending["p"]
-        assert plugin.pre_score(world.state, info, slice(None)) is said
-        assert plugin.score(world.state, info, slice(None)).tolist() == [0, 0]
-
-
-# ---------------------------------------------------------------- VolumeZone
-
-
-@pytest.mark.parametrize(
-    ("labels", "release", "refused"),
-    [
-        ({ZONE: "z1"}, "1.34", {"b", "regional"}),
-        ({ZONE: "z1__z2"}, "1.34", {"regional"}),
-        ({ZONE: "z1, __z2"}, "1.34", {"a", "regional"}),
-        ({ZONE: "z1____z2"}, "1.34", None),
-        ({REGION: "r"}, "1.34", {"a", "b"}),
-        ({BETA_ZONE: "z1"}, "1.34", {"b", "regional"}),
-        ({BETA_ZONE: "z1"}, "1.27", {"a", "b", "regional"}),
-        ({}, "1.34", None),
-    ],
-)
-def test_zone_labels_of_bound_volumes(labels: dict[str, str], release: str, refused: set[str] | None) -> None:
-    regional = node("regional")
-    regional["metadata"]["labels"][REGION] = "r"
-    nodes = [zoned("a", "z1"), zoned("b", "z2"), node("bare"), regional]
-    world = World(*nodes, volume("v", labels=labels), claim("c", volume="v"), pod("p", uses("c")), release=release)
-    reason = ("node(s) had no available volume zone",)
-    assert world.judge(VolumeZone, "p") == ("Skip" if refused is None else dict.fromkeys(refused, reason))
-
-
-def test_zones_wait_with_the_claim() -> None:
-    world = World(zoned("a", "z1"), LATE, claim("c", "late"), pod("p", uses("c")))
-    assert world.judge(VolumeZone, "p") == "Skip"
-
-
-# ---------------------------------------------------------------- the index of volume users
-
-
-def test_users_of_volumes_are_known_by_node() -> None:
-    world = World(
-        node("a"), pod("u", uses("c"), on="a"), pod("m", {"configMap": {"name": "x"}}, on="a"), pod("p", uses("c"))
-    )
-    users = world.cluster.volume_users
-    assert [info.name for info in users.on("a")] == ["u"]
-    assert users.claim_used("default/c", {"a"})
-    assert not users.claim_used("default/c", {"b"})
-    info: PodInfo = world.pending["p"]
-    world.cluster.add_pod(info, "a")
-    world.cluster.remove_pod(world.cluster.pods["default/u"])
-    assert [found.name for found in users.on("a")] == ["p"]
-    world.cluster.remove_pod(info)
-    assert not users.by_node
-    assert not users.claim_used("default/c", {"a"})
