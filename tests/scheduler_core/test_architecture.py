@@ -15,7 +15,6 @@ from scheduler_core.releases.feature_gates import GATES
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
-FILES = sorted(CORE.rglob("*.py"))
 LIBRARIES = {"numpy", "msgspec", "yaml", "cel_expr_python", "scheduler_core"}
 
 # In upstream, too, these three are one: noncsi.go, an instance each.
@@ -36,12 +35,10 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CORE)))
-def test_the_core_imports_its_libraries_and_itself_alone(file: Path) -> None:
-    tops = {name.partition(".")[0] for name in imported(file)}
-    assert tops - sys.stdlib_module_names <= LIBRARIES
-    assert "kubesched_ui" not in tops
-    assert "django" not in tops
+def test_the_core_imports_its_libraries_and_itself_alone() -> None:
+    for file in CORE.rglob("*.py"):
+        tops = {name.partition(".")[0] for name in imported(file)}
+        assert tops - sys.stdlib_module_names <= LIBRARIES, file
 
 
 @pytest.mark.parametrize("name", REGISTRY)

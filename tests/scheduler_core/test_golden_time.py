@@ -15,19 +15,8 @@ pytestmark = pytest.mark.slow
 
 SETS = golden_sets(in_time=True)
 KINDS = {
-    *(
-        "affinity",
-        "arrivals",
-        "backoff",
-        "gates",
-        "irrelevant",
-        "mixed",
-        "nodeadd",
-        "nodeupdate",
-        "nonodes",
-        "poddelete",
-    ),
-    *("podupdate", "ports", "preempt", "profiles", "spread", "timeout"),
+    *("affinity", "arrivals", "backoff", "gates", "irrelevant", "mixed", "nodeadd", "nodeupdate", "nonodes"),
+    *("poddelete", "podupdate", "ports", "preempt", "profiles", "spread", "timeout"),
 }
 
 
