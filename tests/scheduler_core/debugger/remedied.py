@@ -11,11 +11,13 @@ from typing import Any
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Edit, read_changes
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.recording import Recorder
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.errors import InputError
+from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
+from tests.scheduler_core.debugger.forking import Kept, played
 
 Raw = dict[str, Any]
 Timed = tuple[Simulation, Engine, float]
@@ -25,14 +27,7 @@ Again = Callable[..., Simulation]
 def stuck(simulation: Simulation, *results: str, percentage: int | None = None) -> Iterator[tuple[CycleTrace, Again]]:
     """The cycles of a run that ended so, each with what gives the cluster before it, again and again.
     `percentage`: of nodes to score, as the run has it."""
-    recorder = Recorder(simulation)
-    traces = []
-    for trace in simulation.run():
-        recorder.cycle(trace)
-        traces.append(trace)
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
+    kept = played(simulation)
     make = partial(
         Simulation,
         release=simulation.release.name,
@@ -41,45 +36,34 @@ def stuck(simulation: Simulation, *results: str, percentage: int | None = None) 
         preemption=simulation.scheduler.preemption,
         percentage=percentage,
     )
-    for number, trace in enumerate(traces, 1):
-        if trace.result in (results or ("unschedulable", "gated")):
-            moment = recording.before_cycle(number)
-            yield (
-                trace,
-                partial(
-                    restore_run,
-                    recording,
-                    objects.__getitem__,
-                    moment,
-                    make,
-                    simulation.release,
-                    start_index=trace.start_index,
-                ),
-            )
+    for trace, again, _ in restored(kept, make, simulation.release, results or ("unschedulable", "gated")):
+        yield trace, again
 
 
 def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again, Again]]:
     """The attempts of a run in time that found no node, each with what gives the cluster before it: from the recording,
     and by playing the run anew up to there. `make`: gives the run (simulation, timeline, until), not begun."""
     simulation, timeline, until = make()
-    recorder = Recorder(simulation)
-    traces = []
+    recorder, traces = Recorder(simulation), []
     for record in timeline.run(until):
         recorder.record(record)
         if record.trace is not None:
-            traces.append(record.trace)
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
-    release = simulation.release
-    again = partial(Simulation, release=release.name, config=simulation.configuration, tie_break="name")
-    for number, trace in enumerate(traces, 1):
-        if trace.result == "unschedulable":
-            moment = recording.before_cycle(number)
-            rewound = partial(
-                restore_run, recording, objects.__getitem__, moment, again, release, start_index=trace.start_index
-            )
-            yield trace, rewound, partial(played_to, make, number)
+            traces.append((record.trace, list[str]()))
+    again = partial(Simulation, release=simulation.release.name, config=simulation.configuration, tie_break="name")
+    kept = Kept(traces, recorder.drain())
+    for trace, rewound, number in restored(kept, again, simulation.release, ("unschedulable",)):
+        yield trace, rewound, partial(played_to, make, number)
+
+
+def restored(
+    kept: Kept, make: Again, release: Release, results: tuple[str, ...]
+) -> Iterator[tuple[CycleTrace, Again, int]]:
+    """The cycles with these results, each with what restores the cluster before it, and its number."""
+    recording, fetch = kept.recording, kept.objects.__getitem__
+    for number, (trace, _) in enumerate(kept.told, 1):
+        if trace.result in results:
+            at, start = recording.before_cycle(number), trace.start_index
+            yield trace, partial(restore_run, recording, fetch, at, make, release, start_index=start), number
 
 
 class _There(Exception):
@@ -116,20 +100,25 @@ def replayed(make: Callable[[], Simulation], cycles: int) -> Simulation:
     return simulation
 
 
-def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
-    """The node that the pod is bound to if the changes are done to the cluster and then it is tried; "" for none."""
+def changed(again: Again, pod: str, changes: list[Raw]) -> CycleTrace | None:
+    """The cycle of the pod, without preemption, after the changes were done to the cluster; None if they cannot be."""
     simulation = again()
     try:
         Edit(simulation).apply(read_changes(copy.deepcopy(changes)))
     except InputError:
-        return ""
+        return None
     found = next((one for one in simulation.pending if one.key == pod), None)
     if found is None:
-        return ""
+        return None
     simulation.scheduler.preemption = False
     simulation.to_try = [found]
-    trace = next(iter(simulation.run()))
-    return trace.node if trace.result == "scheduled" else ""
+    return next(iter(simulation.run()))
+
+
+def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
+    """The node that the pod is bound to if the changes are done to the cluster and then it is tried; "" for none."""
+    trace = changed(again, pod, changes)
+    return trace.node if trace is not None and trace.result == "scheduled" else ""
 
 
 def check(again: Again, pod: str, remedies: list[Any]) -> None:
@@ -144,18 +133,8 @@ def check(again: Again, pod: str, remedies: list[Any]) -> None:
 
 def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
     """Whether the pod is bound to the node with the changes, and no other node has as many points."""
-    simulation = again()
-    try:
-        Edit(simulation).apply(read_changes(copy.deepcopy(changes)))
-    except InputError:
-        return False
-    found = next((one for one in simulation.pending if one.key == pod), None)
-    if found is None:
-        return False
-    simulation.scheduler.preemption = False
-    simulation.to_try = [found]
-    trace = next(iter(simulation.run()))
-    if trace.result != "scheduled" or trace.node != node:
+    trace = changed(again, pod, changes)
+    if trace is None or trace.result != "scheduled" or trace.node != node:
         return False
     totals: dict[int, int] = {}
     for score in trace.scores.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,31 +15,27 @@ from scheduler_core.framework.interface import Status, Verdict
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import simulation_of_case
 
-CASES = golden_cases("v1.34", "preemption", "mixed", "sampling", "spread")
 
-
+@cache
 def cycles() -> list[tuple[CycleTrace, bytes]]:
     found = []
-    for case in CASES[:60]:
+    for case in golden_cases("v1.34", "preemption", "mixed", "sampling", "spread"):
         simulation = simulation_of_case(case)
         names = hash_names(simulation.nodes)
         found += [(trace, names) for trace in simulation.run()]
     return found
 
 
-CYCLES = cycles()
-
-
 def test_of_what_is_stored_and_read_back() -> None:
     prints = {}
-    for trace, names in CYCLES:
+    for trace, names in cycles():
         mine = fingerprint(trace, names)
         assert len(mine) == SIZE
         assert fingerprint(CycleTrace.decode(trace.encode()), names) == mine
         trace.durations = {"filter": 7}
         assert fingerprint(trace, names) == mine
         prints[mine] = trace
-    assert len(prints) > len(CYCLES) / 2
+    assert len(prints) > len(cycles()) / 2
 
 
 def test_the_order_of_statuses_and_plugins_that_pass_do_not_count() -> None:
@@ -71,7 +68,7 @@ CHANGES: dict[str, Callable[[CycleTrace], None]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_another_decision_has_another_one(what: str) -> None:
-    trace, names = next((trace, names) for trace, names in CYCLES if trace.scores)
+    trace, names = next((trace, names) for trace, names in cycles() if trace.scores)
     changed = copy.deepcopy(trace)
     changed.scores = {plugin: copy.deepcopy(score) for plugin, score in trace.scores.items()}
     CHANGES[what](changed)

@@ -11,10 +11,11 @@ import pytest
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.lazy_pods import StoredPod, unread
-from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode, objects_from
+from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.forking import Kept, played
 from tests.scheduler_core.debugger.live import Raw
 from tests.scheduler_core.debugger.test_time_travel import told
 
@@ -26,12 +27,8 @@ def recorded(case: Raw) -> tuple[list[bytes], list[tuple[str, bytes]], Simulatio
     simulation = Simulation(
         case["objects"], release=case["kubernetes"], config=case.get("config"), tie_break="name", pods=case["pods"]
     )
-    recorder = Recorder(simulation)
-    for trace in simulation.run():
-        recorder.cycle(trace)
-    blocks = recorder.drain()
-    objects = [one for b in blocks if b.part == "objects" for one in objects_from(b.data)]
-    return [block.data for block in blocks if block.part == MOVES_PART], objects, simulation
+    kept = played(simulation)
+    return kept.part(MOVES_PART), kept.objects, simulation
 
 
 def rewound(moves: list[bytes], objects: list[tuple[str, bytes]], simulation: Simulation) -> Simulation:
@@ -94,10 +91,8 @@ def test_plain_pods_wait_to_be_read_and_others_do_not() -> None:
     }
     pods = [{"kind": "Pod", "metadata": {"name": n}, "spec": s | {"nodeName": "n"}} for n, s in specs.items()]
     simulation = Simulation([node, *pods])
-    blocks = Recorder(simulation).drain()
-    objects = [one for b in blocks if b.part == "objects" for one in objects_from(b.data)]
-    moves = [block.data for block in blocks if block.part == MOVES_PART]
-    found = rewound(moves, objects, simulation).cluster.pods
+    kept = Kept([], Recorder(simulation).drain())
+    found = rewound(kept.part(MOVES_PART), kept.objects, simulation).cluster.pods
     assert {key: unread(pod) for key, pod in found.items()} == {
         "default/plain": True,
         "default/ports": False,

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from scheduler_core.debugger.provenance import Question, provenance_of
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.forking import played
 from tests.scheduler_core.provenance.cases import cycles_of, questions, simulation_of
 
 KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
@@ -21,12 +22,8 @@ KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "samp
 
 def recorded(case: dict[str, Any]) -> tuple[Recording, list[tuple[str, bytes]], Simulation]:
     simulation = simulation_of(case)
-    recorder = Recorder(simulation)
-    for trace in simulation.run():
-        recorder.cycle(trace)
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    return recording, [one for b in blocks if b.part == OBJECTS_PART for one in objects_from(b.data)], simulation
+    kept = played(simulation)
+    return kept.recording, kept.objects, simulation
 
 
 def first_of_each_kind() -> list[Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.forking import played_in_time
 from tests.scheduler_core.debugger.live import Raw, scenario_at
 from tests.scheduler_core.debugger.test_provenance import recorded
 from tests.scheduler_core.debugger.test_restore import SAMPLES
@@ -89,10 +90,5 @@ def test_in_one_pass(case: Raw) -> None:
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
 def test_in_time(sample: Any) -> None:
     run = ScenarioRun(scenario_at(sample))
-    recorder = Recorder(run.simulation)
-    for record in run.run():
-        recorder.record(record)
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    objects = [one for b in blocks if b.part == OBJECTS_PART for one in objects_from(b.data)]
-    check(recording, objects, run.simulation, sample.stem)
+    kept = played_in_time(run)
+    check(kept.recording, kept.objects, run.simulation, sample.stem)
