@@ -4,7 +4,6 @@ import copy
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from scheduler_core.api import selectors
@@ -17,7 +16,6 @@ from scheduler_core.cluster.pod_columns import (
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
-    TermColumn,
 )
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
@@ -217,54 +215,41 @@ def table(made: Cluster) -> dict[str, Any]:
     }
 
 
-def check_counts(walk: Walk) -> None:
-    """Selector and term columns against counting pod by pod."""
-    made, model = walk.cluster, walk.model
-    rows = made.nodes.rows
-    for wanted in SELECTORS:
-        for namespaces in NAMESPACES:
-            for terminating in (True, False):
-                expected = np.zeros(len(rows), np.int64)
-                for key, (_, on) in model.pods.items():
-                    running = walk.infos[key]
-                    counts = (terminating or not running.terminating) and wanted.matches(running.labels)
-                    if counts and on in rows and (namespaces is None or running.namespace in namespaces):
-                        expected[rows[on]] += 1
-                column = made.columns.matching(namespaces, wanted, terminating)
-                assert column.counts.tolist() == expected.tolist()
-    for _ in range(4):
-        incoming = info(random_pod(walk.dice, 0))
-        assert carried(made, made.columns.terms_matching(incoming)) == carried_by_hand(walk, incoming)
-
-
-def carried(made: Cluster, columns: list[TermColumn]) -> dict[Any, dict[str, int]]:
-    found: dict[Any, dict[str, int]] = {}
-    for column in columns:
-        assert column.total == column.counts.sum()
-        counts = {made.nodes.names[row]: int(column.counts[row]) for row in np.flatnonzero(column.counts)}
-        if counts:
-            assert (column.role, column.term.key) not in found
-            found[column.role, column.term.key] = counts
+def columns(made: Cluster, incoming: list[PodInfo]) -> list[Any]:
+    """What the selector columns count, and the term columns for these pods, by node."""
+    names = made.nodes.names
+    found: list[Any] = [
+        dict(zip(names, made.columns.matching(namespaces, wanted, terminating).counts.tolist(), strict=True))
+        for wanted in SELECTORS
+        for namespaces in NAMESPACES
+        for terminating in (True, False)
+    ]
+    for each in incoming:
+        carried = {}
+        for column in made.columns.terms_matching(each):
+            assert column.total == column.counts.sum()
+            if column.total:
+                assert (column.role, column.term.key) not in carried
+                counts = zip(names, column.counts.tolist(), strict=True)
+                carried[column.role, column.term.key] = {name: count for name, count in counts if count}
+        found.append(carried)
     return found
 
 
-def carried_by_hand(walk: Walk, incoming: PodInfo) -> dict[Any, dict[str, int]]:
-    labels = walk.model.namespaces.get(incoming.namespace, {})
-    found: dict[Any, dict[str, int]] = {}
-    for key, (_, on) in walk.model.pods.items():
-        running = walk.infos[key]
-        groups = (
-            running.required_affinity,
-            running.required_anti_affinity,
-            running.preferred_affinity,
-            running.preferred_anti_affinity,
-        )
-        for role, terms in zip(ROLES, groups, strict=True):
-            for each in terms:
-                if on in walk.model.nodes and each.matches(incoming.namespace, labels, incoming.labels):
-                    counts = found.setdefault((role, each.key), {})
-                    counts[on] = counts.get(on, 0) + 1
-    return found
+def test_columns_count_pods_and_their_terms() -> None:
+    term = {"topologyKey": ZONE, "labelSelector": selector(app="a")}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    running = [
+        pod("p", on="n", labels={"app": "a"}, affinity=near),
+        pod("q", on="m", labels={"app": "a"}, deleted=True),
+    ]
+    made, _ = cluster(node("n"), node("m"), *running, pod("r", on="m", namespace="other", labels={"app": "b"}))
+    found = columns(made, [info(pod("x", labels={"app": "a"})), info(pod("y", labels={"app": "b"}))])
+    names = made.nodes.names
+    assert [[counts[name] for name in names] for counts in found[:8]] == [
+        *([1, 2], [1, 1], [1, 1], [1, 0], [1, 2], [1, 1], [0, 0], [0, 0])
+    ]
+    assert [list(each.values()) for each in found[-2:]] == [[{"n": 1}], []]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -275,8 +260,10 @@ def test_any_sequence_of_changes_ends_as_if_built_at_once(seed: int) -> None:
         if number % 20 == 19:
             walk.cluster.nodes.refresh()
             assert walk.cluster.nodes.names == walk.model.order()
-            assert table(walk.cluster) == table(walk.model.built_at_once())
-            check_counts(walk)
+            at_once = walk.model.built_at_once()
+            assert table(walk.cluster) == table(at_once)
+            incoming = [info(random_pod(walk.dice, 0)) for _ in range(4)]
+            assert columns(walk.cluster, incoming) == columns(at_once, incoming)
 
 
 def test_zones_take_turns() -> None:

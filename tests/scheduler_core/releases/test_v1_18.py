@@ -1,4 +1,4 @@
-"""1.18, for which there are no cases: what it does otherwise than 1.19, on clusters of few nodes, counted by hand."""
+"""What 1.18 does otherwise than 1.19, on clusters of few nodes, counted by hand."""
 
 from collections import Counter
 from typing import Any
