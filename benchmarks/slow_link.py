@@ -49,7 +49,7 @@ def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
     scenario = call(f"{address}/api/scenarios", document)[0]["id"]
     samples = call(f"{address}/api/scenarios")[0]
     listed = samples["items"] if isinstance(samples, dict) else samples
-    timed = next(one["id"] for one in listed if one["name"].startswith("Time: a gang"))
+    timed = next(one["id"] for one in listed if one["name"].startswith("Virtual time: a gang"))
     runs = [finished(address, number) for number in (scenario, timed)]
     return {
         "home": ("/", ".tiles"),

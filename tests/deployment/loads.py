@@ -12,7 +12,7 @@ from tests.kubesched_ui.test_processes import cluster
 def loads(nodes: int, pods: int) -> list[bytes]:
     """As files to upload."""
     time = CHECKOUT / "kubesched_ui" / "scenarios" / "samples"
-    in_time = next(path for path in sorted(time.glob("*.yaml")) if b"Time: preemption" in path.read_bytes())
+    in_time = next(path for path in sorted(time.glob("*.yaml")) if b"Virtual time: preemption" in path.read_bytes())
     return [cluster(nodes, pods), preempting(nodes // 10, pods // 10), in_time.read_bytes()]
 
 

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 
 # Topics of the samples: heading -> prefix of their names -> their picture (templates/parts/sample_picture.html).
 GROUPS = {
-    "Where a pod may go": {
+    "Filtering: where pods can run": {
         "Fit": "fit",
         "Affinity": "affinity",
         "Taints": "taints",
@@ -24,33 +24,33 @@ GROUPS = {
         "Volumes": "volumes",
         "Devices": "devices",
     },
-    "Where it goes best": {
+    "Scoring: where pods run best": {
         "Spread": "spread",
         "Pod affinity": "near",
         "Image locality": "image",
         "Bin packing": "packing",
     },
-    "When it has to wait": {
+    "Pending pods": {
         "Anti-affinity": "apart",
         "Preemption": "preemption",
         "Gates": "gates",
         "Pod groups": "group",
     },
-    "In time: the queue, backoff, evictions": {
-        "Time: the queue": "queue",
-        "Time: backoff": "backoff",
-        "Time: which event": "hints",
-        "Time: preemption": "grace",
-        "Time: who has to leave": "eviction",
-        "Time: a gang": "gang",
+    "Virtual time: queue, backoff, evictions": {
+        "Virtual time: the queue": "queue",
+        "Virtual time: backoff": "backoff",
+        "Virtual time: which event": "hints",
+        "Virtual time: preemption": "grace",
+        "Virtual time: evictions": "eviction",
+        "Virtual time: a gang": "gang",
     },
-    "Then: how older releases decided": {
-        "Then: predicates": "sieve",
-        "Then: map": "scales",
-        "Then: a Policy": "policy",
-        "Then: preemption": "budget",
-        "Then: SelectorSpread": "zones",
-        "Then: nodes": "avoid",
+    "Older releases": {
+        "Kubernetes 1.16: predicates": "sieve",
+        "Kubernetes 1.16: map": "scales",
+        "Kubernetes 1.16: a Policy": "policy",
+        "Kubernetes 1.16: preemption": "budget",
+        "Kubernetes 1.16: SelectorSpread": "zones",
+        "Kubernetes 1.16: nodes": "avoid",
     },
 }
 OTHERS = "Others"

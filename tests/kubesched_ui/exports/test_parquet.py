@@ -45,7 +45,7 @@ def one_pass() -> Run:
 @pytest.fixture
 def in_time() -> Run:
     load_samples()
-    return ran(Scenario.objects.get(name__startswith="Time: preemption"), in_time=True, until=120)
+    return ran(Scenario.objects.get(name__startswith="Virtual time: preemption"), in_time=True, until=120)
 
 
 def test_tables_say_what_was_recorded(one_pass: Run, tmp_path: Path) -> None:
