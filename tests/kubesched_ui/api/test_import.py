@@ -225,7 +225,7 @@ def test_by_page_packed_and_by_command(client: Client, tmp_path: Path, capsys: p
     assert run
     assert (answer.status_code, answer["Location"], run.name) == (302, f"/runs/{run.pk}/", "the one")
     call_command("ingest", str(tmp_path / "run-7.run.json.gz"))
-    assert f"Run {run.pk + 1}: is made again" in capsys.readouterr().out
+    assert f"Run {run.pk + 1}: queued; a worker runs it again" in capsys.readouterr().out
     assert Run.objects.get(pk=run.pk + 1).imported["cycles"] == 6
 
 

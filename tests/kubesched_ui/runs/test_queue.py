@@ -174,7 +174,7 @@ def test_a_run_has_a_time_limit(told: Any, settings: Any) -> None:
     run = queued(small(5), LONG)
     tasks.take_long(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.error) == ("failed", "It took longer than 0 s, which is as long as a run may take.")
+    assert (run.state, run.error) == ("failed", "The run exceeded the time limit of 0 s.")
     assert run.finished_at is not None
 
 
