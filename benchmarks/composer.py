@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kubesched_ui.editor import service  # noqa: E402
-from kubesched_ui.editor.analysis import reading  # noqa: E402
+from kubesched_ui.editor.analysis import analyze  # noqa: E402
 from kubesched_ui.editor.limits import MAX_BYTES, SMALL  # noqa: E402
 from kubesched_ui.offload.pools import stop_pools  # noqa: E402
 from scheduler_core.errors import InputError  # noqa: E402
@@ -80,7 +80,7 @@ def shapes(size: int) -> Iterator[tuple[str, str]]:
 def here(text: str) -> float:
     """Milliseconds of the processor."""
     begun = time.process_time()
-    reading(text)
+    analyze(text)
     return round((time.process_time() - begun) * 1000, 1)
 
 

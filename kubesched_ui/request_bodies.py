@@ -13,7 +13,7 @@ from kubesched_ui import env
 MB = 1024 * 1024
 
 
-class Room:
+class DiskBudget:
     """Disk budget of large request bodies. A body may end in another thread than the one in which it began."""
 
     large = MB
@@ -43,7 +43,7 @@ class Room:
             self.bytes -= taken
 
 
-ROOM = Room()
+BUDGET = DiskBudget()
 
 
 class Body:
@@ -56,9 +56,9 @@ class Body:
 
     def fits(self, size: int) -> str:
         """Reserve disk space for a total of `size` bytes. Return "" or the reason for a refusal."""
-        if size <= max(self.taken, ROOM.large):
+        if size <= max(self.taken, BUDGET.large):
             return ""
-        why = ROOM.take(size - self.taken, new=not self.taken)
+        why = BUDGET.take(size - self.taken, new=not self.taken)
         if not why:
             self.taken = size
         return why
@@ -66,7 +66,7 @@ class Body:
     def close(self) -> None:
         self._file.close()
         if self.taken:
-            ROOM.give_back(self.taken)
+            BUDGET.give_back(self.taken)
             self.taken = 0
 
     __del__ = close

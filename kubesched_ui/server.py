@@ -40,13 +40,13 @@ from zope.interface import implementer
 from kubesched_ui import env
 from kubesched_ui.log_redaction import hidden
 from kubesched_ui.request_bodies import Body
-from kubesched_ui.runtime.fair_scheduler import Turns
+from kubesched_ui.runtime.fair_scheduler import FairScheduler
 from kubesched_ui.runtime.graceful_shutdown import drain
 
 HANDSHAKE_S = 30  # Many clients that connect at once wait for each other.
 PING_EVERY_S, PONG_S = 40, 35  # The pong comes before the next ping; proxies close a silent connection after 60 s.
 FILES = 65_536
-SOCKETS = Turns(1)
+SOCKETS = FairScheduler(1)
 READER_S = 60
 LARGE = 1024  # Smallest size in bytes of a message that is compressed.
 

@@ -42,8 +42,8 @@ INSTALLED_APPS = [
     "kubesched_ui.live_classes",
 ]
 MIDDLEWARE = [
-    "kubesched_ui.observability.middleware.operators",
-    "kubesched_ui.observability.middleware.watched",
+    "kubesched_ui.observability.middleware.operator_urls",
+    "kubesched_ui.observability.middleware.request_log",
     "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before the middleware that only pages need

@@ -41,7 +41,7 @@ class Member(Schema):
     victims: list[str]
 
 
-class Victim(Schema):
+class GroupVictim(Schema):
     pod: str
     node: str = Field(description="The node that it was on")
 
@@ -101,7 +101,7 @@ class GroupDetail(Schema):
     status: StatusOut
     condition: dict[str, str] = Field(description="Condition PodGroupScheduled of the PodGroup afterwards")
     preempted_as_whole: bool = Field(description="Whether workload-aware preemption ran")
-    victims: list[Victim] = Field(description="Pods evicted in this cycle, even if the group was not scheduled")
+    victims: list[GroupVictim] = Field(description="Pods evicted in this cycle, even if the group was not scheduled")
     placement: str = Field(
         description="The selected domain, or the one that the message is about; empty for the whole cluster"
     )
@@ -123,7 +123,7 @@ def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1
     """List the pod groups of a run in the order tried, 20 per page."""
     run = find(Run, run_id)
     shown = Paginator(run.group_cycles.order_by("first"), PAGE).get_page(page)
-    told = [groups.in_short(run, group) for group in shown.object_list]
+    told = [groups.summary(run, group) for group in shown.object_list]
     return {"total": shown.paginator.count, "page": shown.number, "groups": told}
 
 

@@ -69,12 +69,12 @@ def provenance_of(
         return encoded(_of_queue(run, namespace, name, asked))
     question = Question(asked.point, asked.node, asked.plugin, asked.page)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
-    return encoded(provenance.tell(run, cycle, question))
+    return encoded(provenance.explain_number(run, cycle, question))
 
 
 def _of_queue(run: Run, namespace: str, name: str, asked: ProvenanceQuery) -> Tree:
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle) if asked.move is None else None
-    return queue_times.tell(run, cycle, namespace, name, asked.move, asked.until)
+    return queue_times.explain_time(run, cycle, namespace, name, asked.move, asked.until)
 
 
 # ---- preemption
@@ -156,7 +156,7 @@ class Short(Schema):
     out: dict[str, int] = Field(description="Reason -> number of devices excluded for it")
 
 
-class Group(Schema):
+class ClaimGroup(Schema):
     """Nodes with the same verdict and the same device counts."""
 
     fits: bool
@@ -183,7 +183,7 @@ class Claims(Schema):
     cycle: int
     attempt: int
     said: str = Field(description="Why Filter did not run, if the claims prevented it")
-    groups: list[Group] = Field(description="One page of the groups: those that fit, then those that lack least first")
+    groups: list[ClaimGroup] = Field(description="One page of the groups: fitting ones, then by least shortage")
     nodes: int
     total: int = Field(description="Number of groups")
     page: int

@@ -153,7 +153,7 @@ class RunDetail(RunOut):
 
     @staticmethod
     def resolve_deleted_at(run: Run) -> datetime | None:
-        return retention.ends(run)
+        return retention.deletion_time(run)
 
     @staticmethod
     def resolve_waits(run: Run) -> queue.QueuePosition | None:

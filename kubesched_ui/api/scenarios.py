@@ -48,7 +48,7 @@ class ScenarioDetail(ScenarioOut):
 
     @staticmethod
     def resolve_deleted_at(scenario: Scenario) -> datetime | None:
-        return retention.ends(scenario)
+        return retention.deletion_time(scenario)
 
     @staticmethod
     def resolve_runs(scenario: Scenario) -> list[int]:
@@ -89,8 +89,8 @@ def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length
     kube-scheduler-simulator are accepted as well. An exported run (`format=run` or `format=parquet`) is recreated,
     and its number is in `runs`.
     """
-    made = uploads.made_from_request(request, name, origin=Scenario.Origin.API)
-    import_run.begin(made)
+    made = uploads.upload_from_request(request, name, origin=Scenario.Origin.API)
+    import_run.create_imported_run(made)
     return Status(201, made.scenario)
 
 

@@ -41,7 +41,7 @@ class Lanes(Schema):
     note: str = Field(description="What was omitted; empty for nothing.")
 
 
-class Mark(Schema):
+class MarkOut(Schema):
     kind: str = Field(
         description="step, created, deleted, cordon, taint, allocatable, ...: event_log/timeline_markers.py"
     )
@@ -53,7 +53,7 @@ class Mark(Schema):
 
 class TrackRow(Schema):
     row: str = Field(description="scenario, nodes, evictions, nominations or warnings")
-    marks: list[Mark]
+    marks: list[MarkOut]
 
 
 class Overview(Schema):
@@ -77,7 +77,7 @@ class StretchMoves(Schema):
     seq: list[int]
 
 
-class Stretch(Schema):
+class TimeWindow(Schema):
     from_: float = Field(alias="from")
     to: float = Field(description="Start of the next window, or the current second of the run.")
     lanes: list[str]
@@ -140,7 +140,7 @@ def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     found = pod_timeline.history(run, namespace, name)
     if not (found["moves"] or found["attempts"] or found["happened"]):
         raise Http404(f"Pod {namespace}/{name} has no events in this run.")
-    ends = queue_times.ends(run, namespace, name) if found["moves"] else {}
+    ends = queue_times.latest_times(run, namespace, name) if found["moves"] else {}
     return found | {"moves": [move | {"until": ends.get(move["seq"])} for move in found["moves"]]}
 
 
@@ -164,7 +164,7 @@ def overview(
     return encoded(queue_timeline.overview(find(Run, run_id), bins, start, end))
 
 
-@router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS}, by_alias=True)
+@router.get("/runs/{int:run_id}/lanes/stretch", response={200: TimeWindow, **REFUSALS}, by_alias=True)
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
     """Return every move in a time window around `t`, and the queue contents at its start."""
     return encoded(queue_timeline.stretch(find(Run, run_id), t))

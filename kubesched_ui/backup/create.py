@@ -17,7 +17,7 @@ CHUNK = 200  # rows per fetch
 BATCH_BYTES = 1024 * 1024
 
 
-def make(file: IO[bytes]) -> dict[str, int]:
+def create_backup(file: IO[bytes]) -> dict[str, int]:
     """Write all tables to the file and return the number of rows of each. Raises the exceptions of the database and of
     the disk."""
     kept = tables.kept()

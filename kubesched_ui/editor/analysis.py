@@ -6,15 +6,15 @@ from typing import Any
 
 from kubesched_ui.editor import config_validation, cross_checks, schema_validation
 from kubesched_ui.editor.constraint_text import sentences
-from kubesched_ui.editor.diagnostics import Problem
-from kubesched_ui.editor.effective_config import effective, release_of
+from kubesched_ui.editor.diagnostics import Diagnostic
+from kubesched_ui.editor.effective_config import effective_scores, release_of
 from kubesched_ui.editor.limits import MAX_PROBLEMS
-from kubesched_ui.editor.object_index import Thing, Things, lines_of, things_of
-from kubesched_ui.editor.preview import picture
-from kubesched_ui.editor.yaml_documents import Document, Place, Text, place_of, read
+from kubesched_ui.editor.object_index import IndexedObject, ObjectIndex, index_objects, lines_of
+from kubesched_ui.editor.preview import preview
+from kubesched_ui.editor.yaml_documents import Document, Position, Text, parse, position_of
 
 
-def reading(text: str) -> dict[str, Any]:
+def analyze(text: str) -> dict[str, Any]:
     """Return {things, scenario, config, effective, release, problems, errors, more, picture}.
 
     Raises InputError for a text that is too large.
@@ -24,8 +24,8 @@ def reading(text: str) -> dict[str, Any]:
     `value` says whether the fix replaces the value and not the key, `thing` is the number of the object or null.
     `release`: the release that the scheduler configuration is checked against.
     """
-    read_text = read(text)
-    things = things_of(read_text)
+    read_text = parse(text)
+    things = index_objects(read_text)
     problems = _of_documents(read_text, things)
     told = []
     among = cross_checks.check(things)
@@ -39,16 +39,16 @@ def reading(text: str) -> dict[str, Any]:
         "things": told,
         "scenario": _scenario(read_text, things),
         "config": _config(read_text, things),
-        "effective": effective(read_text, things),
+        "effective": effective_scores(read_text, things),
         "release": release_of(read_text, things).name,
         "problems": problems[:MAX_PROBLEMS],
         "errors": sum(problem["severity"] == "error" for problem in problems),
         "more": max(0, len(problems) - MAX_PROBLEMS),
-        "picture": picture(things.objects),
+        "picture": preview(things.objects),
     }
 
 
-def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
+def _of_documents(text: Text, things: ObjectIndex) -> list[dict[str, Any]]:
     """Return the problems of whole documents: unreadable YAML, no object, or a scenario or configuration that a run
     would reject.
     """
@@ -59,7 +59,9 @@ def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
             problems.append(_at(place, message, "error"))
     for number, path in things.odd:
         document = text.documents[number]
-        problems.append(_at(place_of(document, path), "is no object: it needs apiVersion, kind and metadata", "error"))
+        problems.append(
+            _at(position_of(document, path), "is not an object: it needs apiVersion, kind and metadata", "error")
+        )
     release = release_of(text, things)
     if things.scenario >= 0:
         document = text.documents[things.scenario]
@@ -70,12 +72,12 @@ def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
     return problems
 
 
-def _problem(problem: Problem, document: Document, thing: int | None = None) -> dict[str, Any]:
-    place = place_of(document, problem.path)
+def _problem(problem: Diagnostic, document: Document, thing: int | None = None) -> dict[str, Any]:
+    place = position_of(document, problem.path)
     return _at(place, problem.sentence, problem.severity, thing) | {"fix": problem.fix, "value": problem.value}
 
 
-def _at(place: Place, message: str, severity: str, thing: int | None = None) -> dict[str, Any]:
+def _at(place: Position, message: str, severity: str, thing: int | None = None) -> dict[str, Any]:
     return {
         "severity": severity,
         "line": place.line,
@@ -88,7 +90,7 @@ def _at(place: Place, message: str, severity: str, thing: int | None = None) -> 
     }
 
 
-def _thing(thing: Thing, document: Document, bad: int) -> dict[str, Any]:
+def _thing(thing: IndexedObject, document: Document, bad: int) -> dict[str, Any]:
     return {
         "kind": thing.kind,
         "api": thing.api,
@@ -101,7 +103,7 @@ def _thing(thing: Thing, document: Document, bad: int) -> dict[str, Any]:
     }
 
 
-def _scenario(text: Text, things: Things) -> dict[str, Any] | None:
+def _scenario(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
     """Return the Scenario document without its objects, which are listed as things."""
     if things.scenario < 0:
         return None
@@ -112,7 +114,7 @@ def _scenario(text: Text, things: Things) -> dict[str, Any] | None:
     return {"value": value, "lines": [document.line, document.last]}
 
 
-def _config(text: Text, things: Things) -> dict[str, Any] | None:
+def _config(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
     """Return the configuration that is a document of its own. The last one counts, as in an upload."""
     if not things.configs:
         return None

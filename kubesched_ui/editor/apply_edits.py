@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from kubesched_ui.editor.limits import MAX_CHANGES
-from kubesched_ui.editor.object_index import Things, is_scenario, list_of, things_of
-from kubesched_ui.editor.yaml_documents import Path, Text, read
+from kubesched_ui.editor.object_index import ObjectIndex, index_objects, is_scenario, list_of
+from kubesched_ui.editor.yaml_documents import Path, Text, parse
 from kubesched_ui.editor.yaml_edit import edits, new_document, rewritten
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 from scheduler_core.errors import InputError
@@ -17,10 +17,10 @@ WHERE = "the change"
 Change = dict[str, Any]
 
 
-class _Working:
+class _Draft:
     """The values of a text's documents during an edit."""
 
-    def __init__(self, text: Text, things: Things) -> None:
+    def __init__(self, text: Text, things: ObjectIndex) -> None:
         self.text, self.things = text, things
         self.values = [copy.deepcopy(document.value) for document in text.documents]
         self.gone: set[int] = set()
@@ -106,31 +106,31 @@ class _Working:
         return found
 
 
-def changed(text: str, changes: Any) -> dict[str, Any] | None:
+def apply_changes(text: str, changes: Any) -> dict[str, Any] | None:
     """Return the changed lines as `yaml_edit.edits` does, or None if nothing changes. Raises InputError.
 
     A change is one of {"thing": number, "value": object}, {"thing": number, "remove": true}, {"add": object,
     "after": number or null}, {"scenario": document}, {"config": document or null}. Numbers are those of `reading`
     of the same text.
     """
-    before = read(text)
-    things = things_of(before)
+    before = parse(text)
+    things = index_objects(before)
     if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
         raise InputError(WHERE, "", f"must be a list of 1 to {MAX_CHANGES:,} changes")
-    working = _Working(before, things)
+    working = _Draft(before, things)
     for change in changes:
         _apply(change, working)
     return edits(before, working.lines())
 
 
-def _apply(change: Any, working: _Working) -> None:
+def _apply(change: Any, working: _Draft) -> None:
     objects = working.things.objects
     if not isinstance(change, dict):
         raise InputError(WHERE, "", "must be an object")
     number = change.get("thing")
     if number is not None:
         if not isinstance(number, int) or not 0 <= number < len(objects):
-            raise InputError(WHERE, "thing", "is no number of an object")
+            raise InputError(WHERE, "thing", "is not the number of an object")
         if change.get("remove") is True:
             working.remove(number)
         else:
@@ -138,14 +138,14 @@ def _apply(change: Any, working: _Working) -> None:
     elif "add" in change:
         after = change.get("after")
         if after is not None and (not isinstance(after, int) or not 0 <= after < len(objects)):
-            raise InputError(WHERE, "after", "is no number of an object")
+            raise InputError(WHERE, "after", "is not the number of an object")
         working.add(_object(change["add"], "add"), after)
     elif "scenario" in change:
         _scenario(change["scenario"], working)
     elif "config" in change:
         _config(change["config"], working)
     else:
-        raise InputError(WHERE, "", "says neither thing, add, scenario nor config")
+        raise InputError(WHERE, "", "must have one of the keys thing, add, scenario and config")
 
 
 def _object(value: Any, field: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _object(value: Any, field: str) -> dict[str, Any]:
     return value
 
 
-def _scenario(value: Any, working: _Working) -> None:
+def _scenario(value: Any, working: _Draft) -> None:
     """Set the scenario document. Its objects are kept."""
     at = working.things.scenario
     value = _object(value, "scenario")
@@ -173,7 +173,7 @@ def _scenario(value: Any, working: _Working) -> None:
     working.values[at]["spec"] = {key: value["spec"][key] for key in order if key in value["spec"]}
 
 
-def _config(value: Any, working: _Working) -> None:
+def _config(value: Any, working: _Draft) -> None:
     """Set the configuration that is a document of its own, or remove it."""
     configs = working.things.configs
     if value is None:

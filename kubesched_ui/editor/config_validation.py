@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from kubesched_ui.editor.config_schema import configurations
-from kubesched_ui.editor.diagnostics import Found
-from kubesched_ui.editor.schema import near
+from kubesched_ui.editor.diagnostics import Diagnostics
+from kubesched_ui.editor.schema import most_similar
 from kubesched_ui.editor.schema_validation import MOST, walk
-from kubesched_ui.editor.yaml_documents import Path, steps
+from kubesched_ui.editor.yaml_documents import Path, path_steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import Configuration
@@ -29,9 +29,9 @@ _WHERE = re.compile(r"(profiles|extenders)\[(\d+)\]")
 _PLUGIN = re.compile(r": pluginConfig\[(\d+)\](?: \S*)?$")
 
 
-def check(value: Any, release: Release, path: Path = ()) -> Found:
+def check(value: Any, release: Release, path: Path = ()) -> Diagnostics:
     """Return the problems of a configuration or Policy at `path` of its document."""
-    found = Found()
+    found = Diagnostics()
     version = str(value.get("apiVersion")) if isinstance(value, dict) else ""
     root = configurations()["versions"].get(version)
     if root and value.get("kind") == KIND:
@@ -43,10 +43,10 @@ def check(value: Any, release: Release, path: Path = ()) -> Found:
             _names(value, version, release, path, found)
     if not any(problem.severity == "error" for problem in found):
         _core(value, release, path, found)
-    return Found(found[:MOST])
+    return Diagnostics(found[:MOST])
 
 
-def loaded(value: dict[str, Any] | str | None, release: Release) -> Configuration:
+def load_configuration(value: dict[str, Any] | str | None, release: Release) -> Configuration:
     """Load a configuration as a run does; None loads the release's default. Raises InputError."""
     return _loaded(to_yaml(value) if isinstance(value, dict) else value or None, release.name)
 
@@ -56,24 +56,24 @@ def _loaded(text: str | None, release: str) -> Configuration:
     return load(text, get_release(release), unknown="leave_out")
 
 
-def _core(value: Any, release: Release, path: Path, found: Found) -> None:
+def _core(value: Any, release: Release, path: Path, found: Diagnostics) -> None:
     try:
-        loaded(value, release)
+        load_configuration(value, release)
     except InputError as error:
         if isinstance(value, dict):
-            found.error((*path, *place(error)), shown(error.problem))
+            found.error((*path, *path_of(error)), shown(error.problem))
         else:
             found.error(path, shown(str(error)))
 
 
-def place(error: InputError) -> Path:
+def path_of(error: InputError) -> Path:
     """Return the position in a configuration of an error of the core."""
     where: Path = ()
     if match := _WHERE.match(error.where):
         where = match[1], int(match[2])
         if inner := _PLUGIN.search(error.where):
             where = *where, "pluginConfig", int(inner[1])
-    return *where, *steps(error.field)
+    return *where, *path_steps(error.field)
 
 
 # ---- plugins
@@ -104,7 +104,7 @@ def _offered(version: str, release: Release) -> Iterable[str]:
     return here.get(version) or known_plugins(PLUGINS)
 
 
-def _names(value: dict[str, Any], version: str, release: Release, path: Path, found: Found) -> None:
+def _names(value: dict[str, Any], version: str, release: Release, path: Path, found: Diagnostics) -> None:
     """Warn about plugins that the release does not have. They are left out."""
     offered = _offered(version, release)
     for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
@@ -121,12 +121,12 @@ def _names(value: dict[str, Any], version: str, release: Release, path: Path, fo
             _unknown(name, (*place, "name"), version, release, found)
 
 
-def _unknown(name: str, path: Path, version: str, release: Release, found: Found) -> None:
+def _unknown(name: str, path: Path, version: str, release: Release, found: Diagnostics) -> None:
     known = known_plugins(PLUGINS)
     if is_usable(name, release, version.rpartition("/")[2], known) and not is_inside(name, release):
         return  # a plugin of a later release, which the core accepts
-    meant = near(name, _offered(version, release))
+    meant = most_similar(name, _offered(version, release))
     what = what_is(name, known)
     hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""
-    said = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is left out{hint}'
+    said = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
     found.warn(path, said, meant, value=True)

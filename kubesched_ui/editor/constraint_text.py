@@ -41,7 +41,7 @@ def sentences(obj: dict[str, Any]) -> Iterator[Said]:
 def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
     """Yield the sentences of a pod spec."""
     if name := spec.get("nodeName"):
-        yield ("nodeName",), f"It is on node {shown(name)} from the beginning; the scheduler is not asked."
+        yield ("nodeName",), f"The pod is already on node {shown(name)}; it is not scheduled."
     if labels := _map(spec.get("nodeSelector")):
         yield ("nodeSelector",), f"It runs only on nodes with {_labels(labels)}."
     affinity = _map(spec.get("affinity"))
@@ -53,13 +53,16 @@ def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
     for index, one in _dicts(spec.get("tolerations")):
         yield ("tolerations", index), toleration(one)
     if name := spec.get("priorityClassName"):
-        yield ("priorityClassName",), f"Its priority is that of the class {shown(name)}: it goes before lower ones."
+        yield (
+            ("priorityClassName",),
+            f"Its priority is that of the PriorityClass {shown(name)}. Pods with higher priority are scheduled first.",
+        )
     if gates := [shown(one.get("name", "")) for _, one in _dicts(spec.get("schedulingGates"))]:
-        yield ("schedulingGates",), f"It waits outside of the queue until {_and(gates)} {_is(gates)} taken away."
+        yield ("schedulingGates",), f"It does not enter the queue until {_and(gates)} {_is(gates)} removed."
     for index, one in _dicts(spec.get("volumes")):
         claim = _map(one.get("persistentVolumeClaim")).get("claimName")
         if claim:
-            yield ("volumes", index), f"It runs only where the volume of the claim {shown(claim)} can be reached."
+            yield ("volumes", index), f"It runs only where the volume of the claim {shown(claim)} is accessible."
 
 
 def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Said]:
@@ -69,7 +72,7 @@ def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Said]:
         yield (*path, REQUIRED), f"It runs only on nodes {', or '.join(terms)}."
     for index, one in _dicts(affinity.get(PREFERRED)):
         term = _term(_map(one.get("preference")))
-        yield (*path, PREFERRED, index), f"Nodes {term} get {_number(one.get('weight'))} points more, before weighing."
+        yield (*path, PREFERRED, index), f"Nodes {term} get {_number(one.get('weight'))} more points before weighting."
 
 
 def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[Said]:
@@ -80,7 +83,7 @@ def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[
         term = _map(one.get("podAffinityTerm"))
         weight = _number(one.get("weight"))
         more = "more" if near else "fewer"
-        said = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighing."
+        said = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighting."
         yield (*path, PREFERRED, index), said
 
 
@@ -89,13 +92,13 @@ def spread(one: dict[str, Any]) -> str:
     domain, skew = _domain(one), one.get("maxSkew", 1)
     selected = _selected(one)
     if one.get("labelSelector") is None:
-        return "It counts no pods, as it has no labelSelector: it keeps nothing apart."
+        return "It has no labelSelector, so it counts no pods and has no effect."
     many = f"{_number(skew)} more {'pod' if skew == 1 else 'pods'} {selected}"
     if one.get("whenUnsatisfiable") == "ScheduleAnyway":
-        return f"A {domain} with fewer pods {selected} is preferred, but a full one is no obstacle."
+        return f"It prefers a {domain} with fewer pods {selected}; this is not required."
     least = one.get("minDomains")
-    fewer = f" Where there are fewer than {_number(least)} of them, the fewest counts as none." if least else ""
-    return f"No {domain} gets to have over {many} than the {domain} with the fewest; else it waits.{fewer}"
+    fewer = f" If there are fewer than {_number(least)} of them, the minimum counts as 0." if least else ""
+    return f"A {domain} may have at most {many} than the {domain} with the fewest, else the pod waits.{fewer}"
 
 
 def toleration(one: dict[str, Any]) -> str:
@@ -112,13 +115,13 @@ def toleration(one: dict[str, Any]) -> str:
     stay = one.get("tolerationSeconds")
     if effect == "NoExecute" and isinstance(stay, int):
         return f"It stays {stay} s on a node that gets {what}, and is then evicted."
-    return f"It may run on nodes with {what}; it is not drawn to them."
+    return f"It may run on nodes with {what}, but does not prefer them."
 
 
 def _term(term: dict[str, Any]) -> str:
     parts = [_requirement(one) for _, one in _dicts(term.get("matchExpressions"))]
     parts += [_requirement(one).replace("metadata.name", "the name", 1) for _, one in _dicts(term.get("matchFields"))]
-    return f"with {' and '.join(parts)}" if parts else "that match nothing, as the term is empty"
+    return f"with {' and '.join(parts)}" if parts else "that match nothing, because the term is empty"
 
 
 def _requirement(one: dict[str, Any]) -> str:
@@ -139,7 +142,7 @@ def _selected(term: dict[str, Any]) -> str:
     """Describe the selected pods with words that follow "pod": `with app=web in namespace a`."""
     selector = term.get("labelSelector")
     if not isinstance(selector, dict):
-        return "that nothing selects, as there is no labelSelector,"
+        return "that nothing selects (labelSelector is missing)"
     parts = [f"{shown(key)}={shown(value)}" for key, value in _map(selector.get("matchLabels")).items()]
     parts += [_requirement(one) for _, one in _dicts(selector.get("matchExpressions"))]
     said = f"with {_and(parts)}" if parts else "of any kind"

@@ -9,10 +9,10 @@ import msgspec
 
 from kubesched_ui.editor import config_validation
 from kubesched_ui.editor.constraint_text import TEMPLATES
-from kubesched_ui.editor.diagnostics import Found
-from kubesched_ui.editor.object_index import OBJECTS, Thing, Things
-from kubesched_ui.editor.schema import near
-from kubesched_ui.editor.yaml_documents import Document, Path, steps
+from kubesched_ui.editor.diagnostics import Diagnostics
+from kubesched_ui.editor.object_index import OBJECTS, IndexedObject, ObjectIndex
+from kubesched_ui.editor.schema import most_similar
+from kubesched_ui.editor.yaml_documents import Document, Path, path_steps
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
@@ -27,34 +27,34 @@ _UNKNOWN = re.compile("Object contains unknown field `(.*)`$")
 _FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
 
 
-def check(things: Things) -> dict[int, Found]:
+def check(things: ObjectIndex) -> dict[int, Diagnostics]:
     """Return the problems of each object that concern other objects."""
     names = _names(things.objects)
-    found: dict[int, Found] = {}
+    found: dict[int, Diagnostics] = {}
     seen: dict[Key, int] = {}
     for number, thing in enumerate(things.objects):
-        mine = found[number] = Found()
+        mine = found[number] = Diagnostics()
         if not thing.name:
             continue
         key = key_of(thing)
         if key in seen:
-            mine.error((*thing.path, "metadata", "name"), f"there is another {thing.kind} called {shown(thing.name)}")
+            mine.error((*thing.path, "metadata", "name"), f"there is another {thing.kind} named {shown(thing.name)}")
         seen[key] = number
-        _refers(thing, names, mine)
+        _check_references(thing, names, mine)
     return found
 
 
-def key_of(thing: Thing) -> Key:
+def key_of(thing: IndexedObject) -> Key:
     """Return kind, namespace and name."""
     kind = KINDS.get(thing.kind)
     return thing.kind, (thing.namespace or "default") if kind and kind.namespaced else "", thing.name
 
 
-def _names(objects: list[Thing]) -> set[Key]:
+def _names(objects: list[IndexedObject]) -> set[Key]:
     return {key_of(thing) for thing in objects}
 
 
-def _refers(thing: Thing, names: set[Key], found: Found) -> None:
+def _check_references(thing: IndexedObject, names: set[Key], found: Diagnostics) -> None:
     """Warn about references to objects that are not in the text.
 
     They are not errors, because such objects may be created later.
@@ -81,12 +81,12 @@ def _refers(thing: Thing, names: set[Key], found: Found) -> None:
             found.warn(at_claim, f"there is no PersistentVolumeClaim {shown(name)}")
 
 
-def check_scenario(document: Document, things: Things, release: Release) -> Found:
+def check_scenario(document: Document, things: ObjectIndex, release: Release) -> Diagnostics:
     """Return what a run would reject in the scenario apart from its objects.
 
     `release`: the one that the scenario names.
     """
-    found = Found()
+    found = Diagnostics()
     value = document.value
     metadata, spec = value.get("metadata"), value.get("spec")
     if metadata is not None and not isinstance(metadata, dict):
@@ -104,10 +104,10 @@ def check_scenario(document: Document, things: Things, release: Release) -> Foun
     try:
         scenario_time.check(rest)
     except InputError as error:
-        at = steps(error.field) or ("spec",)
+        at = path_steps(error.field) or ("spec",)
         if unknown := _UNKNOWN.match(error.problem):
-            meant = near(unknown[1], _FIELDS) if at == ("spec",) else ""
-            found.error((*at, unknown[1]), f"is not a field of it{f'; did you mean {meant}?' if meant else ''}", meant)
+            meant = most_similar(unknown[1], _FIELDS) if at == ("spec",) else ""
+            found.error((*at, unknown[1]), f"is not a known field{f'; did you mean {meant}?' if meant else ''}", meant)
         else:
             found.error(at, shown(error.problem))
         return found
@@ -120,7 +120,7 @@ def check_scenario(document: Document, things: Things, release: Release) -> Foun
     return found
 
 
-def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Found) -> None:
+def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Diagnostics) -> None:
     for operation in ("taint", "untaint"):
         held = entry.get(operation)
         if isinstance(held, dict) and held.get("node") not in nodes:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kubesched_ui.editor.yaml_documents import Path, spelled
+from kubesched_ui.editor.yaml_documents import Path, path_text
 from kubesched_ui.ingest.errors import shown
 
 Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """A problem at `path` of its document.
 
     `fix`: the probably intended word, or "". `value`: whether the fix replaces the value and not the key.
@@ -28,14 +28,14 @@ class Problem:
     @property
     def sentence(self) -> str:
         """The message with the path of the field."""
-        return f"{shown(spelled(self.path))}: {self.message}" if self.path else self.message
+        return f"{shown(path_text(self.path))}: {self.message}" if self.path else self.message
 
 
-class Found(list[Problem]):
+class Diagnostics(list[Diagnostic]):
     """A list of problems."""
 
     def error(self, path: Sequence[str | int], message: str, fix: str = "", value: bool = False) -> None:
-        self.append(Problem(tuple(path), message, "error", fix, value))
+        self.append(Diagnostic(tuple(path), message, "error", fix, value))
 
     def warn(self, path: Sequence[str | int], message: str, fix: str = "", value: bool = False) -> None:
-        self.append(Problem(tuple(path), message, "warning", fix, value))
+        self.append(Diagnostic(tuple(path), message, "warning", fix, value))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_ui.editor.config_validation import loaded
-from kubesched_ui.editor.object_index import Things
+from kubesched_ui.editor.config_validation import load_configuration
+from kubesched_ui.editor.object_index import ObjectIndex
 from kubesched_ui.editor.yaml_documents import Text
 from scheduler_core.config import APPENDING, Profile
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, Release, get_release
 
 
-def release_of(text: Text, things: Things) -> Release:
+def release_of(text: Text, things: ObjectIndex) -> Release:
     """Return the release that the scenario names, else the newest."""
     spec = _spec(text, things)
     try:
@@ -21,7 +21,7 @@ def release_of(text: Text, things: Things) -> Release:
         return get_release(NEWEST)
 
 
-def effective(text: Text, things: Things) -> dict[str, Any] | None:
+def effective_scores(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
     """Return {profiles: [{name, score: [{name, weight, usual}]}], appends}, or None if the configuration cannot be
     read or the release uses predicates.
 
@@ -34,10 +34,10 @@ def effective(text: Text, things: Things) -> dict[str, Any] | None:
     held = text.documents[things.configs[-1]].value if things.configs else _spec(text, things).get("config")
     version = str(held.get("apiVersion")).rpartition("/")[2] if isinstance(held, dict) else ""
     try:
-        configuration = loaded(held if isinstance(held, dict | str) else None, release)
+        configuration = load_configuration(held if isinstance(held, dict | str) else None, release)
     except InputError:
         return None
-    usual = dict(loaded(None, release).profiles[0].plugins["score"])
+    usual = dict(load_configuration(None, release).profiles[0].plugins["score"])
     profiles = [
         {"name": profile.scheduler_name, "score": _scores(profile, usual)} for profile in configuration.profiles
     ]
@@ -49,7 +49,7 @@ def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
     return [{"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])]
 
 
-def _spec(text: Text, things: Things) -> dict[str, Any]:
+def _spec(text: Text, things: ObjectIndex) -> dict[str, Any]:
     value = text.documents[things.scenario].value if things.scenario >= 0 else {}
     spec = value.get("spec")
     return spec if isinstance(spec, dict) else {}

@@ -20,7 +20,7 @@ OBJECTS: Path = ("spec", "objects")
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class IndexedObject:
     """An object of the text. `document`: its document; `path`: its path there, () for the whole document."""
 
     document: int
@@ -45,7 +45,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Things:
+class ObjectIndex:
     """The content of a text.
 
     `scenario`: number of the Scenario document, or -1. `configs`: documents that configure the scheduler.
@@ -54,7 +54,7 @@ class Things:
 
     scenario: int
     configs: list[int]
-    objects: list[Thing]
+    objects: list[IndexedObject]
     odd: list[tuple[int, Path]]
 
 
@@ -68,10 +68,10 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def things_of(text: Text) -> Things:
+def index_objects(text: Text) -> ObjectIndex:
     """Index a text. Raises InputError if it has too many objects."""
     scenario, configs, odd = -1, [], []
-    objects: list[Thing] = []
+    objects: list[IndexedObject] = []
     for number, document in enumerate(text.documents):
         value = document.value
         if is_scenario(value) and scenario < 0:
@@ -81,12 +81,12 @@ def things_of(text: Text) -> Things:
             continue
         for path, held in _objects(value):
             if isinstance(held, dict):
-                objects.append(Thing(number, path, held))
+                objects.append(IndexedObject(number, path, held))
             else:
                 odd.append((number, path))
         if len(objects) > MAX_THINGS:
             raise InputError("the text", "", f"has more than {MAX_THINGS:,} objects")
-    return Things(scenario, configs, objects, odd)
+    return ObjectIndex(scenario, configs, objects, odd)
 
 
 def is_scenario(value: Any) -> bool:

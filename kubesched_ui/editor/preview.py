@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_ui.editor.object_index import Thing
+from kubesched_ui.editor.object_index import IndexedObject
 from scheduler_core.api.objects import Node, Pod, decode
 from scheduler_core.cluster.resources import amounts, requests_of
 from scheduler_core.controllers.pod_template import makes_pods, read
@@ -35,7 +35,7 @@ class _Columns:
         return place
 
 
-def picture(things: Sequence[Thing]) -> dict[str, Any]:
+def preview(things: Sequence[IndexedObject]) -> dict[str, Any]:
     """Return the cluster in the format of `/api/runs/{id}/map`, before anything is placed.
 
     `waiting`: number of pods to place, including those of workloads.
@@ -60,7 +60,7 @@ def picture(things: Sequence[Thing]) -> dict[str, Any]:
     }
 
 
-def _decoded(thing: Thing) -> Any:
+def _decoded(thing: IndexedObject) -> Any:
     if thing.kind not in ("Node", "Pod"):
         return None
     try:
@@ -69,7 +69,7 @@ def _decoded(thing: Thing) -> Any:
         return None
 
 
-def _replicas(thing: Thing, nodes: list[Node]) -> int:
+def _replicas(thing: IndexedObject, nodes: list[Node]) -> int:
     """Return the number of pods that a workload would create."""
     try:
         if not (makes_pods(thing.value) and is_typed(thing.value)):

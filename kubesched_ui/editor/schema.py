@@ -62,13 +62,13 @@ def versions_of(kind: str) -> list[str]:
     return list(table()["kinds"].get(kind, ()))
 
 
-def known(kind: str) -> bool:
+def is_known_kind(kind: str) -> bool:
     """Whether an API server has this kind."""
     return kind in KINDS or kind in table()["kinds"] or kind in table()["others"]
 
 
 @cache
-def completing() -> bytes:
+def completion_json() -> bytes:
     """Return the schema for completion in the editor, as JSON: the Kubernetes table, the types of our Scenario
     documents, and the scheduler configuration (`scheduler`: {kind, args, releases} of `configurations`).
     """
@@ -76,33 +76,33 @@ def completing() -> bytes:
     versions, types = scheduler.pop("versions"), scheduler.pop("types")
     described = json_schema()["$defs"]
     ours = {
-        _ours(name): {"fields": {field: [_held(held), ""] for field, held in told["properties"].items()}}
+        _type_name(name): {"fields": {field: [_type_of_field(held), ""] for field, held in told["properties"].items()}}
         for name, told in described.items()
         if "properties" in told
     }
-    ours[_ours("Spec")]["fields"]["config"] = [versions[NEWEST_API], ""]
+    ours[_type_name("Spec")]["fields"]["config"] = [versions[NEWEST_API], ""]
     whole = table()
-    kinds = whole["kinds"] | {KIND: {API_VERSION: _ours(KIND)}, scheduler["kind"]: versions}
+    kinds = whole["kinds"] | {KIND: {API_VERSION: _type_name(KIND)}, scheduler["kind"]: versions}
     return json.dumps(whole | {"kinds": kinds, "types": whole["types"] | ours | types, "scheduler": scheduler}).encode()
 
 
-def _ours(name: str) -> str:
+def _type_name(name: str) -> str:
     return name if name in ("Scenario", "Meta") else f"Scenario{name}"
 
 
-def _held(told: dict[str, Any]) -> str:
+def _type_of_field(told: dict[str, Any]) -> str:
     """Return the type of a field of a JSON schema in the notation of the table."""
     if some := [one for one in told.get("anyOf", ()) if one.get("type") != "null"]:
-        return _held(some[0])
+        return _type_of_field(some[0])
     if ref := told.get("$ref"):
-        return _ours(ref.rpartition("/")[2])
+        return _type_name(ref.rpartition("/")[2])
     if told.get("type") == "array":
-        return f"[{_held(told.get('items', {}))}]"
+        return f"[{_type_of_field(told.get('items', {}))}]"
     plain = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
     return plain.get(str(told.get("type")), "any")
 
 
-def near(word: str, words: Iterable[str]) -> str:
+def most_similar(word: str, words: Iterable[str]) -> str:
     """Return the most similar of `words`, or "" if none is similar."""
     return _near(word.lower()[:100], tuple(words))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_ui.editor import api_validation, schema
-from kubesched_ui.editor.diagnostics import Found
-from kubesched_ui.editor.yaml_documents import Path
+from kubesched_ui.editor.diagnostics import Diagnostics
+from kubesched_ui.editor.yaml_documents import Path, path_steps
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
@@ -20,9 +20,9 @@ NAMES = {"text": "text", "integer": "a whole number", "number": "a number", "boo
 IS = {"text": str, "integer": int, "number": int | float, "boolean": bool}
 
 
-def check(obj: dict[str, Any], path: Path = ()) -> Found:
+def check(obj: dict[str, Any], path: Path = ()) -> Diagnostics:
     """Return the problems of an object at `path` of its document."""
-    found = Found()
+    found = Diagnostics()
     kind, api = obj.get("kind"), obj.get("apiVersion")
     if not _is_kind(kind, api, path, found):
         return found
@@ -39,10 +39,10 @@ def check(obj: dict[str, Any], path: Path = ()) -> Found:
         api_validation.name(str(kind), metadata, (*path, "metadata"), found)
     if not any(problem.severity == "error" for problem in found):
         _core(obj, path, found)
-    return Found(found[:MOST])
+    return Diagnostics(found[:MOST])
 
 
-def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
+def _is_kind(kind: Any, api: Any, path: Path, found: Diagnostics) -> bool:
     """Whether the kind exists in that version. Otherwise add a problem."""
     if not isinstance(kind, str) or not kind:
         found.error((*path, "kind") if kind is not None else path, "kind is missing: Node, Pod, Deployment ...")
@@ -57,11 +57,11 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
         said = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
         found.error((*path, "apiVersion"), said, versions[0], value=True)
     elif "." in api.partition("/")[0] and not api.partition("/")[0].endswith(".k8s.io"):
-        found.warn((*path, "kind"), f"{shown(kind)} is another project's kind and is left out")
-    elif schema.known(kind):
-        found.warn((*path, "kind"), f"{shown(kind)} is left out: the scheduler does not look at it")
+        found.warn((*path, "kind"), f"{shown(kind)} is a custom resource and is ignored")
+    elif schema.is_known_kind(kind):
+        found.warn((*path, "kind"), f"{shown(kind)} is ignored: the scheduler does not use it")
     else:
-        meant = schema.near(kind, list(schema.table()["kinds"]))
+        meant = schema.most_similar(kind, list(schema.table()["kinds"]))
         hint = f"; did you mean {meant}?" if meant else ""
         found.error(
             (*path, "kind"), f'there is no kind "{shown(kind)}" in version "{shown(api)}"{hint}', meant, value=True
@@ -69,22 +69,20 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
     return False
 
 
-def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
+def _core(obj: dict[str, Any], path: Path, found: Diagnostics) -> None:
     """Add the problems for which the core would reject an object that is valid by the schema."""
-    from kubesched_ui.editor.yaml_documents import steps
-
     try:
         core.decode(obj)
         if pod_template.makes_pods(obj) and defaults.is_typed(obj):
             pod_template.read(obj)
     except InputError as error:
-        found.error((*path, *steps(error.field)), shown(error.problem))
+        found.error((*path, *path_steps(error.field)), shown(error.problem))
 
 
 # ---- types
 
 
-def walk(name: str, value: Any, path: Path, found: Found) -> None:
+def walk(name: str, value: Any, path: Path, found: Diagnostics) -> None:
     """Check `value` against a type that `schema.fields_of` knows. Null counts as missing."""
     if value is None or name == "any" or len(found) > MOST:
         return
@@ -96,25 +94,25 @@ def walk(name: str, value: Any, path: Path, found: Found) -> None:
         _quantity(value, path, found)
     elif name == "int-or-text":
         if isinstance(value, bool) or not isinstance(value, int | str):
-            found.error(path, f"must be a whole number or a percentage, found {told(value)}")
+            found.error(path, f"must be a whole number or a percentage, found {describe(value)}")
     elif name in IS:
         _plain(name, value, path, found)
     else:
         _object(name, value, path, found)
 
 
-def _plain(name: str, value: Any, path: Path, found: Found) -> None:
+def _plain(name: str, value: Any, path: Path, found: Diagnostics) -> None:
     if isinstance(value, IS[name]) and (name == "boolean" or not isinstance(value, bool)):
         return
     if name == "text" and not isinstance(value, dict | list):
         word = str(value).lower() if isinstance(value, bool) else str(value)
         quoted = f'"{shown(word)}"'
-        found.error(path, f"must be text, found {told(value)}; put it in quotes: {quoted}", quoted, value=True)
+        found.error(path, f"must be text, found {describe(value)}; put it in quotes: {quoted}", quoted, value=True)
     else:
-        found.error(path, f"must be {NAMES[name]}, found {told(value)}")
+        found.error(path, f"must be {NAMES[name]}, found {describe(value)}")
 
 
-def told(value: Any) -> str:
+def describe(value: Any) -> str:
     """Describe a value in a few words."""
     if isinstance(value, dict):
         return "a map"
@@ -125,41 +123,41 @@ def told(value: Any) -> str:
     return f'"{shown(value)}"' if isinstance(value, str) else f"the number {value}"
 
 
-def _list(held: str, value: Any, path: Path, found: Found) -> None:
+def _list(held: str, value: Any, path: Path, found: Diagnostics) -> None:
     if not isinstance(value, list):
-        found.error(path, f"must be a list, found {told(value)}; each element begins with -")
+        found.error(path, f"must be a list, found {describe(value)}; each element begins with -")
         return
     for index, item in enumerate(value):
         if item is None:
-            found.error((*path, index), "is empty; leave it out")
+            found.error((*path, index), "is empty; remove it")
         walk(held, item, (*path, index), found)
 
 
-def _map(held: str, value: Any, path: Path, found: Found) -> None:
+def _map(held: str, value: Any, path: Path, found: Diagnostics) -> None:
     if not isinstance(value, dict):
-        found.error(path, f"must be a map of names to values, found {told(value)}")
+        found.error(path, f"must be a map of names to values, found {describe(value)}")
         return
     for key, item in value.items():
         walk(held, item, (*path, key), found)
 
 
-def _quantity(value: Any, path: Path, found: Found) -> None:
+def _quantity(value: Any, path: Path, found: Diagnostics) -> None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        found.error(path, f"must be a quantity such as 500m or 2Gi, found {told(value)}")
+        found.error(path, f"must be a quantity such as 500m or 2Gi, found {describe(value)}")
         return
     try:
         if quantity.value(value) < 0:
             found.error(path, f"must not be negative, found {shown(value)}")
     except ValueError:
-        found.error(path, f'"{shown(value)}" is no quantity: a number, perhaps with one of m k M G T Ki Mi Gi Ti')
+        found.error(path, f'"{shown(value)}" is not a quantity: a number with an optional suffix m k M G T Ki Mi Gi Ti')
 
 
-def _object(name: str, value: Any, path: Path, found: Found) -> None:
+def _object(name: str, value: Any, path: Path, found: Diagnostics) -> None:
     fields = schema.fields_of(name)
     if fields is None:
         return
     if not isinstance(value, dict):
-        found.error(path, f"must be a map with the fields of {name}, found {told(value)}")
+        found.error(path, f"must be a map with the fields of {name}, found {describe(value)}")
         return
     for field, held in value.items():
         if len(found) > MOST:
@@ -175,12 +173,12 @@ def _object(name: str, value: Any, path: Path, found: Found) -> None:
         rule(value, path, found)
 
 
-def _unknown(name: str, field: str, fields: list[str], path: Path, found: Found) -> None:
-    meant = schema.near(field, fields)
+def _unknown(name: str, field: str, fields: list[str], path: Path, found: Diagnostics) -> None:
+    meant = schema.most_similar(field, fields)
     hint = f"; did you mean {meant}?" if meant else ""
     if schema.is_strict(name):
         found.error(path, f"is not a field of {name}{hint}", meant)
         return
     owner = "" if meant else next((kind for kind in LIKELY if field in (schema.fields_of(kind) or ())), "")
     has = f"; {owner} has one of that name" if owner else ""
-    found.warn(path, f"is not a field of {name} and is left out{hint or has}", meant)
+    found.warn(path, f"is not a field of {name} and is ignored{hint or has}", meant)

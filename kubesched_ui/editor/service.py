@@ -92,4 +92,4 @@ def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) 
         why = f"takes longer than {pool.config.seconds:g} s"
     except (OutOfMemory, Crashed):
         why = f"takes more than {pool.config.memory >> 20:,} MB of memory"
-    raise InputError("the text", "", f"{why} to read and was stopped; take something out of it")
+    raise InputError("the text", "", f"{why} to analyze; shorten it")

@@ -24,7 +24,7 @@ TRIES = 5  # number of temporary scenarios kept
 UNNAMED = "Composed cluster"
 
 
-def stored(text: str) -> Scenario:
+def store_text(text: str) -> Scenario:
     """Store the text as a scenario.
 
     Raises InputError if it has errors, and the errors of `service.read` and of uploads.
@@ -32,28 +32,28 @@ def stored(text: str) -> Scenario:
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
-        count = "1 error is" if read["errors"] == 1 else f"{read['errors']} errors are"
-        raise InputError("", "", f"{count} in the way, the first in line {first['line'] + 1}: {first['message']}")
+        count = "1 error" if read["errors"] == 1 else f"{read['errors']} errors"
+        raise InputError("", "", f"{count} to fix, the first in line {first['line'] + 1}: {first['message']}")
     return uploads.make_scenario([(UNNAMED, text.encode())], origin=Scenario.Origin.COMPOSED)
 
 
-def tried(text: str, before: Iterable[int] = ()) -> Run:
+def run_text(text: str, before: Iterable[int] = ()) -> Run:
     """Run the text with default settings.
 
     `before`: earlier temporary scenarios; the oldest are deleted. Raises as `stored`.
     """
-    scenario = stored(text)
+    scenario = store_text(text)
     try:
         with transaction.atomic():
             run = create_run(scenario, RunSettings(**defaults(scenario)))
     except InputError:
         scenario.delete()
         raise
-    forget(list(before)[: -(TRIES - 1)])
+    delete_temporary(list(before)[: -(TRIES - 1)])
     return run
 
 
-def forget(numbers: Iterable[int]) -> None:
+def delete_temporary(numbers: Iterable[int]) -> None:
     """Delete temporary scenarios of the current user with their runs.
 
     Scenarios that are pinned or shared, or that have pinned, shared or unfinished runs, are kept.

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.editor.analysis import reading
-from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor import analysis
+from kubesched_ui.editor.apply_edits import apply_changes
 
 
 def prepare() -> None:
@@ -19,9 +19,9 @@ def prepare() -> None:
 
 def analyze(text: str) -> bytes:
     """Return the analysis of a text as JSON."""
-    return msgspec.json.encode(reading(text))
+    return msgspec.json.encode(analysis.analyze(text))
 
 
 def apply_edits(text: str, changes: Any) -> bytes:
     """Return the edit that applies form changes to a text, as JSON."""
-    return msgspec.json.encode(changed(text, changes))
+    return msgspec.json.encode(apply_changes(text, changes))

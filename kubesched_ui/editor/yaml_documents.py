@@ -29,7 +29,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A position in the text. Lines and columns start at 0."""
 
     line: int
@@ -49,7 +49,7 @@ class Document:
     lines: list[str]
     value: Any = None
     tree: Node = None
-    problem: tuple[Place, str] | None = None
+    problem: tuple[Position, str] | None = None
 
     @property
     def text(self) -> str:
@@ -69,7 +69,7 @@ class Text:
         return "\n".join(document.text for document in self.documents)
 
 
-def read(text: str) -> Text:
+def parse(text: str) -> Text:
     """Parse the documents of a text.
 
     An unreadable document has a `problem`. Raises InputError if the text is too large.
@@ -100,35 +100,35 @@ def read_document(line: int, lines: list[str]) -> Document:
     try:
         values = list(documents(text.encode(), Where(""), LIMITS))
         if len(values) > 1:
-            document.problem = Place(line), "contains two documents; put a line with --- between them"
+            document.problem = Position(line), "contains two documents; put a line with --- between them"
         elif values:
             document.value = msgspec.json.decode(values[0][1])
             document.tree = yaml.compose(text, Loader=yaml.CSafeLoader)
     except IngestError as error:
         document.problem = _located(error.problem, line)
     except UnicodeEncodeError:
-        document.problem = Place(line), "contains an unpaired surrogate, which is not valid Unicode"
+        document.problem = Position(line), "contains an unpaired surrogate, which is not valid Unicode"
     except (yaml.YAMLError, msgspec.DecodeError, ValueError) as error:
-        document.problem = Place(line), f"cannot be read: {str(error).splitlines()[0][:120]}"
+        document.problem = Position(line), f"cannot be read: {str(error).splitlines()[0][:120]}"
     if document.problem:
         document.value = document.tree = None
     return document
 
 
-def _located(problem: str, line: int) -> tuple[Place, str]:
+def _located(problem: str, line: int) -> tuple[Position, str]:
     """Extract the position from an error message. Return the position and the message without it."""
     match = _LINE.search(problem)
     if match is None:
-        return Place(line), problem
+        return Position(line), problem
     before, after = problem[: match.start()].strip(), problem[match.end() :].lstrip(": ")
     said = ": ".join(part for part in (before, after) if part)
-    return Place(line + int(match[1]) - 1, int(match[2] or 1) - 1), said
+    return Position(line + int(match[1]) - 1, int(match[2] or 1) - 1), said
 
 
 # ---- positions
 
 
-def steps(path: str) -> Path:
+def path_steps(path: str) -> Path:
     """Split `spec.containers[0].name` into ("spec", "containers", 0, "name")."""
     found: list[str | int] = []
     for name, index, quoted in _STEP.findall(path):
@@ -136,7 +136,7 @@ def steps(path: str) -> Path:
     return tuple(found)
 
 
-def spelled(path: Sequence[str | int]) -> str:
+def path_text(path: Sequence[str | int]) -> str:
     """Format ("spec", "containers", 0) as `spec.containers[0]`; names with dots as `labels['a.b/c']`."""
     out = ""
     for step in path:
@@ -149,7 +149,7 @@ def spelled(path: Sequence[str | int]) -> str:
     return out
 
 
-def place_of(document: Document, path: Sequence[str | int]) -> Place:
+def position_of(document: Document, path: Sequence[str | int]) -> Position:
     """Return the position of a path: of its key, or of its value in a list.
 
     For a missing path, return the innermost existing part.
@@ -161,10 +161,10 @@ def place_of(document: Document, path: Sequence[str | int]) -> Place:
             break
         shown, node = found
     if shown is None:
-        return Place(document.line)
+        return Position(document.line)
     start, end = shown.start_mark, shown.end_mark
     one_line = start.line == end.line
-    return Place(document.line + start.line, start.column, end.column if one_line else 0)
+    return Position(document.line + start.line, start.column, end.column if one_line else 0)
 
 
 def node_of(tree: Node, path: Sequence[str | int]) -> Node:

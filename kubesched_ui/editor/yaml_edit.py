@@ -169,7 +169,7 @@ def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Itera
             yield from list(_changes(item, gone[index], come[index], lines))
         except _Whole:
             first, last = _lines_of_item(item, lines, dash)
-            yield Splice(first, last, _in_place(item, come[index], lines) or _item(come[index], dash))
+            yield Splice(first, last, _on_one_line(item, come[index], lines) or _item(come[index], dash))
     for index in range(len(come), len(gone)):
         yield Splice(*_lines_of_item(node.value[start + index], lines, dash), [])
     if len(come) > len(gone):
@@ -186,7 +186,7 @@ def _lines_of_item(item: Node, lines: list[str], dash: int) -> tuple[int, int]:
     return first, last_line(item, lines)
 
 
-def _in_place(item: Node, value: Any, lines: list[str]) -> list[str]:
+def _on_one_line(item: Node, value: Any, lines: list[str]) -> list[str]:
     """Return the line of an element with another value if both fit on one line, else []."""
     start, end = item.start_mark, item.end_mark
     if start.line != end.line or getattr(item, "style", None) in ("|", ">"):

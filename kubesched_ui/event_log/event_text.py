@@ -11,12 +11,12 @@ Part = str | dict[str, str]
 """Plain text, {"pod": "ns/name"} or {"node": name}; a page can turn the latter into links."""
 
 
-def sentence(event: Event) -> str:
+def event_sentence(event: Event) -> str:
     """Return an event as plain text."""
-    return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in parts(event))
+    return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in event_parts(event))
 
 
-def parts(event: Event) -> list[Part]:
+def event_parts(event: Event) -> list[Part]:
     """Return an event as non-empty parts of text."""
     return [part for part in _parts(event) if part]
 

@@ -25,8 +25,8 @@ from django.utils import timezone
 from kubesched_ui.event_log import queue_sizes
 from kubesched_ui.event_log.events import Event, event, group_event
 from kubesched_ui.event_log.queue_sizes import Move
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, Entry, GroupRow, ResultRow
-from kubesched_ui.event_log.timeline_markers import Mark
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, GroupRow, RecordEntry, ResultRow
+from kubesched_ui.event_log.timeline_markers import TimelineMark
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
 from scheduler_core.debugger.recording import Block, Recorder
@@ -68,7 +68,7 @@ class RunLog:
     evicted: dict[str, str] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[TimelineMark] = field(default_factory=list)
     node_lists: list[NodeList] = field(default_factory=list)
     block: list[Event] = field(default_factory=list)  # in virtual time, events of `block_pod` without numbers
     block_pod: str = ""
@@ -133,7 +133,7 @@ class RunLog:
         if not self.run.node_lists.filter(version=version).exists():
             self.node_lists.append(NodeList(run=self.run, version=version, names=names))
 
-    def add_entry(self, entry: Entry, cycles: int, counts: Mapping[str, int]) -> None:
+    def add_entry(self, entry: RecordEntry, cycles: int, counts: Mapping[str, int]) -> None:
         """Append the entry of a record in virtual time. Successive events of one pod form a block.
 
         `cycles`: number of cycles so far. `counts`: pods by their latest result, keyed by the columns of Run.
@@ -159,7 +159,7 @@ class RunLog:
         if full or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
             self.flush()
 
-    def add_moves(self, entry: Entry) -> None:
+    def add_moves(self, entry: RecordEntry) -> None:
         """Append the moves and marks of an entry."""
         self.moves += entry.moves
         self.names += entry.names

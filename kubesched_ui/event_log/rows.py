@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import Move
-from kubesched_ui.event_log.timeline_markers import Mark
+from kubesched_ui.event_log.timeline_markers import TimelineMark
 
 # result of a pod -> the column of Run that counts it
 COUNTS = {
@@ -73,7 +73,7 @@ class NodeNames(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class RecordEntry:
     """The data from one record. `events` have no numbers yet; the last one will have the number `seq`.
 
     `names`: pods with their first move.
@@ -87,5 +87,5 @@ class Entry:
     result: ResultRow | None = None
     moves: list[Move] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[TimelineMark] = field(default_factory=list)
     nodes: NodeNames | None = None

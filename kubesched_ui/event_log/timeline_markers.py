@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
 
 # Rows of the timeline from top to bottom, and the kinds of marks in each.
@@ -20,7 +20,7 @@ KINDS = tuple(kind for kinds in TRACK.values() for kind in kinds)
 REASONS = {"NoExecute taint": "tainted", "drain": "drained"}
 
 
-class Mark(NamedTuple):
+class TimelineMark(NamedTuple):
     """A mark. `kind`: one of KINDS. `pod`, `node`: its subject, "" for none. `text`: a sentence about the event."""
 
     t: float
@@ -51,10 +51,10 @@ def kind_of(event: Event) -> str:
     return ""
 
 
-def mark_of(event: Event, seq: int) -> Mark | None:
+def mark_of(event: Event, seq: int) -> TimelineMark | None:
     """Return the mark of an event with this number; None if it has none."""
     kind = kind_of(event)
     if not kind:
         return None
     node = event["data"].get("node") or event["data"].get("name") or ""
-    return Mark(event["t"], kind, event["pod"], node, seq, sentence(event))
+    return TimelineMark(event["t"], kind, event["pod"], node, seq, event_sentence(event))

@@ -12,12 +12,12 @@ from typing import Any
 from kubesched_ui.event_log.events import cycle_events, event
 from kubesched_ui.event_log.pod_result import pod_result
 from kubesched_ui.event_log.queue_sizes import LANE, NOWHERE, Move
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, Entry, NodeNames, ResultRow
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, NodeNames, RecordEntry, ResultRow
 from kubesched_ui.event_log.timeline_markers import mark_of
 from scheduler_core.virtual_time.engine import Record
 
 
-class Chronicle:
+class TimelineRecorder:
     """Converts records to entries.
 
     `nodes`: the initial nodes in row order. `slow_binding`: whether binding takes time. `recorded`: messages of the
@@ -48,20 +48,20 @@ class Chronicle:
         self._indexes: dict[str, int] = {}  # indexes of pods, in the order of their first moves
         self._lanes: list[int] = []  # index of a pod -> its current part of the queue or state
 
-    def begin(self, bound: Iterable[str]) -> Entry:
+    def begin(self, bound: Iterable[str]) -> RecordEntry:
         """Add moves for the pods that are on a node when the run begins, with the event `run.started`."""
-        entry = Entry(0.0, "", self.seq, [])
+        entry = RecordEntry(0.0, "", self.seq, [])
         for pod in bound:
             entry.pod = pod
             self._enter(entry, LANE["bound"])
         return entry
 
-    def take(self, record: Record) -> Entry:
+    def take(self, record: Record) -> RecordEntry:
         """Convert the next record."""
         data = dict(record.data)
         pod = data.pop("pod", "")
         t = round(record.time, 6)
-        entry = Entry(t, pod, 0, [])
+        entry = RecordEntry(t, pod, 0, [])
         cause = self._seq_of[record.cause]
         if record.kind == "attempt":
             self._attempt(record, entry)
@@ -78,7 +78,7 @@ class Chronicle:
 
     # ---- conversion of records
 
-    def _attempt(self, record: Record, entry: Entry) -> None:
+    def _attempt(self, record: Record, entry: RecordEntry) -> None:
         trace, data = record.trace, record.data
         assert trace is not None
         self.cycles += 1
@@ -92,13 +92,13 @@ class Chronicle:
             entry, pod_result(entry.events, self._position(entry.pod), self._recorded.get(entry.pod, ""), took)
         )
 
-    def _listed(self, entry: Entry, names: list[str]) -> None:
+    def _listed(self, entry: RecordEntry, names: list[str]) -> None:
         if names != self.nodes:
             self.nodes, self.version = names, self.version + 1
             entry.nodes = NodeNames(self.version, names)
             entry.events = [event("nodes.listed", entry.t, data={"version": self.version, "nodes": len(names)})]
 
-    def _happened(self, kind: str, entry: Entry, data: dict[str, Any], cause: int) -> None:
+    def _happened(self, kind: str, entry: RecordEntry, data: dict[str, Any], cause: int) -> None:
         pod, node = entry.pod, data.get("node", "")
         attempt = self._attempts.get(pod, 0)
 
@@ -139,14 +139,14 @@ class Chronicle:
     def _position(self, pod: str) -> int:
         return self._positions.setdefault(pod, len(self._positions))
 
-    def _result(self, entry: Entry, row: ResultRow) -> None:
+    def _result(self, entry: RecordEntry, row: ResultRow) -> None:
         if before := self._outcomes.get(entry.pod):
             self.counts[COUNTS[before]] -= 1
         self._outcomes[entry.pod] = row.result
         self.counts[COUNTS[row.result]] += 1
         self._rows[entry.pod] = entry.result = row
 
-    def _change(self, entry: Entry, **changes: Any) -> None:
+    def _change(self, entry: RecordEntry, **changes: Any) -> None:
         """Change the result of a pod that has one."""
         row = self._rows.get(entry.pod)
         if row is not None:
@@ -171,11 +171,11 @@ class Chronicle:
                 return "gone"
         return ""
 
-    def _move(self, entry: Entry, kind: str, data: Mapping[str, Any]) -> None:
+    def _move(self, entry: RecordEntry, kind: str, data: Mapping[str, Any]) -> None:
         if lane := self._lane(kind, data):
             self._enter(entry, LANE[lane])
 
-    def _enter(self, entry: Entry, lane: int) -> None:
+    def _enter(self, entry: RecordEntry, lane: int) -> None:
         index = self._indexes.get(entry.pod)
         if index is None:
             index = self._indexes[entry.pod] = len(self._lanes)

@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.exports import parquet, run_file
-from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP, scenario_document
+from kubesched_ui.ingest.formats import LIST_ANNOTATIONS, OUR_GROUP, scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs.build_simulation import added_pods, pod_key, pods_named
@@ -39,7 +39,7 @@ def scenario(scenario: Scenario) -> bytes:
     if scenario.time:
         about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
         return encode(scenario_document(scenario.name, scenario.objects_of(), *about))
-    texts = {name: getattr(scenario, name) for name in (*LIST_SAYS, "config")}
+    texts = {name: getattr(scenario, name) for name in (*LIST_ANNOTATIONS, "config")}
     metadata = {"annotations": {f"{OUR_GROUP}{name}": text for name, text in texts.items() if text}}
     items = b",\n".join(map(encode, scenario.objects_of()))
     return b'{"apiVersion":"v1","kind":"List","metadata":%s,"items":[%s]}' % (encode(metadata), items)

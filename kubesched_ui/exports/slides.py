@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kubesched_ui.presenters.capacity_bars import Shelf
-from kubesched_ui.presenters.cycle_presenter import Group, Matrix, Preemption, ScoreRow
+from kubesched_ui.presenters.capacity_bars import BarRow
+from kubesched_ui.presenters.cycle_presenter import Matrix, NodeGroup, Preemption, ScoreRow
 
 ROWS = 8  # scores per slide
 # Points of a pod's page and of explanation trees -> the slide that shows most of them.
@@ -113,7 +113,7 @@ def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
     return places[0] if places else 0
 
 
-def out_by(verdicts: Matrix, plugin: str) -> list[Group]:
+def out_by(verdicts: Matrix, plugin: str) -> list[NodeGroup]:
     """Return the groups of nodes that a plugin was the first to reject."""
     return [group for group in verdicts.groups if group.state == "refused" and (group.plugin or PREFILTER) == plugin]
 
@@ -165,13 +165,13 @@ def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]
 
 
 def coloured(
-    shelf: Shelf,
+    shelf: BarRow,
     slides: Sequence[Slide],
     here: int,
     verdicts: Matrix,
     cycle: Mapping[str, Any],
     preemption: Preemption | None,
-) -> Shelf:
+) -> BarRow:
     """Return the nodes with the marks of the slides up to this one."""
     if preemption is None or slides[here].point not in ("candidates", "victims"):
         return shelf.marked(marks(slides, here, verdicts, cycle))

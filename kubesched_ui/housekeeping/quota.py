@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import usage
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.housekeeping.quota_settings import Limits, limits_of
+from kubesched_ui.housekeeping.quota_settings import QuotaLimits, limits_of
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 
@@ -56,8 +56,8 @@ def check_number(what: str, have: QuerySet[Any], limit: int) -> None:
         )
 
 
-def check_running(owner: int | None, limits: Limits) -> None:
-    if limits.running and not _as_one.get() and (number := usage.under_way(owner)) >= limits.running:
+def check_running(owner: int | None, limits: QuotaLimits) -> None:
+    if limits.running and not _as_one.get() and (number := usage.active_count(owner)) >= limits.running:
         have = usage.runs_of(owner).filter(state__in=Run.ACTIVE).order_by("created_at", "pk")
         raise OverQuota(
             f"You have {number:,} of {limits.running:,} active runs ({names_of(have)}). Wait until one finishes, "
@@ -65,7 +65,7 @@ def check_running(owner: int | None, limits: Limits) -> None:
         )
 
 
-def check_size(owner: int | None, limits: Limits) -> None:
+def check_size(owner: int | None, limits: QuotaLimits) -> None:
     if limits.size and (size := usage.size_of(owner)) >= limits.size:
         kinds: tuple[Any, ...] = (usage.runs_of(owner), usage.scenarios_of(owner))
         large = [thing for rows in kinds for thing in rows.exclude(stored_bytes=None).order_by("-stored_bytes")[:NAMED]]
@@ -88,7 +88,7 @@ def as_one() -> Iterator[None]:
         _as_one.reset(token)
 
 
-def lock_owner() -> tuple[int | None, Limits]:
+def lock_owner() -> tuple[int | None, QuotaLimits]:
     """Return the ID of the current user and their limits. Locks the user's row, so that concurrent checks of one user
     run one after the other."""
     owner = current_viewer.owner_id()

@@ -14,7 +14,7 @@ from kubesched_ui.models import Quota
 
 
 @dataclass(frozen=True)
-class Limits:
+class QuotaLimits:
     """0 means no limit. `size`: stored bytes. `pods`: per run. `running`: at the same time. `days`: retention
     period."""
 
@@ -26,9 +26,9 @@ class Limits:
     days: int
 
 
-def usual() -> Limits:
+def default_limits() -> QuotaLimits:
     """Return the default limits."""
-    return Limits(
+    return QuotaLimits(
         size=settings.QUOTA_BYTES,
         scenarios=settings.QUOTA_SCENARIOS,
         runs=settings.QUOTA_RUNS,
@@ -38,14 +38,14 @@ def usual() -> Limits:
     )
 
 
-def limits_of(owner: int | None) -> Limits:
+def limits_of(owner: int | None) -> QuotaLimits:
     """Return the limits of a user."""
     own = Quota.objects.filter(user_id=owner).first() if owner is not None else None
-    return usual() if own is None else merged(own)
+    return default_limits() if own is None else limits_with(own)
 
 
-def merged(own: Quota) -> Limits:
+def limits_with(own: Quota) -> QuotaLimits:
     """Return the limits of the settings, overridden by those of the administrator."""
-    given = {field.name: getattr(own, field.name) for field in fields(Limits)}
+    given = {field.name: getattr(own, field.name) for field in fields(QuotaLimits)}
     named = {name: value for name, value in given.items() if value is not None}
-    return Limits(**{**vars(usual()), **named})
+    return QuotaLimits(**{**vars(default_limits()), **named})

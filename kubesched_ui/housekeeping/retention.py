@@ -16,7 +16,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from kubesched_ui.housekeeping.quota_settings import limits_of, merged
+from kubesched_ui.housekeeping.quota_settings import limits_of, limits_with
 from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ WARNING_DAYS = 7
 AT_ONCE = 100  # per kind; the next sweep deletes further ones
 
 
-def ends(thing: Run | Scenario) -> datetime | None:
+def deletion_time(thing: Run | Scenario) -> datetime | None:
     """Return when an object will be deleted unless it is pinned.
 
     None if it is pinned, a sample, an active run, or a scenario with a pinned or active run.
@@ -38,7 +38,7 @@ def ends(thing: Run | Scenario) -> datetime | None:
             return None
         used = thing.finished_at or thing.created_at
     else:
-        if thing.origin == Scenario.Origin.SAMPLE or holding().filter(scenario=thing).exists():
+        if thing.origin == Scenario.Origin.SAMPLE or runs_that_keep_scenarios().filter(scenario=thing).exists():
             return None
         newest = Run._base_manager.filter(scenario=thing).aggregate(at=Max(last_used()))["at"]
         used = max(filter(None, (thing.created_at, newest)))
@@ -51,7 +51,7 @@ def not_before(owner: int | None, days: int) -> datetime:
     return (found.since if found else timezone.now()) + timedelta(days=WARNING_DAYS)
 
 
-def holding() -> Any:
+def runs_that_keep_scenarios() -> Any:
     """Return runs that keep their scenarios from deletion."""
     return Run._base_manager.filter(Q(pinned=True) | Q(state__in=Run.ACTIVE))
 
@@ -63,13 +63,13 @@ def last_used() -> Coalesce:
 def owners() -> Iterator[tuple[Q, int, int]]:
     """Yield a condition for objects, the ID of their owner (0: all users without their own period), and the retention
     period in days (0: unlimited)."""
-    own = {quota.user_id: merged(quota).days for quota in Quota.objects.exclude(days=None)}
+    own = {quota.user_id: limits_with(quota).days for quota in Quota.objects.exclude(days=None)}
     for owner, days in own.items():
         yield Q(owner=owner), owner, days
     yield Q(owner=None) | ~Q(owner__in=list(own)), 0, settings.KEEP_DAYS
 
 
-def note() -> None:
+def store_periods() -> None:
     """Store since when each retention period has been set."""
     set_now = {owner: days for _, owner, days in owners() if days}
     for row in Retention.objects.all():
@@ -79,7 +79,7 @@ def note() -> None:
         Retention.objects.get_or_create(owner=owner, defaults={"days": days})
 
 
-def over() -> Iterator[Any]:
+def expired() -> Iterator[Any]:
     """Yield QuerySets of expired objects: runs, upgrade previews, then scenarios, because these contain the others."""
     now = timezone.now()
     for whose, owner, days in owners():
@@ -98,20 +98,20 @@ def over() -> Iterator[Any]:
         idle = Scenario._base_manager.filter(whose, pinned=False).exclude(origin=Scenario.Origin.SAMPLE)
         idle = idle.alias(run_used=Coalesce(Max(Coalesce("runs__finished_at", "runs__created_at")), F("created_at")))
         idle = idle.alias(used=Greatest("run_used", "created_at")).filter(used__lt=before)
-        yield idle.exclude(pk__in=holding().values("scenario"))
+        yield idle.exclude(pk__in=runs_that_keep_scenarios().values("scenario"))
 
 
 def due() -> bool:
     """Return whether there is something to delete or a period to store."""
     noted = set(Retention.objects.values_list("owner", "days"))
-    return noted != {(owner, days) for _, owner, days in owners() if days} or any(rows.exists() for rows in over())
+    return noted != {(owner, days) for _, owner, days in owners() if days} or any(rows.exists() for rows in expired())
 
 
 def sweep() -> int:
     """Delete expired objects one by one. Return their number."""
-    note()
+    store_periods()
     gone = 0
-    for rows in over():
+    for rows in expired():
         for thing in rows.order_by("pk")[:AT_ONCE]:
             name, number = type(thing).__name__.lower(), thing.pk
             thing.delete()

@@ -33,12 +33,12 @@ def tidy() -> None:
     retention.sweep()
     for cleanup in cleanups:
         cleanup.sweep()
-    if freed := vacuum.give_back():
+    if freed := vacuum.vacuum():
         logger.info("%s MB of deleted runs returned to the file system", freed >> 20)
 
 
 @periodic("TIDY_EVERY_S")
 def request_cleanup() -> None:
     """Send a task if cleanup is needed. The check is cheap."""
-    if vacuum.worth() or retention.due() or any(cleanup.due() for cleanup in cleanups):
+    if vacuum.is_worthwhile() or retention.due() or any(cleanup.due() for cleanup in cleanups):
         app.send_task(TIDY, expires=settings.TIDY_EVERY_S)

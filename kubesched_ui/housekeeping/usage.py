@@ -22,7 +22,7 @@ def runs_of(owner: int | None) -> models.QuerySet[Run]:
     return Run._base_manager.filter(owner_id=owner)
 
 
-def under_way(owner: int | None) -> int:
+def active_count(owner: int | None) -> int:
     """Return the number of queued and running runs. All runs of an upgrade preview count as one."""
     previews = Upgrade._base_manager.filter(owner_id=owner, state__in=Upgrade.ACTIVE)
     return runs_of(owner).filter(state__in=Run.ACTIVE, upgrades=None).count() + previews.count()

@@ -20,7 +20,7 @@ MOST = 2 * 1024**3  # bytes that can be copied in a few seconds
 READERS_S = 0.5  # time for readers of the old file to finish
 
 
-def worth() -> bool:
+def is_worthwhile() -> bool:
     """Return whether much of the file is free and the rest can be copied quickly."""
     if connection.vendor != "sqlite":
         return False
@@ -30,13 +30,13 @@ def worth() -> bool:
     return free >= max(WORTH, used // 4) and used <= MOST and room >= 2 * used
 
 
-def give_back(alone: bool = False) -> int:
+def vacuum(alone: bool = False) -> int:
     """Rewrite the file without its free pages if that is worthwhile. Return the number of freed bytes.
 
     Readers continue, writers wait for a few seconds. So this is not done during a run, whose worker writes. `alone`: no
     other process uses the database. Continuous shrinking (auto_vacuum) would make every write a quarter slower.
     """
-    if not worth() or (not alone and Run.objects.filter(state=Run.State.RUNNING).exists()):
+    if not is_worthwhile() or (not alone and Run.objects.filter(state=Run.State.RUNNING).exists()):
         return 0
     before = size_and_free()[0]
     with connection.cursor() as cursor:

@@ -20,7 +20,7 @@ from typing import IO, Any
 from kubesched_ui.ingest.encoding import not_text
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.limits import Budget
-from kubesched_ui.ingest.path_hints import promises, spread, wanted
+from kubesched_ui.ingest.path_hints import is_readable, is_readable_name, with_slashes
 
 CHUNK = 1024 * 1024
 HEAD = 1024  # bytes; the magic number of tar is at 257
@@ -64,11 +64,11 @@ class Archives:
             with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
                 self.budget.take_file(file.seek(0, io.SEEK_END), where)
                 file.seek(0)
-                yield from self._texts(where, Stream(file, whole=True, watch=self.budget.at), 0)
+                yield from self._texts(where, MemberStream(file, whole=True, watch=self.budget.at), 0)
         except OSError as error:
             raise IngestError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
 
-    def _texts(self, where: Where, file: Stream, depth: int) -> Texts:
+    def _texts(self, where: Where, file: MemberStream, depth: int) -> Texts:
         head = file.head
         compression = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "")
         if not compression and not head.startswith(ZIPS) and head[257:262] != b"ustar":
@@ -84,16 +84,16 @@ class Archives:
         else:
             yield from self._members(where, self._tar(where, file), "tar", depth)
 
-    def _unpacked(self, where: Where, file: Stream, compression: str, depth: int) -> Texts:
+    def _unpacked(self, where: Where, file: MemberStream, compression: str, depth: int) -> Texts:
         try:
-            unpacked = Stream(
+            unpacked = MemberStream(
                 COMPRESSED[compression](file), packed=file, take=lambda n: self.budget.take_unpacked(n, where)
             )
             yield from self._texts(where, unpacked, depth + 1)
         except DAMAGED as error:
             raise _damaged(where, compression, error) from None
 
-    def _members(self, where: Where, members: Iterator[tuple[Where, Stream]], form: str, depth: int) -> Texts:
+    def _members(self, where: Where, members: Iterator[tuple[Where, MemberStream]], form: str, depth: int) -> Texts:
         try:
             for place, member in members:
                 try:
@@ -105,7 +105,7 @@ class Archives:
         except DAMAGED as error:
             raise _damaged(where, form, error) from None
 
-    def _zip(self, where: Where, file: Stream) -> Iterator[tuple[Where, Stream]]:
+    def _zip(self, where: Where, file: MemberStream) -> Iterator[tuple[Where, MemberStream]]:
         source = file.seekable_source() or io.BytesIO(self._text(where, file))
         # zipfile loads the whole directory, so count its entries first.
         if _number_of(b"PK\x01\x02", source) > self.budget.limits.max_members:
@@ -116,7 +116,7 @@ class Archives:
                 mode = info.external_attr >> 16
                 if info.is_dir():
                     continue
-                if (mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode)) or not wanted(info.filename):
+                if (mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode)) or not is_readable_name(info.filename):
                     self.skip(place)
                 elif info.flag_bits & 1:
                     self.broken(IngestError(place, "is encrypted; create the archive without a password"))
@@ -124,35 +124,35 @@ class Archives:
                     self.broken(IngestError(place, "uses an unsupported zip method; use deflate"))
                 else:
                     with archive.open(info) as opened:
-                        yield from self._if_wanted(place, Stream(opened, size=info.compress_size))
+                        yield from self._if_wanted(place, MemberStream(opened, size=info.compress_size))
 
-    def _tar(self, where: Where, file: Stream) -> Iterator[tuple[Where, Stream]]:
+    def _tar(self, where: Where, file: MemberStream) -> Iterator[tuple[Where, MemberStream]]:
         with tarfile.open(fileobj=file, mode="r|", bufsize=CHUNK) as archive:
             for info in archive:
                 archive.members = []  # type: ignore[attr-defined]  # it keeps all of them otherwise
                 place = self._member(where, info.name)
                 if info.isdir():
                     continue
-                if not info.isreg() or info.issparse() or not wanted(info.name):
+                if not info.isreg() or info.issparse() or not is_readable_name(info.name):
                     self.skip(place)
                 elif (opened := archive.extractfile(info)) is not None:
-                    yield from self._if_wanted(place, Stream(opened, packed=file.packed))
+                    yield from self._if_wanted(place, MemberStream(opened, packed=file.packed))
 
-    def _if_wanted(self, place: Where, member: Stream) -> Iterator[tuple[Where, Stream]]:
-        if promises(place.file, member.head):
+    def _if_wanted(self, place: Where, member: MemberStream) -> Iterator[tuple[Where, MemberStream]]:
+        if is_readable(place.file, member.head):
             yield place, member
         else:
             self.skip(place)
 
     def _member(self, where: Where, name: str) -> Where:
         self.budget.take_member(where)
-        name = spread(name)
+        name = with_slashes(name)
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\0" in name or name[1:2] == ":":
             raise LimitError(where.at(file=f"{where.file}/{name}"), "the member's name points outside the archive")
         return where.at(file=f"{where.file}/{name}")
 
-    def _text(self, where: Where, file: Stream) -> bytes:
+    def _text(self, where: Where, file: MemberStream) -> bytes:
         """Return the whole text. Raises IngestError if the first bytes are not text, LimitError for a decompression
         bomb."""
         not_text(file.head, where)
@@ -165,7 +165,7 @@ class Archives:
         return b"".join(chunks)
 
 
-class Stream(io.RawIOBase):
+class MemberStream(io.RawIOBase):
     """Reads `file`; `head` holds its first bytes.
 
     `whole`: this is the uploaded file itself, which is seekable. `packed`: the stream of the compressed bytes from
@@ -177,7 +177,7 @@ class Stream(io.RawIOBase):
         self,
         file: IO[bytes],
         whole: bool = False,
-        packed: Stream | None = None,
+        packed: MemberStream | None = None,
         size: int | None = None,
         take: Callable[[int], None] | None = None,
         watch: Callable[[int], None] | None = None,

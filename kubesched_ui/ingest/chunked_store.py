@@ -47,7 +47,7 @@ def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterat
         yield scenario
         scenario.created_at, scenario.storing_at = timezone.now(), None
         with transaction.atomic(savepoint=False):
-            prove(scenario.pk)
+            heartbeat(scenario.pk)
             Scenario.everything.filter(pk=scenario.pk).update(storing_at=None, created_at=scenario.created_at)
     except BaseException:
         if not connection.in_atomic_block:
@@ -78,14 +78,14 @@ def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None
     """Write in a separate transaction, then leave the database to other writers for the same time."""
     began = time.perf_counter()
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        prove(scenario.pk)
+        heartbeat(scenario.pk)
         cursor.executemany(sql, values)
     # SQLite has one writer at a time, and waiting writers have no queue.
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         time.sleep(min(time.perf_counter() - began, LONGEST_PAUSE_S))
 
 
-def prove(pk: int) -> None:
+def heartbeat(pk: int) -> None:
     """Write a heartbeat. Raises IngestError if the scenario was removed as abandoned."""
     if not Scenario.everything.filter(pk=pk).exclude(storing_at=None).update(storing_at=Now()):
         raise IngestError(Where("upload"), "took too long to be stored and was removed; upload it again")

@@ -7,7 +7,7 @@ from typing import Any
 REASON = "FailedScheduling"
 
 
-def trimmed(obj: dict[str, Any]) -> dict[str, Any] | None:
+def trimmed_event(obj: dict[str, Any]) -> dict[str, Any] | None:
     """Return a FailedScheduling event (also of events.k8s.io) as a small v1 Event; None if it does not name a pod."""
     pod = obj.get("involvedObject") or obj.get("regarding")
     if not isinstance(pod, dict) or not _text(pod.get("name")) or _text(pod.get("kind")) not in ("", "Pod"):

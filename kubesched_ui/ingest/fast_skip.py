@@ -18,7 +18,7 @@ _AGAIN = re.compile(rb"(?<!\A)^(?:---|\.\.\.)", re.M)
 READ = {"", "List", "Scenario", KIND, POLICY}
 
 
-def skim(text: bytes, count: Callable[[str, str, int], None]) -> bool:
+def can_skip(text: bytes, count: Callable[[str, str, int], None]) -> bool:
     """Return whether a text is one YAML document of a kind that is not kept. In this case `count` is called with kind,
     group and number of objects."""
     kinds, versions = _KIND.findall(text), _API_VERSION.findall(text)

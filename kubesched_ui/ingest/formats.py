@@ -16,21 +16,21 @@ from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.path_hints import kind_of
-from kubesched_ui.ingest.run_file import Carried
+from kubesched_ui.ingest.run_file import RunDocument
 from kubesched_ui.ingest.scenario_time import ABOUT
 from scheduler_core.config.discovery import is_configuration
 
 OUR_GROUP = "kubesched.dev/"
 OUR_API = f"{OUR_GROUP}v1alpha1"
 SCENARIO_KIND, RUN_KIND, TABLES_KIND = "Scenario", "Run", "Tables"
-LIST_SAYS = ("name", "description", "kubernetes")  # annotations (kubesched.dev/name ...) of an exported List
+LIST_ANNOTATIONS = ("name", "description", "kubernetes")  # annotations (kubesched.dev/name ...) of an exported List
 # Keys of a kube-scheduler-simulator export that contain objects, which may lack apiVersion and kind.
 EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
 
 _Maybe = Raw | UnsetType
 
 
-class Head(msgspec.Struct):
+class ObjectHead(msgspec.Struct):
     """The fields of an object or a container of objects that are examined before it is decoded."""
 
     kind: str | None = None
@@ -74,24 +74,26 @@ class _Version(msgspec.Struct):
     git_version: str = msgspec.field(default="", name="gitVersion")
 
 
-_EXPORTS = {key: next(f.name for f in msgspec.structs.fields(Head) if f.encode_name == key) for key in EXPORT_KEYS}
-_HEAD = msgspec.json.Decoder(Head)
+_EXPORTS = {
+    key: next(f.name for f in msgspec.structs.fields(ObjectHead) if f.encode_name == key) for key in EXPORT_KEYS
+}
+_HEAD = msgspec.json.Decoder(ObjectHead)
 _FIRST_KEY = re.compile(rb"\s*\{\s*\"([^\"]+)\"")
 
 
 @dataclass(slots=True)
-class Found:
+class UploadedObject:
     """One object, not decoded yet. `kind` and `api_version` come from the object or its context; may be ""."""
 
     value: Json
     where: Where
     kind: str
     api_version: str
-    head: Head
+    head: ObjectHead
 
 
 @dataclass(slots=True)
-class About:
+class ClusterInfo:
     """Data of documents other than objects. Unknown texts are ""."""
 
     name: str = ""
@@ -116,13 +118,13 @@ class Time:
 
 
 @dataclass(slots=True)
-class Bad:
+class InvalidPart:
     """The error for a value that should be an object."""
 
     error: IngestError
 
 
-Part = Found | About | Config | Time | Carried | Bad
+Part = UploadedObject | ClusterInfo | Config | Time | RunDocument | InvalidPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     try:
         head = _head(value, where)
     except IngestError as error:
-        yield Bad(error)
+        yield InvalidPart(error)
         return
     said = head.kind or ""
     if head.items is not UNSET and (not said or said.endswith("List")):
@@ -172,20 +174,22 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     elif is_configuration(said, head.api_version):
         yield Config(value, where)
     elif said:
-        yield Found(value, where, said, head.api_version or "", head)
+        yield UploadedObject(value, where, said, head.api_version or "", head)
     else:
         yield from _without_kind(value, head, where, limits, hint, nesting)
 
 
-def _without_kind(value: Json, head: Head, where: Where, limits: Limits, hint: Hint, nesting: int) -> Iterator[Part]:
+def _without_kind(
+    value: Json, head: ObjectHead, where: Where, limits: Limits, hint: Hint, nesting: int
+) -> Iterator[Part]:
     if head.metadata is not UNSET or head.internal_spec is not UNSET or hint.sure:
-        yield Found(value, where, hint.kind, head.api_version or hint.api_version, head)
+        yield UploadedObject(value, where, hint.kind, head.api_version or hint.api_version, head)
     elif head.server_version is not UNSET:
-        yield About(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)
+        yield ClusterInfo(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)
     elif head.git_version is not UNSET:
-        yield About(kubernetes=_part(value, _Version, where, "").git_version)
+        yield ClusterInfo(kubernetes=_part(value, _Version, where, "").git_version)
     elif head.info is not UNSET and b"gitVersion" in bytes(memoryview(head.info)[:400]):
-        yield About(kubernetes=_part(head.info, _Version, where, "info").git_version)
+        yield ClusterInfo(kubernetes=_part(head.info, _Version, where, "info").git_version)
     elif any(_is_list(getattr(head, field)) for field in _EXPORTS.values()) or head.scheduler_config is not UNSET:
         yield from _export(head, where, limits, nesting)
     elif parts := _by_key(value, where):
@@ -193,7 +197,7 @@ def _without_kind(value: Json, head: Head, where: Where, limits: Limits, hint: H
             inner = where.at(file=f"{where.file}, {key}")
             yield from objects(part, inner, limits, Hint.of(key), nesting if is_array(part) else nesting + 1)
     else:
-        yield Found(value, where, "", head.api_version or "", head)
+        yield UploadedObject(value, where, "", head.api_version or "", head)
 
 
 def _is_list(held: Any) -> bool:
@@ -217,7 +221,7 @@ def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: in
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes an empty list as null
     if not is_array(array):
-        yield Bad(
+        yield InvalidPart(
             IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
         )
         return
@@ -225,16 +229,16 @@ def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: in
         yield from objects(element, where.at(item=number), limits, hint, nesting + 1)
 
 
-def _ours(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+def _ours(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
     if head.kind == SCENARIO_KIND:
         yield from _scenario(head, where, limits, nesting)
     elif head.kind == RUN_KIND:
         yield from _run(value, head, where, limits, nesting)
     elif head.kind != TABLES_KIND:  # a description of the tables in an exported run
-        yield Bad(IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind"))
+        yield InvalidPart(IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind"))
 
 
-def _run(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+def _run(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
     """Yield the run, then the parts of its scenario."""
     where = where.at(kind=RUN_KIND)
     fields = _part(value, dict[str, Raw], where, "")
@@ -243,14 +247,14 @@ def _run(value: Json, head: Head, where: Where, limits: Limits, nesting: int) ->
     if scenario.kind != SCENARIO_KIND:
         raise IngestError(where, f"must be of kind {SCENARIO_KIND}", "spec.scenario")
     name = _part(head.metadata, _Meta, where, "metadata").name
-    yield Carried(name, msgspec.json.encode(spec), bytes(fields.get("status", Raw(b"{}"))), where)
+    yield RunDocument(name, msgspec.json.encode(spec), bytes(fields.get("status", Raw(b"{}"))), where)
     yield from _scenario(scenario, where, limits, nesting)
 
 
-def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+def _scenario(head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
     meta = _part(head.metadata, _Meta, where, "metadata")
     spec = _part(head.spec, _ScenarioSpec, where, "spec")
-    yield About(meta.name, spec.description, spec.kubernetes)
+    yield ClusterInfo(meta.name, spec.description, spec.kubernetes)
     fields = _part(head.spec, dict[str, Raw], where, "spec")
     yield Time(msgspec.json.encode({key: value for key, value in fields.items() if key not in ABOUT}), where)
     if spec.config is not UNSET:
@@ -259,17 +263,17 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
         yield from _each(spec.objects, where, limits, NO_HINT, nesting)
 
 
-def _of_list(head: Head, where: Where) -> Iterator[Part]:
+def _of_list(head: ObjectHead, where: Where) -> Iterator[Part]:
     """Yield the data about the cluster in the annotations of an exported List."""
     if head.metadata is UNSET or OUR_GROUP.encode() not in bytes(memoryview(head.metadata)):
         return
     said = _part(head.metadata, _ListMeta, where, "metadata").annotations
-    yield About(*(said.get(f"{OUR_GROUP}{name}", "") for name in LIST_SAYS))
+    yield ClusterInfo(*(said.get(f"{OUR_GROUP}{name}", "") for name in LIST_ANNOTATIONS))
     if config := said.get(f"{OUR_GROUP}config"):
         yield Config(msgspec.json.encode(config), where)
 
 
-def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+def _export(head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
     for key, field in _EXPORTS.items():
         held = getattr(head, field)
         if held is not UNSET and is_object(memoryview(held)):
@@ -281,7 +285,7 @@ def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[
         yield Config(bytes(memoryview(config)), where)
 
 
-def _head(value: Json, where: Where) -> Head:
+def _head(value: Json, where: Where) -> ObjectHead:
     if not is_object(value):
         found = shown(bytes(value[:60]).decode(errors="replace").strip())
         raise IngestError(where, f"expected a Kubernetes object, found {found}")

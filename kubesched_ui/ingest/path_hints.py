@@ -20,14 +20,14 @@ _GVR = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<version>v\d+[a-z0-9]*)_(?P<resour
 _SCOPES = ("namespaces", "ns")
 
 
-def spread(name: str) -> str:
+def with_slashes(name: str) -> str:
     """Return a path with `/` as separator, also for paths from Windows."""
     return name.replace("\\", "/")
 
 
-def wanted(name: str) -> bool:
+def is_readable_name(name: str) -> bool:
     """Return whether the name of a member suggests readable content."""
-    path = PurePosixPath(spread(name))
+    path = PurePosixPath(with_slashes(name))
     suffix = path.suffix.lower()
     if any(part.startswith(SPAM) for part in path.parts):
         return False
@@ -40,7 +40,7 @@ def _maybe(suffix: str) -> bool:
     return suffix in MAYBE
 
 
-def promises(name: str, head: bytes) -> bool:
+def is_readable(name: str, head: bytes) -> bool:
     """Return whether a member is read. `head`: its first bytes, which decide if the name is not conclusive."""
     return not _maybe(PurePosixPath(name).suffix.lower()) or _OBJECT.match(head) is not None
 
@@ -51,7 +51,7 @@ def kind_of(path: str) -> tuple[str, str]:
     The name of the file takes precedence (`kube-system/pods.json`, `core_v1_nodes.json`), then its folders from the
     innermost (`config/node/n1.json`, `resources/pods/namespaces/shop/p.json`). Also works for keys (`/api/v1/nodes`).
     """
-    parts = [part for part in PurePosixPath(spread(path)).parts if part not in ("/", ".")]
+    parts = [part for part in PurePosixPath(with_slashes(path)).parts if part not in ("/", ".")]
     if not parts:
         return "", ""
     stem = parts[-1].partition(".json")[0].partition(".y")[0] if "_" in parts[-1] else parts[-1].partition(".")[0]

@@ -21,29 +21,30 @@ from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Pr
 from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
-SEEN = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
+NEEDED = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
 RELEASE = get_release(NEWEST)  # these warnings are the same in all releases
 
-_DECODERS = {kind: msgspec.json.Decoder(CORE[kind]) for kind in SEEN}
+_DECODERS = {kind: msgspec.json.Decoder(CORE[kind]) for kind in NEEDED}
 
 
-def of_records(records: Iterable[Record], config: str) -> list[dict[str, Any]]:
+def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str, Any]]:
     """Return the warnings about newly read objects. `config`: the uploaded scheduler configuration, or ""."""
     records = list(records)
     workloads = [record.object() for record in records if record.kind in MAKERS]
-    seen = kinds_to_see(workloads)
-    return told(workloads, (_decoded(record) for record in records if record.kind in seen), config)
+    seen = needed_kinds(workloads)
+    return warnings_about(workloads, (_decoded(record) for record in records if record.kind in seen), config)
 
 
-def kinds_to_see(workloads: Iterable[dict[str, Any]]) -> list[str]:
+def needed_kinds(workloads: Iterable[dict[str, Any]]) -> list[str]:
     """Return the kinds of objects that `told` needs; nodes only if pods of DaemonSets may be created."""
     daemons = any(raw.get("kind") == "DaemonSet" and is_typed(raw) for raw in workloads)
-    return [kind for kind in SEEN if kind != "Node" or daemons]
+    return [kind for kind in NEEDED if kind != "Node" or daemons]
 
 
-def told(workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], config: str) -> list[dict[str, Any]]:
-    """Return the warnings about objects. `workloads`: raw objects of MAKERS. `objects`: decoded objects of
-    `kinds_to_see`."""
+def warnings_about(
+    workloads: Iterable[dict[str, Any]], objects: Iterable[Object | None], config: str
+) -> list[dict[str, Any]]:
+    """Return the warnings about `workloads`, raw objects of MAKERS, and `objects`, decoded ones of `needed_kinds`."""
     try:
         outlook = Preflight(workloads, _schedulers(config), RELEASE)
     except InputError:  # an old stored workload that was never checked; its run reports the error
@@ -59,17 +60,17 @@ def as_dict(remark: Remark) -> dict[str, Any]:
     return {"code": remark.code, "message": printable(remark.message), "counts": dict(remark.counts)}
 
 
-def filled_in(filled: Filled) -> list[dict[str, Any]]:
+def defaults_warning(filled: Filled) -> list[dict[str, Any]]:
     """Return the warning about defaults that were set, if any."""
     return [as_dict(Remark("filled", filled.message, filled.counts))] if filled else []
 
 
-def of_snapshot(told: list[Any]) -> list[dict[str, Any]]:
+def snapshot_warnings(told: list[Any]) -> list[dict[str, Any]]:
     """Return those warnings of a scenario that concern its present objects."""
     return [remark for remark in told if isinstance(remark, dict) and remark.get("code") in OF_SNAPSHOTS]
 
 
-def of_files(told: list[Any]) -> list[Any]:
+def upload_warnings(told: list[Any]) -> list[Any]:
     """Return the other warnings: about the uploaded files and edits."""
     return [remark for remark in told if not isinstance(remark, dict) or remark.get("code") not in OF_SNAPSHOTS]
 

@@ -17,16 +17,16 @@ from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
-from kubesched_ui.ingest.fast_skip import skim
-from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Part, Time, objects
+from kubesched_ui.ingest.fast_skip import can_skip
+from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, InvalidPart, Part, Time, UploadedObject, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
-from kubesched_ui.ingest.redact import clean, redact, suspect
+from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.warnings import Warnings
-from kubesched_ui.ingest.wrong_input_hints import instead, instead_of_broken
+from kubesched_ui.ingest.wrong_input_hints import unreadable_input_hint, wrong_input_hint
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
@@ -76,7 +76,7 @@ class _Reading:
         self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
-        self.misspelt = unknown_fields.Misspelt()
+        self.misspelt = unknown_fields.UnknownFields()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling event
 
     # ---- files
@@ -88,7 +88,7 @@ class _Reading:
             except LimitError:
                 raise
             except IngestError as error:
-                if what := instead_of_broken(data):
+                if what := unreadable_input_hint(data):
                     error = IngestError(place, f"{what} ({error.problem})")
                 if place.file.startswith(f"{name}/"):  # one bad file does not refuse a whole dump
                     self._unreadable(error)
@@ -103,9 +103,9 @@ class _Reading:
 
     def _text(self, where: Where, data: bytes, member: bool) -> None:
         text = to_utf8(data, where)
-        if member and skim(text, self._count):
+        if member and can_skip(text, self._count):
             return
-        if what := instead(text):
+        if what := wrong_input_hint(text):
             raise IngestError(where, what)
         self.text = text
         hint = Hint.of(where.file)
@@ -118,9 +118,9 @@ class _Reading:
     def _found(self, found: Part) -> None:
         self._check_alone(found)
         match found:
-            case run_file.Carried():
+            case run_file.RunDocument():
                 self.result.run = run_file.read(found, self.limits.max_depth)
-            case Found():
+            case UploadedObject():
                 self.budget.take_object(found.where)
                 try:
                     self._object(found)
@@ -128,14 +128,14 @@ class _Reading:
                     raise
                 except IngestError as error:
                     self.warnings.add("broken", error)
-            case Bad():
+            case InvalidPart():
                 self.budget.take_object(found.error.where)
                 self.warnings.add("broken", found.error)
             case Config():
                 self.configs.document(found)
             case Time():
                 self._time(found)
-            case About():
+            case ClusterInfo():
                 result = self.result
                 result.name = result.name or shown(found.name)
                 result.description = result.description or printable(found.description, "\n")
@@ -143,15 +143,15 @@ class _Reading:
 
     def _check_alone(self, found: Part) -> None:
         """Raise LimitError if a run file comes with other objects: they would change its run."""
-        if isinstance(found, About):
+        if isinstance(found, ClusterInfo):
             return
-        where = found.error.where if isinstance(found, Bad) else found.where
+        where = found.error.where if isinstance(found, InvalidPart) else found.where
         run = self.result.run.where if self.result.run else None
-        before = isinstance(found, run_file.Carried) and bool(self.result.records or self.result.time)
+        before = isinstance(found, run_file.RunDocument) and bool(self.result.records or self.result.time)
         if before or (run and (run.file, run.document) != (where.file, where.document)):
             raise LimitError(where, run_file.ALONE)
 
-    def _object(self, found: Found) -> None:
+    def _object(self, found: UploadedObject) -> None:
         where = found.where.at(kind=found.kind)
         if not found.kind:
             raise IngestError(where, "is missing, and the names of file and folder do not suggest a kind", "kind")
@@ -168,7 +168,7 @@ class _Reading:
         if is_internal(obj):
             obj = external(obj)
         where, namespace, name = _identity(obj, kind, where)
-        for odd in clean(obj) if suspect(found.value) else ():
+        for odd in clean(obj) if may_need_cleaning(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))
         redact(obj, self.result.dropped)
         if kind.name == "Event":
@@ -180,10 +180,10 @@ class _Reading:
         self.result.filled.add(notes, defaults.title(obj))
         self._keep(kind, namespace, name, obj, where)
 
-    def _fits(self, found: Found) -> bool:
+    def _fits(self, found: UploadedObject) -> bool:
         return len(found.value) <= self.limits.max_object_bytes
 
-    def _other(self, found: Found) -> None:
+    def _other(self, found: UploadedObject) -> None:
         """Count an object that is not kept, without decoding it. A ConfigMap may contain the scheduler
         configuration."""
         group = found.api_version.rpartition("/")[0]
@@ -204,7 +204,7 @@ class _Reading:
             self.result.unknown["other kinds"] += number
 
     def _event(self, obj: dict[str, Any], where: Where) -> None:
-        event = events.trimmed(obj)
+        event = events.trimmed_event(obj)
         if event is None:
             self.result.dropped["events"] += 1
             return
@@ -251,7 +251,7 @@ class _Reading:
         except InputError as error:
             line = scenario_time.line(self.text, where, error.field)
             raise IngestError(where, shown(error.problem), line + shown(error.field)) from None
-        for odd in clean(spec) if suspect(found.value) else ():
+        for odd in clean(spec) if may_need_cleaning(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, f"spec.{odd.path}"))
         self.admission = (spec.get("controllers") or {}).get("admission") is not False
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
@@ -279,7 +279,7 @@ class _Reading:
         result.config = self.configs.text
         if remark := self.configs.remark:
             self.warnings.say(Warn("config", remark))
-        if self.written and not result.time and any(map(scenario_time.to_be_made, result.records.values())):
+        if self.written and not result.time and any(map(scenario_time.creates_pods, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
         for said in self.misspelt.remarks():
@@ -288,7 +288,7 @@ class _Reading:
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
-        result.outlook = preflight.of_records(result.records.values(), result.config)
+        result.outlook = preflight.warnings_of_records(result.records.values(), result.config)
         result.warnings = self.warnings.listed()
         return result
 

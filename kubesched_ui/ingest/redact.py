@@ -88,48 +88,48 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _SUSPECT = re.compile(rb"null|\\u0000")
 
 
-class Odd(NamedTuple):
+class Cleaned(NamedTuple):
     """`path`: such as status.conditions[0]. `problem`: the text of the warning."""
 
     path: str
     problem: str
 
 
-def suspect(text: Json) -> bool:
+def may_need_cleaning(text: Json) -> bool:
     """Return whether the JSON of an object may need cleaning. Few objects do, and this check is much cheaper than a
     walk over all values."""
     return _SUSPECT.search(text) is not None
 
 
-def clean(obj: dict[str, Any]) -> list[Odd]:
+def clean(obj: dict[str, Any]) -> list[Cleaned]:
     """Remove nulls and replace NUL characters in place. Return the warnings.
 
     A member that is null means the same as an absent one and causes no warning; a null element of a list does.
     """
-    found: list[Odd] = []
+    found: list[Cleaned] = []
     _clean_map(obj, "", found)
     return found
 
 
-def _clean_map(members: dict[str, Any], path: str, found: list[Odd]) -> None:
+def _clean_map(members: dict[str, Any], path: str, found: list[Cleaned]) -> None:
     for name in [name for name, value in members.items() if value is None]:
         del members[name]
     for name in [name for name in members if "\0" in name]:
-        found.append(Odd(_join(path, shown(name)), NUL))
+        found.append(Cleaned(_join(path, shown(name)), NUL))
         members[name.replace("\0", REPLACEMENT)] = members.pop(name)
     for name, value in members.items():
         if type(value) is dict or type(value) is list or (type(value) is str and "\0" in value):
             members[name] = _cleaned(value, _join(path, name), found)
 
 
-def _cleaned(value: Any, path: str, found: list[Odd]) -> Any:
+def _cleaned(value: Any, path: str, found: list[Cleaned]) -> Any:
     if isinstance(value, dict):
         _clean_map(value, path, found)
     elif isinstance(value, list):
-        found += [Odd(f"{path}[{index}]", NULL) for index, entry in enumerate(value) if entry is None]
+        found += [Cleaned(f"{path}[{index}]", NULL) for index, entry in enumerate(value) if entry is None]
         value[:] = [_cleaned(entry, f"{path}[{n}]", found) for n, entry in enumerate(value) if entry is not None]
     elif isinstance(value, str) and "\0" in value:
-        found.append(Odd(path, NUL))
+        found.append(Cleaned(path, NUL))
         return value.replace("\0", REPLACEMENT)
     return value
 

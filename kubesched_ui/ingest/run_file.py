@@ -16,7 +16,7 @@ ALONE = "a run file must be uploaded alone; this upload contains other objects"
 
 
 @dataclass(slots=True)
-class Carried:
+class RunDocument:
     """A run file before decoding: the JSON of its fields, without the scenario, which follows as a separate part."""
 
     name: str
@@ -35,7 +35,7 @@ class RunFile:
     status: dict[str, Any]
 
 
-def read(found: Carried, max_depth: int) -> RunFile:
+def read(found: RunDocument, max_depth: int) -> RunFile:
     """Return the decoded run file. Raises IngestError if it is too large, nested too deeply or invalid JSON."""
     return RunFile(
         found.where,

@@ -76,6 +76,6 @@ def line(text: bytes, where: Where, path: str) -> str:
         return ""
 
 
-def to_be_made(record: Record) -> bool:
+def creates_pods(record: Record) -> bool:
     """Return whether an object is a hand-written workload whose pods must be created."""
     return record.kind in KINDS and makes_pods(obj := record.object()) and is_typed(obj)

@@ -11,7 +11,7 @@ from django.db import transaction
 from kubesched_ui.fields import pack
 from kubesched_ui.ingest import chunked_store, unsupported_kinds
 from kubesched_ui.ingest.errors import printable
-from kubesched_ui.ingest.preflight import filled_in
+from kubesched_ui.ingest.preflight import defaults_warning
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.models import Scenario
 
@@ -40,7 +40,7 @@ def store(
         "config": result.config,
         "counts": result.counts,
         "pending": pending(result.records.values()),
-        "warnings": remarks(result),
+        "warnings": scenario_warnings(result),
         "time": result.time,
     }
     if len(result.records) <= chunked_store.PART:
@@ -72,12 +72,12 @@ def _rows(result: IngestResult) -> Iterator[chunked_store.Row]:
         yield position, record.kind, record.api_version, record.namespace, record.name, pack(record.data)
 
 
-def remarks(result: IngestResult) -> list[dict[str, Any]]:
+def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
     """Return the messages about an upload: about the cluster, about unsupported kinds (`beside`), warnings, defaults
     that were set (`filled`), removed data (`dropped`) and kinds that are not kept (`unknown`)."""
     more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
     said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
-    said += filled_in(result.filled)
+    said += defaults_warning(result.filled)
     if notes := result.dropped_notes:
         said.append({"code": "dropped", "message": f"Not stored: {', '.join(notes)}", "notes": notes})
     if unknown := others.most_common():

@@ -15,7 +15,7 @@ CODE = "unknown-field"
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
-class Misspelt:
+class UnknownFields:
     """Collects unknown fields. Objects with a uid are skipped: the API server that stored them has removed such
     fields."""
 

@@ -14,7 +14,7 @@ _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 @dataclass(slots=True)
-class _Same:
+class _Group:
     first: list[Warn] = field(default_factory=list)
     number: int = 0
     files: set[str] = field(default_factory=set)
@@ -25,7 +25,7 @@ class Warnings:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._said: dict[tuple[str, str, str], _Same] = {}
+        self._said: dict[tuple[str, str, str], _Group] = {}
         self._unsaid: Counter[str] = Counter()
 
     def add(self, code: str, error: IngestError) -> None:
@@ -36,7 +36,7 @@ class Warnings:
             if len(self._said) >= self.most:
                 self._unsaid[code] += 1
                 return
-            same = self._said[key] = _Same()
+            same = self._said[key] = _Group()
         same.number += 1
         if len(same.files) < MAX_FILES:
             same.files.add(error.where.file)
@@ -45,7 +45,7 @@ class Warnings:
 
     def say(self, warn: Warn) -> None:
         """Add a warning about the upload as a whole."""
-        self._said[warn.code, warn.message, ""] = _Same([warn], 1)
+        self._said[warn.code, warn.message, ""] = _Group([warn], 1)
 
     def listed(self) -> list[Warn]:
         """Return up to EACH equal warnings one by one; for more, return the first with the number of the others and of

@@ -7,7 +7,7 @@ import re
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 
 KUBECTL = f"kubectl get {','.join(SNAPSHOT_KINDS)} -A -o json > cluster.json"
-LOOKED_AT = 100_000  # bytes that are examined
+MAX_EXAMINED = 100_000  # bytes that are examined
 
 _COLUMNS = re.compile(rb" {2,}|\t+")
 _COLUMN = re.compile(rb"[A-Z][A-Z-]*(?:\([a-z]+\))?%?(?: [A-Z-]+)*\s*")
@@ -27,9 +27,9 @@ TEMPLATE = "is a template without values; upload the output of `helm template RE
 MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # first bytes of MessagePack maps
 
 
-def instead(text: bytes) -> str:
+def wrong_input_hint(text: bytes) -> str:
     """Return a phrase that says what `text` is and what to upload instead; "" if it may be a snapshot."""
-    head = text[:LOOKED_AT]
+    head = text[:MAX_EXAMINED]
     if _ERROR.match(head):
         return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"
     if _PAGE.match(head):
@@ -55,9 +55,9 @@ def _is_table(head: bytes) -> bool:
     return len(columns) > 1 and all(_COLUMN.fullmatch(column) for column in columns)
 
 
-def instead_of_broken(text: bytes) -> str:
+def unreadable_input_hint(text: bytes) -> str:
     """Return such a phrase for a text that could not be parsed. These patterns may also occur in a readable text."""
-    head = text[:LOOKED_AT]
+    head = text[:MAX_EXAMINED]
     if _TEMPLATE.search(head):
         return TEMPLATE
     return "is a kubeconfig: it contains credentials, do not upload it" if _KUBECONFIG.search(head) else ""

@@ -36,8 +36,8 @@ def given(facts: Facts) -> dict[str, Any]:
     there = list(state.nodes().values())
     picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
     picture["more"] = max(0, len(there) - MAX_NODES)
-    asks = capacity_bars.asked_of(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
-    picture["shelf"] = capacity_bars.shelf(capacity_bars.nodes_of(state)[:MAX_NODES], asks)
+    asks = capacity_bars.requests_at(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
+    picture["shelf"] = capacity_bars.bar_row(capacity_bars.nodes_of(state)[:MAX_NODES], asks)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
     if facts.focus.pod:
         key = facts.pod_key(facts.focus.pod)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
@@ -234,7 +234,7 @@ def _events(facts: Facts) -> list[str]:
     causes = {move.cause.seq: (move.t, move.cause.text)} if move.cause else {0: (move.t, move.event)}
     for event in facts.run.events:
         if event["type"] in ("node.changed", "object.changed", "pod.deleted", "pod.created", "pod.updated"):
-            causes.setdefault(event["seq"], (event["t"], sentence(event)))
+            causes.setdefault(event["seq"], (event["t"], event_sentence(event)))
     shown = [one for one in causes.values() if one[0] > 0]
     return list(dict.fromkeys(_event_text(t, text) for t, text in sorted(shown)))
 

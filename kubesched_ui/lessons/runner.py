@@ -15,15 +15,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
-from kubesched_ui.event_log.timeline_recorder import Chronicle
+from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.paths import RESOURCES
 from kubesched_ui.presenters.cycle_rows import cycle_dict
-from kubesched_ui.queries.queue_times import rules, way
+from kubesched_ui.queries.queue_times import history, rules
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
@@ -154,7 +154,7 @@ class Played:
         self._make = self._maker(self.configuration, spec.preemption, spec.percentage)
         nodes = list(run.simulation.nodes)
         recorder = Recorder(run.simulation)
-        chronicle = Chronicle(nodes)
+        chronicle = TimelineRecorder(nodes)
         for record in run.run():
             recorder.record(record)
             if record.kind == "nodes.listed":
@@ -218,13 +218,13 @@ class Played:
     def moves(self, pod: str) -> list[Move | Failed]:
         """Return the pod's moves and failed attempts in virtual time, in order."""
         numbers = [cycle.number for cycle in self.cycles if cycle.pod == pod]
-        return list(way(numbers, [event for event in self.events if event["pod"] == pod], self._causes))
+        return list(history(numbers, [event for event in self.events if event["pod"] == pod], self._causes))
 
     @cached_property
     def _causes(self) -> dict[int, MoveCause]:
         by_seq = {event["seq"]: event for event in self.events}
         asked = {event["data"].get("cause", 0) for event in self.events if event["type"] == "queue.moved"}
-        return {seq: MoveCause(sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
+        return {seq: MoveCause(event_sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
 
     def queue_times(self, pod: str) -> QueueTimes:
         """Return the provenance of a pod's queue times."""

@@ -17,7 +17,7 @@ from kubesched_ui.exports import slides
 from kubesched_ui.live_classes.run_position import Place, moment_of, place_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, verdict_amounts
-from kubesched_ui.presenters.capacity_bars import Amounts, Node, Shelf
+from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.api.duration import clock
@@ -54,7 +54,7 @@ class Verdicts(NamedTuple):
     cycle: Mapping[str, Any]
     preemption: cycle_presenter.Preemption | None
 
-    def on(self, shelf: Shelf) -> Shelf:
+    def on(self, shelf: BarRow) -> BarRow:
         """Return the nodes with these verdicts."""
         return slides.coloured(shelf, *self)
 
@@ -94,7 +94,7 @@ def card(run: Run, address: str) -> str:
 def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, Any]:
     pod = f"{row.namespace}/{row.name}"
     verdicts = _verdicts(run, row, place)
-    shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.asked_of(state, pod), verdicts)
+    shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.requests_at(state, pod), verdicts)
     return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
 
 
@@ -104,7 +104,7 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
     if (room := headroom_of(run, row, trace)) is not None:
-        verdict_amounts.put_in(matrix, room)
+        verdict_amounts.add_quantities(matrix, room)
     preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)
     at = slides.at(found, place.query.get("point", ""), place.query.get("plugin", "")) if place.page == "pod" else 0
@@ -113,14 +113,14 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
     return Verdicts(found, at, matrix, cycle, preemption)
 
 
-def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
+def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
     """Return the nodes with their verdicts, grouped by zone and verdict if there are too many to draw one by one."""
     many = len(nodes) > capacity_bars.NAMED
     kept = verdicts.victims if verdicts else set()
     nodes = [_packed(node, kept, 0 if many else PODS) for node in nodes]
     if len(nodes) > capacity_bars.DRAWN:
         return _together(nodes, asks, verdicts)
-    shelf = capacity_bars.shelf(nodes, asks)
+    shelf = capacity_bars.bar_row(nodes, asks)
     return verdicts.on(shelf) if verdicts else shelf
 
 
@@ -138,10 +138,10 @@ def _sum(amounts: Sequence[Amounts]) -> Amounts:
     return total
 
 
-def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
+def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
     """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
-    single = [capacity_bars.Vessel(node.name, node.zone, (), False, 0, [], "") for node in nodes]
-    shelf = capacity_bars.Shelf("", single)
+    single = [capacity_bars.Bar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
+    shelf = capacity_bars.BarRow("", single)
     said = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
     groups: dict[tuple[str, str], list[Node]] = {}
     for zones in (True, False):
@@ -151,7 +151,7 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
         if len(groups) <= TOGETHER:
             break
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], list(WORDS).index(group[0][1])))
-    found = capacity_bars.shelf([_as_one(zone, members) for (zone, _), members in ordered], asks)
+    found = capacity_bars.bar_row([_as_one(zone, members) for (zone, _), members in ordered], asks)
     marked = [
         replace(vessel, mark=mark, said=_most_said(mark, [said[node.name][1] for node in members]))
         for vessel, ((_, mark), members) in zip(found.vessels, ordered, strict=True)
@@ -172,7 +172,7 @@ def _most_said(mark: str, said: Sequence[str]) -> str:
     return WORDS[mark] if mark else ""
 
 
-def counts(shelf: Shelf) -> list[Count]:
+def counts(shelf: BarRow) -> list[Count]:
     """Return the number of nodes per verdict, in words. Rejected nodes are counted by plugin."""
     found = Counter((vessel.mark, vessel.said if vessel.mark == "out" else "") for vessel in shelf.vessels)
     if set(found) == {("", "")}:

@@ -14,7 +14,7 @@ from django.http import QueryDict
 from django.urls import resolve
 
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.presenters.attempts import chosen
+from kubesched_ui.presenters.attempts import chosen_index
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
@@ -77,7 +77,7 @@ def _among(run: Run, page: str, named: dict[str, Any], query: QueryDict) -> tupl
     if page == "pod":
         key = {"namespace": named["namespace"], "name": named["name"]}
         rows = list(Cycle.objects.filter(run=run, **key).order_by("number").only("number", "attempt"))
-        at = chosen(rows, query)
+        at = chosen_index(rows, query)
         return [row.number for row in rows], at, f"Attempt {at + 1:,} of {len(rows):,}" if rows else "", False
     if page == "group":
         groups = run.group_cycles.filter(namespace=named["namespace"], name=named["name"])

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Bounded(Generic[T]):
+class BoundedProbe(Generic[T]):
     """Runs a check in its own thread, one at a time. Concurrent and soon following callers share the result.
 
     `seconds`: how long a caller waits. `keep`: seconds for which a result is valid. There is only one thread, because

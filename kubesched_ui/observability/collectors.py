@@ -22,7 +22,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet, Work
-from kubesched_ui.observability.bounded_probe import Bounded
+from kubesched_ui.observability.bounded_probe import BoundedProbe
 from kubesched_ui.observability.metric_sources import Sample, of_this_process
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ LATEST = 1000  # maximum number of runs or previews to examine for their waiting
 def samples() -> list[Sample]:
     """Return all samples. Raises the exceptions of the database."""
     try:
-        return [*work(), *throughput(), *things(), *database_size()]
+        return [*work(), *throughput(), *scenario_counts(), *database_size()]
     finally:
         connection.close()
 
@@ -88,7 +88,7 @@ def throughput() -> Iterator[Sample]:
     yield Sample("cycles_stored", "Recorded scheduling cycles of all stored runs.", found["cycles"] or 0)
 
 
-def things() -> Iterator[Sample]:
+def scenario_counts() -> Iterator[Sample]:
     """Yield the number of scenarios by origin."""
     for origin, number in Scenario.objects.order_by().values_list("origin").annotate(Count("pk")):
         yield Sample("scenarios", "Scenarios by origin.", number, {"origin": origin})
@@ -141,11 +141,11 @@ def disk() -> list[Sample]:
     ]
 
 
-ask_stored = Bounded(samples, WAIT_S, KEPT_S)
-ask_disk = Bounded(disk, WAIT_S, KEPT_S)
+ask_stored = BoundedProbe(samples, WAIT_S, KEPT_S)
+ask_disk = BoundedProbe(disk, WAIT_S, KEPT_S)
 
 
-class Stored(Collector):
+class StoredCollector(Collector):
     """Queries database and disk at each scrape."""
 
     def describe(self) -> list[Metric]:
@@ -168,7 +168,7 @@ class Stored(Collector):
         yield from families(found)
 
 
-class OfThisProcess(Collector):
+class ProcessCollector(Collector):
     """Metrics that other packages count in this process."""
 
     def describe(self) -> list[Metric]:

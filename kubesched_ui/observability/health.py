@@ -14,7 +14,7 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 
 from kubesched_ui.celery import app
-from kubesched_ui.observability.bounded_probe import Bounded
+from kubesched_ui.observability.bounded_probe import BoundedProbe
 from kubesched_ui.outages import outage_of
 
 logger = logging.getLogger(__name__)
@@ -54,8 +54,8 @@ def ask_broker_and_worker() -> tuple[str, str]:
     return "", "" if answers else NO_WORKER
 
 
-database = Bounded(ask_database, WAIT_S, KEPT_S)
-broker_and_worker = Bounded(ask_broker_and_worker, WAIT_S + PING_S, KEPT_S)
+database = BoundedProbe(ask_database, WAIT_S, KEPT_S)
+broker_and_worker = BoundedProbe(ask_broker_and_worker, WAIT_S + PING_S, KEPT_S)
 
 
 def checks() -> dict[str, str]:

@@ -16,10 +16,10 @@ from prometheus_client import REGISTRY, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from kubesched_ui.observability import http_metrics as http_metrics  # registers its collectors
-from kubesched_ui.observability.collectors import OfThisProcess, Stored
+from kubesched_ui.observability.collectors import ProcessCollector, StoredCollector
 
-REGISTRY.register(Stored())
-REGISTRY.register(OfThisProcess())
+REGISTRY.register(StoredCollector())
+REGISTRY.register(ProcessCollector())
 
 # Headers that proxies add.
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")

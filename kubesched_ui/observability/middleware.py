@@ -22,7 +22,7 @@ RUN_SOCKET = re.compile(r"/ws/runs/(\d{1,18})")
 Answer = Callable[[HttpRequest], HttpResponse]
 
 
-def operators(get_response: Answer) -> Answer:
+def operator_urls(get_response: Answer) -> Answer:
     """Answer /healthz, /readyz and /metrics.
 
     This comes first because local clients may send any Host header. These requests are not counted: they would be the
@@ -56,7 +56,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return metrics.metrics(request)
 
 
-def watched(get_response: Answer) -> Answer:
+def request_log(get_response: Answer) -> Answer:
     """Set the ID of each request (X-Request-ID if it is valid) and return it in the response; count and log the
     request."""
 
@@ -67,7 +67,7 @@ def watched(get_response: Answer) -> Answer:
         RUN_ID.set(None)
         answer = get_response(request)
         answer[HEADER] = number
-        tell(request, answer.status_code, time.perf_counter() - begun)
+        log_request(request, answer.status_code, time.perf_counter() - begun)
         return answer
 
     middleware.process_view = about_run  # type: ignore[attr-defined]
@@ -80,7 +80,7 @@ def about_run(request: HttpRequest, view: Any, args: Any, named: dict[str, Any])
         RUN_ID.set(int(named["run_id"]))
 
 
-def tell(request: HttpRequest, status: int, seconds: float) -> None:
+def log_request(request: HttpRequest, status: int, seconds: float) -> None:
     """Count and log an answered request."""
     from kubesched_ui.observability import http_metrics
 

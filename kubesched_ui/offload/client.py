@@ -30,7 +30,7 @@ NOT_COPIED = {"content-length"}
 R = TypeVar("R", bound=HttpResponseBase)
 
 
-class Broken(Exception):
+class BrokenStream(Exception):
     """A stream that has started cannot continue."""
 
 
@@ -55,7 +55,7 @@ def respond(request: HttpRequest, run: str) -> HttpResponse:
 
 def stream(request: HttpRequest) -> StreamingHttpResponse:
     """Return a response whose body a worker writes as it is read. Raises OffloadError."""
-    pieces = Stream(variables_of(request))
+    pieces = WorkerStream(variables_of(request))
     return with_head(StreamingHttpResponse(pieces), pieces.head)
 
 
@@ -78,7 +78,7 @@ def with_head(response: R, head: dict[str, Any]) -> R:
     return response
 
 
-class Stream:
+class WorkerStream:
     """The body of a response that a worker writes to a named pipe, at the speed of its reader.
 
     The worker is reserved until the last byte is read or the reader disconnects.
@@ -148,7 +148,7 @@ class Stream:
                 self._worker.result(self._future)
             except Exception as problem:
                 self._end()
-                raise Broken(str(problem) if isinstance(problem, OffloadError) else "It failed midway.") from None
+                raise BrokenStream(str(problem) if isinstance(problem, OffloadError) else "It failed midway.") from None
             self._end()
         return b""
 

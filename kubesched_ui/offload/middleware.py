@@ -48,11 +48,11 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
     if route in routes.STREAMED:
         return stream(request)
     if route in routes.ALWAYS or is_large(route, named):
-        return soon(request, route, about(named, request))
+        return respond_soon(request, route, run_key(named, request))
     return None
 
 
-def about(named: dict[str, Any], request: HttpRequest) -> str:
+def run_key(named: dict[str, Any], request: HttpRequest) -> str:
     """Return the ID of the run (or the scenario) of a request."""
     run = str(named.get("run_id") or named.get("a") or request.GET.get("a", ""))
     return run or f"scenario {named.get('scenario_id')}"
@@ -71,7 +71,7 @@ def is_large(route: str, named: dict[str, Any]) -> bool:
     return (runs if route in routes.OF_LARGE_RUNS else runs.filter(in_time=True)).exists()
 
 
-def soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
+def respond_soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
     """Return the response of a worker. A page that takes longer first gets a placeholder, which reloads until the page
     is ready."""
     part = "X-Requested-With" in request.headers  # a part of a page, which shows a wait message itself
@@ -88,7 +88,7 @@ def soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
             _making[key] = now, making
             threading.Thread(target=copy_context().run, args=(_make, making, request, run), daemon=True).start()
     if making is None:
-        return refused(request, PoolBusy())
+        return unavailable(request, PoolBusy())
     try:
         answer = making.result(PATIENCE)
     except TimeoutError:
@@ -117,7 +117,7 @@ def respond(request: HttpRequest, run: str) -> HttpResponse:
     try:
         return client.respond(request, run)
     except OffloadError as problem:
-        return refused(request, problem)
+        return unavailable(request, problem)
 
 
 def stream(request: HttpRequest) -> HttpResponseBase:
@@ -125,10 +125,10 @@ def stream(request: HttpRequest) -> HttpResponseBase:
     try:
         return client.stream(request)
     except OffloadError as problem:
-        return refused(request, problem)
+        return unavailable(request, problem)
 
 
-def refused(request: HttpRequest, problem: OffloadError) -> HttpResponse:
+def unavailable(request: HttpRequest, problem: OffloadError) -> HttpResponse:
     """Return status 503 with Retry-After, as JSON for the API."""
     if request.path.startswith("/api/"):
         answer: HttpResponse = JsonResponse({"error": str(problem)}, status=503)

@@ -39,7 +39,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Place:
+class PodState:
     """The state of a pod: `badge` as in templates/parts/result.html, and `sentence` for the headline."""
 
     badge: str
@@ -128,9 +128,9 @@ def _held(found: dict[str, Event], end: Event | None, made: Attempt) -> str:
     return f"{listing(plugins) or 'Permit'} held it in Permit for {held}"
 
 
-def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
+def pod_state(events: Iterable[Event], until: float, over: bool) -> PodState | None:
     """Return the state of a pod at second `until` of a run in virtual time; None if the pod has no events."""
-    place: Place | None = None
+    place: PodState | None = None
     evicted = ""
     for event in events:
         data, t = event["data"], clock(event["t"])
@@ -138,27 +138,31 @@ def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
         match event["type"]:
             case "pod.created":
                 evicted = ""
-                place = Place("scheduled", f"on {data['node']} since {t}", data["node"]) if on else Place("active", "")
+                place = (
+                    PodState("scheduled", f"on {data['node']} since {t}", data["node"])
+                    if on
+                    else PodState("active", "")
+                )
             case "pod.bound":
-                place = Place("scheduled", f"bound{on} since {t}", data["node"])
+                place = PodState("scheduled", f"bound{on} since {t}", data["node"])
             case "permit.waiting":
                 who = listing(list(data["plugins"]))
-                place = Place("waiting", f"held in Permit by {who} since {t}, with a place{on}", data["node"])
+                place = PodState("waiting", f"held in Permit by {who} since {t}, with a place{on}", data["node"])
             case "cycle.finished" if data["result"] == "scheduled":
-                place = Place(BINDING, f"being bound to {data['node']} since {t}", data["node"])
+                place = PodState(BINDING, f"being bound to {data['node']} since {t}", data["node"])
             case "queue.moved" if data["to"] in QUEUED:
-                place = Place(data["to"], f"{QUEUED[data['to']]} since {t}")
+                place = PodState(data["to"], f"{QUEUED[data['to']]} since {t}")
             case "pod.evicted":
                 whom = f" for {data['by']}" if data["by"] else ""
                 evicted = f"evicted from {data['node']} at {t} ({data['reason']}{whom})"
-                place = Place("evicted", f"{evicted}, still terminating", data["node"])
+                place = PodState("evicted", f"{evicted}, still terminating", data["node"])
             case "pod.deleted":
                 how = f"gone since {t} ({data['reason']})"
-                place = Place("gone", f"{evicted}, {how}" if evicted else how)
+                place = PodState("gone", f"{evicted}, {how}" if evicted else how)
     if place is None or not place.sentence:
         return place
     when = f"At the end of the run ({clock(until)})" if over else f"So far ({clock(until)})"
-    return Place(place.badge, f"{when}: {place.sentence}.", place.node)
+    return PodState(place.badge, f"{when}: {place.sentence}.", place.node)
 
 
 QUEUED = {
@@ -169,7 +173,7 @@ QUEUED = {
 }
 
 
-def chosen(rows: Sequence[Any], query: Mapping[str, str]) -> int:
+def chosen_index(rows: Sequence[Any], query: Mapping[str, str]) -> int:
     """Return the index of the attempt that a URL names by its cycle or attempt number, else of the last one.
 
     `rows`: cycles of one pod, in order.

@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Vessel:
+class Bar:
     """The bar of a node.
 
     `tall`: percent of the tallest bar; `told`: text on the free and total quantity. `mark`: the node's state in a step
@@ -62,7 +62,7 @@ class Vessel:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BarRow:
     """A row of bars.
 
     `resource`: its display name. `asks`: the pod's request for it, `tall`: that in percent of the tallest bar, None
@@ -70,7 +70,7 @@ class Shelf:
     """
 
     resource: str
-    vessels: list[Vessel]
+    vessels: list[Bar]
     more: int = 0
     asks: str = ""
     tall: float | None = None
@@ -82,34 +82,34 @@ class Shelf:
         return self.spoken or len(self.vessels) <= NAMED
 
     @property
-    def zones(self) -> list[tuple[str, list[Vessel]]]:
+    def zones(self) -> list[tuple[str, list[Bar]]]:
         """The bars by zone, zones in order of appearance."""
-        found: dict[str, list[Vessel]] = {}
+        found: dict[str, list[Bar]] = {}
         for vessel in self.vessels:
             found.setdefault(vessel.zone, []).append(vessel)
         return list(found.items())
 
-    def marked(self, marks: Mapping[str, tuple[str, str]]) -> Shelf:
+    def marked(self, marks: Mapping[str, tuple[str, str]]) -> BarRow:
         """Return a copy with these marks: node -> (mark, text). Other nodes lose theirs."""
         return replace(self, vessels=[replace(v, mark=m, said=s) for v in self.vessels for m, s in [_of(marks, v)]])
 
-    def leaving(self, pods: Collection[str]) -> Shelf:
+    def leaving(self, pods: Collection[str]) -> BarRow:
         """Return a copy in which these pods, namespace/name, are marked for removal."""
         drawn = [replace(v, blocks=[b._replace(goes=b.pod in pods) for b in v.blocks]) for v in self.vessels]
         return replace(self, vessels=drawn)
 
 
-def _of(marks: Mapping[str, tuple[str, str]], vessel: Vessel) -> tuple[str, str]:
+def _of(marks: Mapping[str, tuple[str, str]], vessel: Bar) -> tuple[str, str]:
     return marks.get(vessel.name, ("", ""))
 
 
-def shelf(nodes: Sequence[Node], asks: Amounts | None = None) -> Shelf:
+def bar_row(nodes: Sequence[Node], asks: Amounts | None = None) -> BarRow:
     """Draw the nodes in order by the resource that matters most to the pod whose requests are `asks`."""
     resource = resource_of(nodes, asks or {})
     wanted = (asks or {}).get(resource, 0)
     most = max([1, wanted, *(node.allocatable.get(resource, 0) for node in nodes)])
-    drawn = [_vessel(node, resource, most, wanted) for node in nodes[:DRAWN]]
-    made = Shelf(UNITS.get(resource, resource), drawn, max(0, len(nodes) - DRAWN))
+    drawn = [_bar(node, resource, most, wanted) for node in nodes[:DRAWN]]
+    made = BarRow(UNITS.get(resource, resource), drawn, max(0, len(nodes) - DRAWN))
     if asks is None:
         return made
     return replace(made, asks=amount(resource, wanted) if wanted else "nothing", tall=100 * wanted / most)
@@ -131,14 +131,14 @@ def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
     return MEMORY if share(MEMORY) > share(CPU) else CPU
 
 
-def _vessel(node: Node, resource: str, most: int, wanted: int) -> Vessel:
+def _bar(node: Node, resource: str, most: int, wanted: int) -> Bar:
     has = node.allocatable.get(resource, 0)
     taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
     free = has - sum(number for _, number in taken)
     blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
     told = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
     comes = 100 * wanted / has if has else 0.0
-    return Vessel(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, told, comes)
+    return Bar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, told, comes)
 
 
 def nodes_of(state: State) -> list[Node]:
@@ -189,7 +189,7 @@ def nodes_in(view: ClusterView) -> list[Node]:
     ]
 
 
-def asked_of(state: State, pod: str) -> Amounts:
+def requests_at(state: State, pod: str) -> Amounts:
     """Return a pod's requests at that timepoint; {} for a pod that does not exist then."""
     table = state.recording.tables["pods"]
     if pod not in table.texts["key"]:

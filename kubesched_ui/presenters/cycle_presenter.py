@@ -68,7 +68,7 @@ CELLS = {
 
 
 @dataclass(frozen=True)
-class Step:
+class PointStep:
     """An extension point in the stepper. `state`: pass, reject, skip, wait or none (not reached)."""
 
     key: str
@@ -107,7 +107,7 @@ class Cell:
 
 
 @dataclass
-class Group:
+class NodeGroup:
     """Nodes with the same row in the matrix. `state`: feasible, refused or unseen."""
 
     state: str
@@ -133,7 +133,7 @@ class Group:
 class Matrix:
     plugins: list[str]
     skipped: list[str]
-    groups: list[Group]
+    groups: list[NodeGroup]
     feasible: int
     looked_at: int
     nodes: int
@@ -149,7 +149,7 @@ def steps(
     nodes: int,
     after: Mapping[str, tuple[str, str]] = NOTHING_AFTER,
     points: Mapping[str, str] = POINTS,
-) -> list[Step]:
+) -> list[PointStep]:
     """Return the extension points of a cycle in order, each with its state and a short text.
 
     `result` is the cycle's result (scheduled, unschedulable, gated, error, waiting), `nodes` the number of nodes.
@@ -196,7 +196,7 @@ def steps(
     if cycle.get("permit_waits") and states.get("permit", ("",))[0] == "pass":
         states["permit"] = ("pass", "waited")
     states |= after
-    return [Step(key, label, *states.get(key, ("none", ""))) for key, label in points.items()]
+    return [PointStep(key, label, *states.get(key, ("none", ""))) for key, label in points.items()]
 
 
 def decisive_point(cycle: Cycle, result: str, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> str:
@@ -231,7 +231,7 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     plugins = list(asked) if asked else in_order([*order, *decisive, *named], order)
     plugins = [name for name in plugins if name and name not in skipped]
     feasible, outside = set(cycle.get("feasible") or ()), set(cycle.get("outside") or ())
-    groups: dict[tuple[Any, ...], Group] = {}
+    groups: dict[tuple[Any, ...], NodeGroup] = {}
     for node in nodes:
         status, others = refused.get(node), wider.get(node) or {}
         state = "refused" if status else "feasible" if node in feasible else "unseen"
@@ -264,7 +264,7 @@ def _signature(status: Mapping[str, Any] | None) -> tuple[Any, ...]:
     return (status.get("plugin", ""), tuple(status.get("reasons") or ())) if status else ()
 
 
-def _group(state: str, status: Mapping[str, Any] | None, others: Mapping[str, Any], plugins: list[str]) -> Group:
+def _group(state: str, status: Mapping[str, Any] | None, others: Mapping[str, Any], plugins: list[str]) -> NodeGroup:
     status = status or {}
     decisive = status.get("plugin", "")
     cells, decided = [], state == "unseen"
@@ -278,7 +278,7 @@ def _group(state: str, status: Mapping[str, Any] | None, others: Mapping[str, An
         else:
             late = UNSEEN if state == "unseen" or (state == "refused" and not decisive) else LATE
             cells.append(Cell(plugin, late if decided or late == UNSEEN else PASS))
-    return Group(state, decisive, status.get("code", ""), tuple(status.get("reasons") or ()), cells)
+    return NodeGroup(state, decisive, status.get("code", ""), tuple(status.get("reasons") or ()), cells)
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ def duel(rows: Sequence[ScoreRow], other: str | None = None) -> Duel | None:
 
 
 @dataclass(frozen=True)
-class Victim:
+class VictimPod:
     pod: str
     priority: int | None
 
@@ -354,7 +354,7 @@ class Victim:
 @dataclass(frozen=True)
 class Candidate:
     node: str
-    victims: list[Victim]
+    victims: list[VictimPod]
     violations: int
     highest: int | None
     total: int | None
@@ -394,7 +394,7 @@ def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None
 
 
 def _candidate(node: str, entry: Mapping[str, Any], chosen: str, priorities: Mapping[str, int]) -> Candidate:
-    victims = [Victim(pod, priorities.get(pod)) for pod in entry.get("victims") or ()]
+    victims = [VictimPod(pod, priorities.get(pod)) for pod in entry.get("victims") or ()]
     known = [victim.priority for victim in victims if victim.priority is not None]
     # Upstream shifts every priority above zero before it adds them, so an additional victim never reduces the sum.
     total = sum(p + 2**31 for p in known) if len(known) == len(victims) else None

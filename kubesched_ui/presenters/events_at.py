@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kubesched_ui.event_log.event_text import parts
+from kubesched_ui.event_log.event_text import event_parts
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.event_log.queue_sizes import LANE
@@ -35,7 +35,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
     found = recording_of(run)
     place = max(0, int(np.searchsorted(found.moments, t + SAME, side="right")) - 1)
     moment = float(found.moments[place])
-    events = [event for event in happened(run, found, moment, after, limit + 1) if event["type"] in TOLD]
+    events = [event for event in listed_events(run, found, moment, after, limit + 1) if event["type"] in TOLD]
     more, events = len(events) > limit, events[:limit]
     return {
         "t": moment,
@@ -46,7 +46,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
     }
 
 
-def happened(run: Run, found: Recording, moment: float, after: int, limit: int) -> Iterator[Event]:
+def listed_events(run: Run, found: Recording, moment: float, after: int, limit: int) -> Iterator[Event]:
     """Yield the listed events of that time in order, at most `limit`."""
     count = 0
     for event in _from(run, max(after, first_seq(run, found, moment) - 1)):
@@ -102,10 +102,10 @@ def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
         "seq": event["seq"],
         "type": event["type"],
         "depth": depth,
-        "said": parts(event),
+        "said": event_parts(event),
         "label": data.get("event", ""),
         "lane": data["to"] if event["type"] == "queue.moved" and data["to"] in LANE else "",
-        "cause": {"seq": cause["seq"], "t": cause["t"], "said": parts(cause)} if cause is not None else None,
+        "cause": {"seq": cause["seq"], "t": cause["t"], "said": event_parts(cause)} if cause is not None else None,
     }
 
 

@@ -29,6 +29,6 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("`", "").split())
 
 
-def of(plugins: Iterable[str], point: str) -> list[tuple[str, str]]:
+def notes_of(plugins: Iterable[str], point: str) -> list[tuple[str, str]]:
     """Return (plugin, description of it at `point`) of the documented plugins."""
     return [(name, notes()[name][point]) for name in plugins if point in notes().get(name, {})]

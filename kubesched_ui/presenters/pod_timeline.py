@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import LANE
 from kubesched_ui.fields import unpack
@@ -62,7 +62,7 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
     return {
         "moves": [move_of(e, causes) for e in events if e["type"] == "queue.moved"],
         "happened": [
-            {"t": e["t"], "seq": e["seq"], "type": e["type"], "lane": HAPPENED[e["type"]], "text": sentence(e)}
+            {"t": e["t"], "seq": e["seq"], "type": e["type"], "lane": HAPPENED[e["type"]], "text": event_sentence(e)}
             for e in events
             if e["type"] in HAPPENED
         ],
@@ -142,7 +142,7 @@ def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
         node = cause["data"].get("node", "") or (
             cause["data"].get("name", "") if cause["type"] == "node.changed" else ""
         )
-        told = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": sentence(cause)}
+        told = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": event_sentence(cause)}
     return {
         "t": event["t"],
         "from": data["from"],

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, decode
-from kubesched_ui.event_log.timeline_markers import TRACK, Mark
+from kubesched_ui.event_log.timeline_markers import TRACK, TimelineMark
 from kubesched_ui.models import Marks, Moves, Run
 
 Ints = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class Recording(NamedTuple):
 
     columns: Columns
     begun: int
-    marks: list[Mark]
+    marks: list[TimelineMark]
     moments: Floats
     until: float
 
@@ -52,7 +52,7 @@ def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> R
     # created_at is part of the key because a database may reuse the number of a deleted run
     columns = decode(Moves.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True).iterator())
     batches = Marks.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True)
-    marks = [Mark(*mark) for batch in batches.iterator() for mark in batch]
+    marks = [TimelineMark(*mark) for batch in batches.iterator() for mark in batch]
     moments = np.unique(np.concatenate([[0.0], columns.t, np.array([mark.t for mark in marks], np.float64)]))
     begun = int(np.searchsorted(columns.seq, 1, side="right"))
     return Recording(columns, begun, marks, moments, max(reached, float(moments[-1])))
@@ -124,7 +124,7 @@ def sizes(columns: Columns, lane: int, edges: Floats) -> Ints:
     return np.where(np.append(first[1:], end) > first, np.maximum(before, within), before)
 
 
-def track(marks: list[Mark], edges: Floats) -> dict[str, list[dict[str, Any]]]:
+def track(marks: list[TimelineMark], edges: Floats) -> dict[str, list[dict[str, Any]]]:
     """Return track row -> its marks; marks of one kind between two edges are merged.
 
     A mark: {kind, t: of the first, to: of the last, count, texts: of the first few}.

@@ -8,7 +8,7 @@ from kubesched_ui.presenters.cycle_presenter import Matrix
 from scheduler_core.debugger.headroom import WITH_DETAILS, Headroom
 
 
-def put_in(verdicts: Matrix, headroom: Headroom) -> None:
+def add_quantities(verdicts: Matrix, headroom: Headroom) -> None:
     """Add quantities or taints to all groups whose reasons omit them, decisive or not."""
     for group in verdicts.groups:
         group.cells = [

@@ -21,7 +21,7 @@ from scheduler_core.dra.claims import reserved_for
 from scheduler_core.releases import get_release
 
 
-def given_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
+def allocated_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
     """Map each claim to its devices when it was first reserved for the pod after the cycle; empty if it never was.
 
     Raises NotRecorded, InputError.
@@ -39,7 +39,7 @@ def given_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
     return found
 
 
-def devices_then(run: Run, node: Node, moment: int) -> list[PoolThen]:
+def devices_at(run: Run, node: Node, moment: int) -> list[PoolThen]:
     """Return the devices of a node at a timepoint. Raises NotRecorded, InputError."""
     slices = [obj for obj in _then(run, "ResourceSlice", moment) if isinstance(obj, ResourceSlice)]
     if not slices:

@@ -78,13 +78,13 @@ def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         found |= dict(differences.leaves(run.scenario.time, "scenario.spec"))
     changes = [change for stage in run.stages for change in stage["changes"]]
     found |= {f"changes[{i}].{name}": what for i, change in enumerate(changes) for name, what in change.items()}
-    own = meaning(text or "", run.release, unknown_of(run))
-    usual = meaning("", run.release, "error")
+    own = effective_settings(text or "", run.release, unknown_of(run))
+    usual = effective_settings("", run.release, "error")
     return found | own, usual
 
 
 @lru_cache(maxsize=32)
-def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
+def effective_settings(config: str, release: str, unknown: Any) -> dict[str, Any]:
     """Return an effective configuration by path, or its text if it is invalid."""
     try:
         page = get_release(release)
@@ -174,13 +174,13 @@ def inputs_of(run: Run, anew: bool = False) -> Inputs:
         "items": items_of(run.stages, read_changes),
     }
     if not first.in_time:
-        begun = build_simulation.begin(first) if anew or first.pods is not None else None
+        begun = build_simulation.start(first) if anew or first.pods is not None else None
         pods = None if begun is None or first.pods is None else tuple(begun.simulation.pods)
         if begun is None or not anew:
             return Inputs(**made, objects=objects_of(side_of(run)), pods=pods)
         fresh = {(type(obj).__name__, obj.key): obj for obj in begun.prepared.objects}
         return Inputs(**made, objects=fresh, pods=pods)
-    objects, only = build_simulation.objects_in_time(first)
+    objects, only = build_simulation.virtual_time_objects(first)
     return Inputs(
         **made,
         objects={(str(obj.get("kind")), build_simulation.pod_key(obj)): obj for obj in objects},

@@ -24,10 +24,10 @@ def sentence_of(run: Run, group: GroupCycle) -> str:
     told = group.told
     out = next((member for member in told["members"] if not member["fits"]), None)
     row = run.cycles.filter(number=out["cycle"]).first() if out is not None and not out["preempts"] else None
-    return verdict(told, what_keeps_out(run, row, told["placement"]) if row is not None else "")
+    return verdict(told, obstacle(run, row, told["placement"]) if row is not None else "")
 
 
-def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
+def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     """Return why a member fits nowhere, such as `lacks 2 cpu on every node`. Raises InputError."""
     row.run = run
     trace, nodes = cycle_rows.trace_of(row), row.nodes
@@ -96,7 +96,7 @@ def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
     }
 
 
-def in_short(run: Run, group: GroupCycle) -> dict[str, Any]:
+def summary(run: Run, group: GroupCycle) -> dict[str, Any]:
     """Return a group as an entry of lists."""
     told = group.told
     try:

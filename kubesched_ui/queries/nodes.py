@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from kubesched_ui.models import Run
-from kubesched_ui.queries.claims import devices_then
+from kubesched_ui.queries.claims import devices_at
 from kubesched_ui.queries.recording_cache import recording_of, stored_object
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import NodeLine, Use, percent
@@ -25,7 +25,7 @@ from scheduler_core.errors import InputError
 STEPS = 300  # columns of a curve
 
 
-class There(NamedTuple):
+class PodOnNode(NamedTuple):
     """A pod on the node; `requests` as the scheduler counts them."""
 
     key: str
@@ -43,7 +43,7 @@ class Curve(NamedTuple):
     highest: float
 
 
-class Fullness(NamedTuple):
+class ResourceUse(NamedTuple):
     """Use of a resource at the beginning of the run, at the timepoint, and, if recorded, in between."""
 
     before: Use
@@ -52,7 +52,7 @@ class Fullness(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeThen:
+class NodeAtTimepoint:
     """A node at a timepoint.
 
     `line`: the node then, or its last known state; `there`: whether it exists then. `first`, `now`: the pods on it at
@@ -62,9 +62,9 @@ class NodeThen:
 
     line: NodeLine
     there: bool
-    first: list[There]
-    now: list[There]
-    fullness: list[Fullness]
+    first: list[PodOnNode]
+    now: list[PodOnNode]
+    fullness: list[ResourceUse]
     pools: list[PoolThen]
     history: NodeHistory
     t: float
@@ -72,7 +72,7 @@ class NodeThen:
     cursor: float
 
 
-class WrongMoment(InputError):
+class InvalidTimepoint(InputError):
     """Raised if a URL names a timepoint that does not exist."""
 
 
@@ -86,12 +86,12 @@ def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, 
         asked = Timepoint(**found)
         return asked, asked.moment(recording)
     except InputError as error:
-        raise WrongMoment(error.where, error.field, error.problem) from None
+        raise InvalidTimepoint(error.where, error.field, error.problem) from None
     except ValueError:
-        raise WrongMoment(key, "", f"must be a number, got {text[:40]!r}") from None
+        raise InvalidTimepoint(key, "", f"must be a number, got {text[:40]!r}") from None
 
 
-def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
+def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | None:
     """Return the node at the timepoint given by cycle, t or seq in a URL, by default the end.
 
     Return None if the node never existed in the run. Raises NotRecorded, WrongMoment, InputError.
@@ -108,20 +108,20 @@ def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
     now = end
     if moment < recording.end:
         now = _axis(recording, run.in_time, np.array([moment]))[0] if asked.t is None else asked.t
-    return NodeThen(
+    return NodeAtTimepoint(
         line=line,
         there=history.version(moment) not in (None, -1),
         first=_pods(State(recording, 0), name),
         now=_pods(State(recording, moment), name),
         fullness=[
-            Fullness(
+            ResourceUse(
                 Use(resource, history.used(0).get(resource, 0), line.allocatable.get(resource, 0)),
                 Use(resource, history.used(moment).get(resource, 0), line.allocatable.get(resource, 0)),
                 _curve(axis, end, history.requested.get(resource), line.allocatable.get(resource, 0)),
             )
             for resource in _resources(line, history)
         ],
-        pools=devices_then(run, node, moment),
+        pools=devices_at(run, node, moment),
         history=history,
         t=now if run.in_time else 0.0,
         cycle=recording.cycle_after(moment),
@@ -140,11 +140,11 @@ def _resources(line: NodeLine, history: NodeHistory) -> Iterable[str]:
     return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted(history.requested)])
 
 
-def _pods(state: State, name: str) -> list[There]:
+def _pods(state: State, name: str) -> list[PodOnNode]:
     node = state.recording.names.index(name)
     pods = state.recording.tables["pods"]
     here = state.placed[state.node[state.placed] == node].tolist()
-    return [There(pods.at("key", pod), {"pods": 1, **pods.at("requests", pod)}) for pod in here]
+    return [PodOnNode(pods.at("key", pod), {"pods": 1, **pods.at("requests", pod)}) for pod in here]
 
 
 def _axis(recording: Recording, in_time: bool, moments: Int64) -> list[float]:

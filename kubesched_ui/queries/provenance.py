@@ -30,7 +30,7 @@ _last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at,
 _lock = threading.Lock()  # also guards the clusters: they are moved, and plugins keep state
 
 
-def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
+def explain_number(run: Run, cycle: Cycle, question: Question) -> Tree:
     """Return the explanation tree of a number of one cycle. Raises NotRecorded, InputError, NotDecided."""
     with _lock:
         return _provenance(run, cycle).explain(question)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import pod_timeline
@@ -25,7 +25,7 @@ from scheduler_core.releases import Release, get_release
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
 
 
-def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
+def explain_time(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
     """Explain the time of a move, or without a move the beginning of the cycle. Raises InputError, NotDecided."""
     if not run.in_time:
         raise NotDecided(
@@ -37,7 +37,7 @@ def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | N
     return times.explain(move, until)
 
 
-def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
+def latest_times(run: Run, namespace: str, name: str) -> dict[int, float]:
     """Map the event of each move of the pod to the latest second at which it leaves that state. Raises InputError."""
     return _of(run, namespace, name, with_causes=False).ends()
 
@@ -47,7 +47,7 @@ def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueT
     events = list(pod_timeline.events_of(run, pod))
     asked = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
     causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, asked).items()}
-    return QueueTimes(pod, list(way(_numbers(run, namespace, name), events, causes)), _rules(run))
+    return QueueTimes(pod, list(history(_numbers(run, namespace, name), events, causes)), _rules(run))
 
 
 def _finished(run: Run, cycle: Cycle) -> int:
@@ -70,7 +70,7 @@ def _numbers(run: Run, namespace: str, name: str) -> list[int]:
 # ---- timeline of the pod
 
 
-def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, MoveCause]) -> Iterator[Move | Failed]:
+def history(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, MoveCause]) -> Iterator[Move | Failed]:
     """Yield a pod's moves and failed attempts.
 
     `cycles`: the numbers of its cycles. `events`: all its events. `causes`: event -> its cause.
@@ -113,7 +113,7 @@ def _cause(run: Run, pod: str, event: Event) -> MoveCause:
         rows = Cycle.objects.filter(run=run, namespace=namespace, name=name, attempt=event["attempt"])
         cycle = rows.order_by("number").values_list("number", flat=True).first() or 0
         source = Source("Pod", name, "metadata.name", namespace)
-    return MoveCause(sentence(event), event["seq"], source, cycle)
+    return MoveCause(event_sentence(event), event["seq"], source, cycle)
 
 
 # ---- rules of the queue

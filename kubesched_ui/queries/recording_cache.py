@@ -57,16 +57,16 @@ def blocks_of(run: Run, part: str) -> list[bytes]:
     rows = RecordingBlock.objects.filter(run=run, part=part).order_by("first").values_list("first", "data")
     blocks = [(first, bytes(data)) for first, data in rows]
     if part == MOVES_PART and (not blocks or blocks[0][0] != 0):
-        raise NotRecorded(why_not(run))
+        raise NotRecorded(reason_for_none(run))
     return [data for _, data in blocks]
 
 
-def is_asked(run: Run) -> bool:
+def has_recording(run: Run) -> bool:
     """Return whether there is a recording to query, or will be: a run that failed before it began has none."""
     return run.active or RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0).exists()
 
 
-def why_not(run: Run) -> str:
+def reason_for_none(run: Run) -> str:
     """Return why a run has no recording."""
     if run.active and not run.last_seq:
         return f"Run {run.pk} has not started yet. Try again in a few seconds."

@@ -48,7 +48,7 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
 def remedies_of(run: Run, row: Cycle) -> list[Remedy]:
     """Return fixes that make the pod fit. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
-    return _remembered((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
+    return _cached((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
 
 
 def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
@@ -58,13 +58,13 @@ def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
     def ask() -> PreferNode:
         return prefer_node(_before(run, row), pod, node, attempt=row.attempt)
 
-    return _remembered((key_of(run), row.number, "to", node), ask)
+    return _cached((key_of(run), row.number, "to", node), ask)
 
 
 def together_of(run: Run) -> AllPending:
     """Return what all pods that are pending at the end lack. Raises NotRecorded, InputError."""
     recording = recording_of(run)
-    return _remembered((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
+    return _cached((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
 
 
 def explained(run: Run, row: Cycle) -> Answer:
@@ -75,7 +75,7 @@ def explained(run: Run, row: Cycle) -> Answer:
         pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
         return explain(cycle_rows.trace_of(row), simulation, pod, names=row.nodes)
 
-    return _remembered((key_of(run), row.number, "explained"), ask)
+    return _cached((key_of(run), row.number, "explained"), ask)
 
 
 def _before(run: Run, row: Cycle) -> Simulation:
@@ -114,7 +114,7 @@ def configuration_of(run: Run) -> Configuration:
     return load(run.config or None, get_release(run.release), unknown=unknown_of(run))
 
 
-def _remembered(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
+def _cached(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
     with _lock:
         if key not in _answers:
             try:

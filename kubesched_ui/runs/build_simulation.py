@@ -41,7 +41,7 @@ class Cluster(NamedTuple):
     only: list[str] | None
 
 
-class Begun(NamedTuple):
+class StartedRun(NamedTuple):
     """A simulation at its beginning.
 
     `recorded`: messages of the real cluster ("ns/name" -> message). `warnings`: about the snapshot and the
@@ -57,7 +57,7 @@ class Begun(NamedTuple):
         return [*self.prepared.warnings, *self.simulation.warnings]
 
 
-def unbound(pod: dict[str, Any]) -> dict[str, Any]:
+def without_placement(pod: dict[str, Any]) -> dict[str, Any]:
     """Return the pod as it was before its placement and deletion."""
     metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in DELETION}
     spec = {key: value for key, value in (pod.get("spec") or {}).items() if key != "nodeName"}
@@ -71,7 +71,7 @@ def cluster_of(run: Run) -> Cluster:
     chosen = set(run.pods or []) | set(run.unbind)
     for index, obj in enumerate(objects):
         if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and (obj.get("spec") or {}).get("nodeName"):
-            objects[index] = unbound(obj)
+            objects[index] = without_placement(obj)
     if run.template:
         added, workloads = pod_template.objects_of(run.template, run.copies)
     else:
@@ -91,7 +91,9 @@ def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
     found = {pod_key(obj): obj for obj in rows.values_list("data", flat=True)}
     chosen = {*(run.pods or []), *run.unbind}
     return {
-        key: unbound(found[key]) if key in chosen and (found[key].get("spec") or {}).get("nodeName") else found[key]
+        key: without_placement(found[key])
+        if key in chosen and (found[key].get("spec") or {}).get("nodeName")
+        else found[key]
         for key in keys
         if key in found
     }
@@ -103,7 +105,7 @@ def pod_key(pod: dict[str, Any]) -> str:
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
-def begin(run: Run) -> Begun:
+def start(run: Run) -> StartedRun:
     """Create the core's simulation for a single pass. Raises InputError."""
     objects, pods, only = cluster_of(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
@@ -133,10 +135,10 @@ def begin(run: Run) -> Begun:
         percentage=run.percentage,
         pods=pods,
     )
-    return Begun(simulation, prepared, recorded)
+    return StartedRun(simulation, prepared, recorded)
 
 
-def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
+def virtual_time_objects(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
     """Return the initial objects of a run in virtual time, and the titles of workloads whose pods may be created."""
     objects, pods, only = cluster_of(run)
     if pods is None:
@@ -145,9 +147,9 @@ def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
     return [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen], only
 
 
-def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
+def start_in_virtual_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
     """Return the core's run in virtual time, limited by the settings, and the messages of the real cluster by pod."""
-    objects, only = objects_in_time(run)
+    objects, only = virtual_time_objects(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     in_time = ScenarioRun(
         virtual_time.scenario_of(run, objects),
@@ -183,7 +185,7 @@ def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
             defaults.fill(copy, get_release(run.release))
         if run.in_time or (copies and run.pods is not None):
             return copies
-        made = begin(run).prepared.made
+        made = start(run).prepared.made
     except InputError:  # the run failed with this error and shows it
         return []
     return [*copies, *({"apiVersion": "v1", "kind": "Pod", **msgspec.to_builtins(pod)} for pod in made)]

@@ -21,7 +21,7 @@ MANY = 3  # if at least this many plugins no longer score, they are summarised
 
 
 @lru_cache(maxsize=256)
-def digest(config: str, release: str, unknown: Unknown = "error") -> str:
+def config_summary(config: str, release: str, unknown: Unknown = "error") -> str:
     """Return a summary such as `MostAllocated, PodTopologySpread off, ImageLocality ×5`.
 
     The result is "as default" if nothing is changed, "" for an empty text, and "unreadable" for an invalid one.

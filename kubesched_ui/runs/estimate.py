@@ -68,7 +68,7 @@ def waiting(scenario: Scenario) -> int:
     """Return the minimum number of pods that a run has to schedule: pods without a node, and pods that workloads
     create."""
     pods = scenario.counts.get("Pod", 0) if scenario.pending is None else scenario.pending
-    told = preflight.of_snapshot(scenario.warnings)
+    told = preflight.snapshot_warnings(scenario.warnings)
     made = (sum(remark["counts"].values()) for remark in told if remark["code"] == "workloads")
     return int(pods + sum(made))
 

@@ -43,7 +43,7 @@ def create_fork(
     """
     disk_space.check_space()
     quota.check_run(parent.scenario, parent.pods, parent.copies)
-    cycle = moment_of(parent, at, t)
+    cycle = first_own_cycle(parent, at, t)
     read_changes(changes)
     before = parent.stages
     if len(before) >= MOST_STAGES:
@@ -71,7 +71,7 @@ def create_fork(
     return run
 
 
-def moment_of(parent: Run, at: int | None, t: float | None) -> int:
+def first_own_cycle(parent: Run, at: int | None, t: float | None) -> int:
     """Return the first cycle of the fork's own; within a pod group's cycle, the first one of the group.
 
     A group's members are decided together. Raises InputError if the parent does not have this timepoint.

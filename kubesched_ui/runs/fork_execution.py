@@ -7,7 +7,7 @@ from functools import partial
 
 from kubesched_ui.event_log.fork_copy import adopt_in_time, adopt_once
 from kubesched_ui.event_log.log import RunLog
-from kubesched_ui.event_log.timeline_recorder import Chronicle
+from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.runs import build_simulation, fork_create
 from scheduler_core.cycle.trace import CycleTrace
@@ -32,7 +32,7 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 GONE = "the parent run was deleted before the fork started"
 
 
-def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
+def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     """Return a fork in a single pass before its first own cycle, its recorder, and messages of the real cluster by pod.
 
     The parent's data is copied unless that is done already; this also sets the progress of `run`. Raises InputError,
@@ -97,7 +97,7 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
         order = (
             parent.remaining
             if parent.adopts
-            else build_simulation.begin(fork_create.beginning_of(parent)).simulation.pods
+            else build_simulation.start(fork_create.beginning_of(parent)).simulation.pods
         )
         known = {pod for _, pod in tried}
         rest += [pod for pod in order if pod not in known]
@@ -105,7 +105,7 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
 
 
 @dataclass
-class InTime:
+class VirtualTimeFork:
     """A fork in virtual time. It is replayed from the beginning, and then the parent's data replaces the repeated data.
 
     `at`: number of the last record before its changes, once that is known.
@@ -113,7 +113,7 @@ class InTime:
 
     run: Run
     log: RunLog
-    chronicle: Chronicle
+    chronicle: TimelineRecorder
     at: int | None = None
     adopted: bool = field(default=False)
 

@@ -74,7 +74,7 @@ class StartForm(forms.Form):
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
         """Return suitable initial values for the scenario."""
         states = {pod.state for pod in view.pods.values()}
-        makes = any(remark["code"] == "workloads" for remark in preflight.of_snapshot(scenario.warnings))
+        makes = any(remark["code"] == "workloads" for remark in preflight.snapshot_warnings(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
         which = "pending" if waiting else "unbind" if "bound" in states else "template"
         release = own_release(scenario) or NEWEST

@@ -27,7 +27,7 @@ from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.fork_create import FORKED, MOST_STAGES, chosen
 from kubesched_ui.runs.services import RunSettings, create_run, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import differences
-from kubesched_ui.scenarios.uploads import Made
+from kubesched_ui.scenarios.uploads import Upload
 from scheduler_core.debugger import search
 from scheduler_core.debugger.fingerprint import SIZE
 from scheduler_core.debugger.mutations import read_changes
@@ -75,7 +75,7 @@ class _Status(_Strict):
     decisions: str = ""
 
 
-def begin(made: Made) -> Run | None:
+def create_imported_run(made: Upload) -> Run | None:
     """Create the queued run of an upload; None if it contains only a cluster.
 
     Raises IngestError after deleting the upload's scenario.
@@ -221,7 +221,7 @@ def _wrong(file: RunFile, field: str, problem: str) -> IngestError:
 # ---- comparison
 
 
-def compared(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
+def compare_to_file(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
     """Return changed columns of a finished imported run: `imported` with the first cycle that `differs` from its file.
 
     The value is 0 if none differs. For other runs, return {}. `flush` writes pending data.

@@ -75,7 +75,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     in_time = bool(scenario.time) if in_time is None else in_time
     named = own_release(scenario)
     if not in_time:
-        return {"release": podgroups.suited(scenario, named or NEWEST)}
+        return {"release": podgroups.suitable_release(scenario, named or NEWEST)}
     spec = virtual_time.document(scenario.time).spec
     release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
     return {
@@ -85,7 +85,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
         "tie_break": spec.tie_break,
         "preemption": spec.preemption,
         "percentage": spec.percentage,
-        "until": virtual_time.until_of(scenario.time),
+        "until": virtual_time.default_end(scenario.time),
     }
 
 
@@ -110,7 +110,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     disk_space.check_space()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
-        wanted = replace(wanted, until=virtual_time.until_of(scenario.time))
+        wanted = replace(wanted, until=virtual_time.default_end(scenario.time))
     release = get_release(wanted.release).name
     if wanted.unknown_plugins not in CHOICES:
         raise InputError("Run", "unknown_plugins", f"must be one of {', '.join(CHOICES)}")
@@ -119,7 +119,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
         notes += pod_template_checks.remarks(scenario, wanted.template, copies, release, config, unknown)
-    notes += podgroups.remarks(scenario, release, wanted.in_time)
+    notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     told = differences(replace(wanted, config=config, release=release), RunSettings())
     run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(told), **values)

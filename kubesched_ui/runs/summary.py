@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kubesched_ui.runs import pod_template
-from kubesched_ui.runs.config_summary import DEFAULT, digest
+from kubesched_ui.runs.config_summary import DEFAULT, config_summary
 from scheduler_core.api.duration import span
 from scheduler_core.cluster.formatting import count
 from scheduler_core.config import Unknown
@@ -30,7 +30,7 @@ def differences(settings: Any, default: Any) -> list[str]:
     A setting without its own text is described by its name.
     """
     values, usual = asdict(settings), asdict(default)
-    told = [*which_pods(values), *how(values), *gates(values), *configuration(values)]
+    told = [*which_pods(values), *mode(values), *gates(values), *configuration(values)]
     for name, value in values.items():
         if name not in OTHERWISE and value != usual[name]:
             words = WORDS.get(name, lambda value, name=name: f"{name.replace('_', ' ')}: {value}")
@@ -52,7 +52,7 @@ def which_pods(values: dict[str, Any]) -> list[str]:
     return told
 
 
-def how(values: dict[str, Any]) -> list[str]:
+def mode(values: dict[str, Any]) -> list[str]:
     """Describe virtual time and its end."""
     return [f"virtual time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
 
@@ -66,6 +66,6 @@ def gates(values: dict[str, Any]) -> list[str]:
 def configuration(values: dict[str, Any]) -> list[str]:
     """Describe the changes in the scheduler configuration."""
     unknown: Unknown = values["unknown_plugins"]
-    told = digest(values["config"] or "", values["release"], unknown)
+    told = config_summary(values["config"] or "", values["release"], unknown)
     told = "own configuration, as default" if told == DEFAULT else told
     return [told, "unknown plugins left out" if told and unknown == "leave_out" else ""]

@@ -18,7 +18,7 @@ from kubesched_ui.event_log.events import Event, cycle_events, event
 from kubesched_ui.event_log.log import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
 from kubesched_ui.event_log.pod_result import pod_result
 from kubesched_ui.event_log.rows import CycleRow
-from kubesched_ui.event_log.timeline_recorder import Chronicle
+from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
@@ -164,7 +164,7 @@ def record(run: Run, log: RunLog) -> None:
     recorder: Recorder
     if run.adopts:
         first = changed = run.fork_at or 1
-        simulation, recorder, recorded = fork_execution.begin(run)
+        simulation, recorder, recorded = fork_execution.start_fork(run)
         log.recorder = recorder
         position = {}
     else:
@@ -232,7 +232,7 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
     Write the beginning unless it is stored. Raises InputError.
     """
     beginning = fork_create.beginning_of(run)
-    begun = build_simulation.begin(beginning)
+    begun = build_simulation.start(beginning)
     simulation = begun.simulation
     run.cycles_total = beginning.cycles_total = len(simulation.pods)
     recorder = log.recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
@@ -250,10 +250,10 @@ def record_in_time(run: Run, log: RunLog) -> None:
     """Like `record`, for virtual time: convert every record of the core to events, from the beginning or where it
     stopped."""
     beginning = fork_create.beginning_of(run)
-    in_time, recorded = build_simulation.begin_in_time(beginning)
+    in_time, recorded = build_simulation.start_in_virtual_time(beginning)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
-    chronicle = Chronicle(nodes, virtual_time.slow_binding(run), recorded, stored)
+    chronicle = TimelineRecorder(nodes, virtual_time.binding_takes_time(run), recorded, stored)
     bound = chronicle.begin(in_time.api.pods)
     recorder = log.recorder = Recorder(in_time.simulation, stored or -1)
     if stored == 0:
@@ -263,7 +263,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
         log.add_moves(bound)
         log.flush(node_names=nodes)
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
-    fork = fork_execution.InTime(run, log, chronicle) if run.is_fork else None
+    fork = fork_execution.VirtualTimeFork(run, log, chronicle) if run.is_fork else None
     if fork is not None:
         fork.plan(in_time)
     cycle = None
@@ -324,7 +324,7 @@ def check_same(run: Run, number: int, pod: str, result: str) -> None:
 
 def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
     """End the run; compare an imported one to its file."""
-    log.finish(state, error, **import_run.compared(run, log.flush))
+    log.finish(state, error, **import_run.compare_to_file(run, log.flush))
 
 
 def fail(log: RunLog, error: str) -> None:

@@ -34,7 +34,7 @@ class Json:
         return json.loads(data)
 
 
-class Server:
+class SharedServer:
     """A connection shared by all threads; Django creates a cache for each thread."""
 
     def __init__(self, url: str) -> None:
@@ -43,7 +43,7 @@ class Server:
         self.away_until = 0.0
 
 
-server_at = cache(Server)
+server_at = cache(SharedServer)
 
 
 class SharedCache(BaseCache):

@@ -10,7 +10,7 @@ from typing import Any
 AT_ONCE = 16  # websockets per iteration of the event loop; about a millisecond
 
 
-class Turns:
+class FairScheduler:
     """A first-in, first-out queue of waiting futures. Each iteration of the event loop serves some of them."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:

@@ -16,7 +16,7 @@ LOCK = "preparing.lock"
 
 
 @contextmanager
-def preparing(folder: Path) -> Iterator[None]:
+def startup_lock(folder: Path) -> Iterator[None]:
     """Make others that use this data folder wait until the end of the `with` block or of the process."""
     with (folder / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -67,9 +67,9 @@ class PodLine:
     scheduler: str = ""
 
     @property
-    def asks(self) -> str:
+    def requests_text(self) -> str:
         """Return the requests as text."""
-        return asks(self.requests)
+        return requests_text(self.requests)
 
     @property
     def namespace(self) -> str:
@@ -123,7 +123,7 @@ class ClusterView:
         return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
 
 
-def asks(requests: dict[str, int]) -> str:
+def requests_text(requests: dict[str, int]) -> str:
     """Return requests as text: `cpu 500m, memory 1Gi`."""
     return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"
 
@@ -262,7 +262,7 @@ def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -
     return found
 
 
-def of_scenario(scenario: Scenario) -> ClusterView:
+def cluster_of_scenario(scenario: Scenario) -> ClusterView:
     """Return the cached view of a stored scenario. Callers must not change it."""
     return _kept(scenario.pk, scenario.created_at)
 

@@ -35,7 +35,7 @@ def read_one(text: str) -> IngestResult:
     return result
 
 
-def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
+def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
     """Return a copy of `scenario` in which `obj` is replaced by the object in `text`, or removed if `text` is None.
 
     Defaults that were set in the object become a warning of the version. Raises IngestError if the text is no valid
@@ -63,20 +63,21 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
         if record:
             row = (obj.position, record.kind, record.api_version, record.namespace, record.name, pack(record.data))
             chunked_store.add(version, [row])
-        about_files = [*preflight.of_files(scenario.warnings), *misspelt(record)]
-        version.warnings = [*_told(version), *about_files, *(preflight.filled_in(read.filled) if read else [])]
+        filled = preflight.defaults_warning(read.filled) if read else []
+        kept = preflight.upload_warnings(scenario.warnings)
+        version.warnings = [*_snapshot_warnings(version), *kept, *unknown_field_warnings(record), *filled]
         version.save(update_fields=["warnings"])
     return version
 
 
-def _told(version: Scenario) -> list[dict[str, Any]]:
+def _snapshot_warnings(version: Scenario) -> list[dict[str, Any]]:
     """Return the warnings about the present objects."""
     workloads = list(version.objects_of(preflight.MAKERS))
-    objects = (decode(raw) for raw in version.objects_of(preflight.kinds_to_see(workloads)))
-    return preflight.told(workloads, objects, version.config)
+    objects = (decode(raw) for raw in version.objects_of(preflight.needed_kinds(workloads)))
+    return preflight.warnings_about(workloads, objects, version.config)
 
 
-def misspelt(record: Record | None) -> list[dict[str, Any]]:
+def unknown_field_warnings(record: Record | None) -> list[dict[str, Any]]:
     """Return warnings about fields that the API does not define. The user typed them, even if an API server stored the
     original object."""
     if record is None:

@@ -33,12 +33,12 @@ def gates_for(scenario: Scenario) -> dict[str, bool]:
     return dict.fromkeys(sorted(wanted), True)
 
 
-def suited(scenario: Scenario, release: str) -> str:
+def suitable_release(scenario: Scenario, release: str) -> str:
     """Return the release with those of the gates that it knows: `1.36 GangScheduling=true,...`."""
     return with_known_gates(get_release(release), gates_for(scenario)).name
 
 
-def remarks(scenario: Scenario, release: str, in_time: bool) -> list[str]:
+def pod_group_warnings(scenario: Scenario, release: str, in_time: bool) -> list[str]:
     """Return warnings about a run that places the pods of groups individually. `release`: with its feature gates."""
     number = scenario.counts.get(POD_GROUP, 0)
     known = get_release(release)

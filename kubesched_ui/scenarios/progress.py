@@ -19,7 +19,7 @@ def is_token(text: str) -> bool:
     return _TOKEN.fullmatch(text) is not None
 
 
-def of(token: str) -> dict[str, Any]:
+def progress_of(token: str) -> dict[str, Any]:
     """Return the progress of an upload.
 
     {"done": bytes read, "size": total bytes, "objects": objects read}; {"ahead": number of uploads before it} while it

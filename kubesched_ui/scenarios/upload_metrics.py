@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def one(size: int) -> Iterator[None]:
+def count_upload(size: int) -> Iterator[None]:
     """Count an upload of `size` bytes and its outcome, which is known at the end of the `with` block."""
     how = "failed"
     try:

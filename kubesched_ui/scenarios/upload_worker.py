@@ -19,7 +19,7 @@ SMALL_CPU_SECONDS = 1.0  # CPU seconds; an upload that takes more is not small
 logger = logging.getLogger(__name__)
 
 
-class Job(NamedTuple):
+class UploadJob(NamedTuple):
     """An upload.
 
     `small`: whether it must be read quickly. `owner_id`: the user who owns it. `marker`: a file that receives the ID of
@@ -58,7 +58,7 @@ def _stop(*_: Any) -> None:
     raise _CpuLimit
 
 
-def read_upload(job: Job) -> Any:
+def read_upload(job: UploadJob) -> Any:
     """Read and store an upload for its owner as `read_and_store` does. Also raises TooLargeForPool."""
     from django.db import connection
 

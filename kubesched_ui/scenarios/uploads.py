@@ -32,7 +32,7 @@ from kubesched_ui.offload.pools import find_pool, get_pool
 from kubesched_ui.outages import Outage, ServiceUnavailable
 from kubesched_ui.scenarios import upload_metrics, upload_worker
 from kubesched_ui.scenarios.progress import Progress
-from kubesched_ui.scenarios.upload_worker import File, Job, TooLargeForPool, read_and_store, size_of
+from kubesched_ui.scenarios.upload_worker import File, TooLargeForPool, UploadJob, read_and_store, size_of
 
 CHUNK = 1024 * 1024
 SMALL = 1024 * 1024  # bytes
@@ -41,14 +41,14 @@ LEFT_S = 3600  # age of temporary files that are not in use any more
 BUSY = Outage("Too many uploads are waiting. Nothing was stored. Try again in a few seconds.", 30)
 
 
-class Made(NamedTuple):
+class Upload(NamedTuple):
     """The result of an upload. `run`: the contents of a run file, if there was one."""
 
     scenario: Scenario
     run: RunFile | None
 
 
-def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
+def upload_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Upload:
     """Create a scenario from the `file` fields of a request or from its body.
 
     Raises IngestError, OverQuota, and ServiceUnavailable if disk space is low or too many uploads wait.
@@ -63,8 +63,8 @@ def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenar
         else:
             files = [body_of(request, Path(mine))]
         if not files:
-            raise refusal("no file was sent; use the form field `file` or send the file as the request body")
-        return make(files, name, origin, request.POST.get("progress", ""))
+            raise upload_error("no file was sent; use the form field `file` or send the file as the request body")
+        return store_upload(files, name, origin, request.POST.get("progress", ""))
 
 
 def content_of(file: UploadedFile) -> File:
@@ -80,48 +80,48 @@ def body_of(request: HttpRequest, folder: Path) -> File:
         while chunk := request.read(CHUNK):
             size += len(chunk)
             if size > settings.INGEST_MAX_BYTES:
-                raise refusal(f"is larger than {settings.INGEST_MAX_BYTES} bytes")
+                raise upload_error(f"is larger than {settings.INGEST_MAX_BYTES} bytes")
             copy.write(chunk)
     if not size:
-        raise refusal("is empty; send a file as the request body or in the form field `file`")
+        raise upload_error("is empty; send a file as the request body or in the form field `file`")
     return unquote(request.headers.get("X-Filename", "upload"))[:200], path
 
 
-def refusal(problem: str) -> IngestError:
+def upload_error(problem: str) -> IngestError:
     """Return an error about the upload as a whole."""
     return IngestError(Where("upload"), problem)
 
 
 def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
     """Read the files as one cluster and store it; a run in them is ignored. Raises IngestError."""
-    return make(files, name, origin).scenario
+    return store_upload(files, name, origin).scenario
 
 
-def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
+def store_upload(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Upload:
     """Read the files as one cluster and store it. `token`: as in progress.py.
 
     Raises IngestError, and ServiceUnavailable if too many uploads wait.
     """
-    with upload_metrics.one(size_of(files)):
+    with upload_metrics.count_upload(size_of(files)):
         return _make(files, name, origin, token)
 
 
-def _make(files: list[File], name: str, origin: str, token: str) -> Made:
+def _make(files: list[File], name: str, origin: str, token: str) -> Upload:
     if not settings.INGEST_ISOLATED:
         pk, run = read_and_store(files, name, origin, token)
-        return Made(Scenario.objects.get(pk=pk), run)
+        return Upload(Scenario.objects.get(pk=pk), run)
     if not connection.in_atomic_block:
         connection.close()  # the upload may take long; others can use the connection
     if find_pool("large-uploads") is None:
         remove_old_files()
     size = size_of(files)
     with Progress(token, size) as progress, tempfile.TemporaryDirectory(dir=folder()) as mine:
-        job = Job(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario")
+        job = UploadJob(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario")
         pk, run = read_in_worker(job, size, progress.waits)
-    return Made(Scenario.objects.get(pk=pk), run)
+    return Upload(Scenario.objects.get(pk=pk), run)
 
 
-def read_in_worker(job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
+def read_in_worker(job: UploadJob, size: int, on_wait: Callable[[int], None]) -> Any:
     """Let a worker read and store an upload. Small uploads have their own pool and never wait for large ones.
 
     `on_wait`: called with the number of uploads before this one. Raises the exceptions of `read_upload`, IngestError if
@@ -135,7 +135,7 @@ def read_in_worker(job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
     return _run("large-uploads", job, size, on_wait)
 
 
-def _run(name: str, job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
+def _run(name: str, job: UploadJob, size: int, on_wait: Callable[[int], None]) -> Any:
     try:
         ticket = Ticket(user=job.owner_id, size=size, on_wait=on_wait)
         return get_pool(name).run(upload_worker.read_upload, job, ticket=ticket)
@@ -144,10 +144,10 @@ def _run(name: str, job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
     except OffloadError as error:
         if job.marker.exists():
             chunked_store.remove(int(job.marker.read_text()))
-        raise refusal(why_it_failed(error)) from None
+        raise upload_error(failure_text(error)) from None
 
 
-def why_it_failed(error: OffloadError) -> str:
+def failure_text(error: OffloadError) -> str:
     """Return why a worker could not read an upload."""
     if isinstance(error, TimedOut):
         return f"could not be read within {settings.INGEST_MAX_SECONDS} s"

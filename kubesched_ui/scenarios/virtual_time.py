@@ -18,7 +18,7 @@ def document(time: dict[str, Any], **more: Any) -> Scenario:
     return msgspec.convert(plain, Scenario)
 
 
-def until_of(time: dict[str, Any]) -> float:
+def default_end(time: dict[str, Any]) -> float:
     """Return the default end of a run in virtual seconds."""
     return document(time).until() if time else TAIL_SECONDS
 
@@ -40,6 +40,6 @@ def scenario_of(run: Run, objects: list[dict[str, Any]]) -> Scenario:
     return scenario
 
 
-def slow_binding(run: Run) -> bool:
+def binding_takes_time(run: Run) -> bool:
     """Return whether binding takes virtual time."""
     return seconds(document(run.scenario.time).spec.binding.seconds) > 0

@@ -42,7 +42,7 @@ def choices(scenario: Scenario) -> list[Choice]:
 
 
 @dataclass
-class Group:
+class CauseGroup:
     """Pods with the same cause. `key`: as in URLs; `units`: the causes, None if unknown."""
 
     key: str
@@ -62,7 +62,7 @@ class Group:
 
 
 @dataclass
-class Step:
+class UpgradeStep:
     """The step from a release to the next. `of`: (kind, title, groups, total number of pods)."""
 
     number: int
@@ -71,7 +71,7 @@ class Step:
     runs: tuple[Run | None, Run | None]
     sentence: str
     note: str
-    of: list[tuple[str, str, list[Group], int]]
+    of: list[tuple[str, str, list[CauseGroup], int]]
 
 
 @dataclass
@@ -92,11 +92,11 @@ def kind_of(change: dict[str, Any]) -> str:
     return DECIDED if change["change"] in DECISIONS else change["change"]
 
 
-def steps(upgrade: Upgrade) -> list[Step]:
+def steps(upgrade: Upgrade) -> list[UpgradeStep]:
     """Return the finished steps."""
     runs = upgrade.run_of()
     return [
-        Step(
+        UpgradeStep(
             number,
             step["a"],
             step["b"],
@@ -113,15 +113,15 @@ def steps(upgrade: Upgrade) -> list[Step]:
     ]
 
 
-def groups(number: int, step: dict[str, Any], kind: str) -> list[Group]:
+def groups(number: int, step: dict[str, Any], kind: str) -> list[CauseGroup]:
     """Return the causes of changes of this kind, the one with the most pods first; an unknown cause comes last."""
-    found: dict[str, Group] = {}
+    found: dict[str, CauseGroup] = {}
     for change in step["changed"]:
         if kind_of(change) != kind:
             continue
         key = group_key(number, change)
         units = None if change["cause"] is None else [step["units"][i] for i in change["cause"]]
-        group = found.setdefault(key, Group(key, units))
+        group = found.setdefault(key, CauseGroup(key, units))
         group.minimal = group.minimal and change["minimal"]
         group.pods.append(change["pod"])
         group.kinds[change["change"]] = group.kinds.get(change["change"], 0) + 1

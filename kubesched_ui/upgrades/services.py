@@ -52,14 +52,16 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
             )
     upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
     upgrade.runs.set(runs)
-    transaction.on_commit(lambda: go_on(upgrade.pk))
+    transaction.on_commit(lambda: send_if_ready(upgrade.pk))
     return upgrade
 
 
 def bound(scenario: Scenario) -> list[str]:
     """Return the pods that are on a node and have not terminated."""
     return [
-        f"{p.namespace}/{p.name}" for p in cluster_overview.of_scenario(scenario).pods.values() if p.state == "bound"
+        f"{p.namespace}/{p.name}"
+        for p in cluster_overview.cluster_of_scenario(scenario).pods.values()
+        if p.state == "bound"
     ]
 
 
@@ -68,7 +70,7 @@ def config_of(scenario: Scenario, release: str) -> str:
     return "" if config_resolution.refusal(scenario.config, release, "error") else scenario.config
 
 
-def go_on(number: int) -> None:
+def send_if_ready(number: int) -> None:
     """Send a queued preview to a worker if all its runs are over.
 
     If the broker is unavailable, it stays queued and `sweep` sends it again.
@@ -86,7 +88,7 @@ def go_on(number: int) -> None:
 def run_is_over(run_id: int) -> None:
     """Continue the previews that waited for this run."""
     for number in Upgrade.objects.filter(runs=run_id, state=Upgrade.State.QUEUED).values_list("pk", flat=True):
-        go_on(number)
+        send_if_ready(number)
 
 
 def cancel(upgrade: Upgrade) -> None:
@@ -113,6 +115,6 @@ def sweep() -> None:
             held = Upgrade.objects.filter(pk=upgrade.pk, worker=upgrade.worker, state__in=Upgrade.ACTIVE)
             held.update(state=Upgrade.State.FAILED, error=problem, finished_at=timezone.now())
         elif upgrade.state == Upgrade.State.QUEUED:
-            go_on(upgrade.pk)
+            send_if_ready(upgrade.pk)
         else:
             app.send_task(EXPLAIN, [upgrade.pk])

@@ -66,7 +66,7 @@ def change(request: HttpRequest) -> HttpResponse:
 @cache_control(max_age=3600)
 def fields(request: HttpRequest) -> HttpResponse:
     """Return the Kubernetes schema and our own for completion."""
-    return HttpResponse(schema.completing(), content_type="application/json")
+    return HttpResponse(schema.completion_json(), content_type="application/json")
 
 
 @require_POST
@@ -77,7 +77,7 @@ def run(request: HttpRequest) -> HttpResponse:
         asked = body_of(request)
         tries = asked.get("tries")
         tries = [one for one in tries if isinstance(one, int)][-MOST_TRIES:] if isinstance(tries, list) else []
-        made = try_runs.tried(text_in(asked), tries)
+        made = try_runs.run_text(text_in(asked), tries)
         return {"url": reverse("run", args=[made.pk]), "scenario": made.scenario_id}
 
     return told(begin)
@@ -86,7 +86,7 @@ def run(request: HttpRequest) -> HttpResponse:
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """Save the text: {"text"} -> {"url" of the scenario}."""
-    return told(lambda: {"url": reverse("scenario", args=[try_runs.stored(text_in(body_of(request))).pk])})
+    return told(lambda: {"url": reverse("scenario", args=[try_runs.store_text(text_in(body_of(request))).pk])})
 
 
 def told(ask: Any) -> HttpResponse:

@@ -81,8 +81,8 @@ def upload(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return redirect("home")
     try:
-        made = uploads.made_from_request(request)
-        run = import_run.begin(made)
+        made = uploads.upload_from_request(request)
+        run = import_run.create_imported_run(made)
     except (IngestError, InputError) as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     except ServiceUnavailable as error:
@@ -95,4 +95,4 @@ def upload(request: HttpRequest) -> HttpResponse:
 @require_GET
 def upload_progress(request: HttpRequest, token: str) -> JsonResponse:
     """Return the progress of the upload that a page identifies by `token`; {} if none is being read."""
-    return JsonResponse(progress.of(token), headers={"Cache-Control": "no-store"})
+    return JsonResponse(progress.progress_of(token), headers={"Cache-Control": "no-store"})

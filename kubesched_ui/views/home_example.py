@@ -8,7 +8,7 @@ from typing import Any
 
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.presenters import capacity_bars
-from kubesched_ui.presenters.capacity_bars import Shelf
+from kubesched_ui.presenters.capacity_bars import BarRow
 from kubesched_ui.presenters.cycle_rows import on_node
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios.cluster_overview import ClusterView, cluster_view
@@ -39,7 +39,7 @@ def of(sample_id: int) -> dict[str, Any] | None:
     sample = Scenario.objects.get(pk=sample_id)
     if not 0 < sample.counts.get("Node", 0) <= NODES or sample.time:
         return None
-    begun = build_simulation.begin(Run(scenario=sample, release=NEWEST))
+    begun = build_simulation.start(Run(scenario=sample, release=NEWEST))
     simulation, pods = begun.simulation, {obj.key: obj for obj in begun.prepared.objects if isinstance(obj, Pod)}
     names, told, recorder = list(simulation.nodes), [], Recorder(simulation)
     for trace in simulation.run():
@@ -57,11 +57,11 @@ def of(sample_id: int) -> dict[str, Any] | None:
 
 def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], said: str) -> dict[str, Any]:
     state = State(recording, recording.before_cycle(number))
-    nodes, asks = capacity_bars.nodes_of(state), capacity_bars.asked_of(state, trace.pod)
+    nodes, asks = capacity_bars.nodes_of(state), capacity_bars.requests_at(state, trace.pod)
     short = capacity_bars.short_of(nodes, asks)
     marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}
     namespace, _, name = trace.pod.partition("/")
-    shelf = capacity_bars.shelf(nodes, asks).marked(marks)
+    shelf = capacity_bars.bar_row(nodes, asks).marked(marks)
     told = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
     return told | {"sentence": said, "shelf": shelf}
 
@@ -76,13 +76,13 @@ def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
     return kind, f"{said}, {total:,} points" if total is not None else said
 
 
-def maps(samples: list[Scenario]) -> dict[int, tuple[Shelf, int]]:
+def maps(samples: list[Scenario]) -> dict[int, tuple[BarRow, int]]:
     """Return for each sample its cluster as a small diagram and the number of its pending pods."""
     return _maps(tuple((sample.pk, sample.created_at) for sample in samples))
 
 
 @lru_cache(maxsize=2)
-def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[Shelf, int]]:
+def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[BarRow, int]]:
     # The creation times are part of the key, because a database may reuse the number of a deleted scenario.
     objects: dict[int, list[Any]] = {number: [] for number, _ in samples}
     rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=("Node", "Pod")).order_by("position")
@@ -90,7 +90,7 @@ def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[Shelf, i
         objects[number].append(data)
     views = {number: cluster_view(found) for number, found in objects.items()}
     return {
-        number: (capacity_bars.shelf(capacity_bars.nodes_in(view)), _waiting(view)) for number, view in views.items()
+        number: (capacity_bars.bar_row(capacity_bars.nodes_in(view)), _waiting(view)) for number, view in views.items()
     }
 
 

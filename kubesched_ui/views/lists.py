@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.config_summary import digest
+from kubesched_ui.runs.config_summary import config_summary
 from scheduler_core.releases import NEWEST
 
 ROWS = 50
@@ -69,7 +69,7 @@ def scenarios(request: HttpRequest) -> HttpResponse:
         .annotate(run_count=counted())
     )
     page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
-    lines = [(scenario, digest(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
+    lines = [(scenario, config_summary(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
     context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}
     context |= {"any": lines or Scenario.objects.exists(), "usage": quota.usage_texts()}
     return render(request, "scenarios.html", context | values)

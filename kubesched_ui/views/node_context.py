@@ -11,7 +11,7 @@ from django.core.paginator import Paginator
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.presenters import cycle_rows, occupancy, queue_timeline
 from kubesched_ui.queries import nodes
-from kubesched_ui.queries.nodes import Fullness, NodeThen
+from kubesched_ui.queries.nodes import NodeAtTimepoint, ResourceUse
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.scenarios import cluster_overview
@@ -51,7 +51,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
 def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the node at the requested timepoint, else at the end; None if it was not recorded."""
     try:
-        then = nodes.node_then(run, name, query)
+        then = nodes.node_at(run, name, query)
     except NotRecorded:
         return None
     if then is None:
@@ -72,7 +72,7 @@ def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] 
     }
 
 
-def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
+def story(run: Run, then: NodeAtTimepoint) -> list[dict[str, Any]]:
     """Return the events of a node in virtual time, in order: {seq, t, at, kind, said, pod}."""
     recording = recording_of(run)
     told: list[dict[str, Any]] = [
@@ -90,7 +90,7 @@ def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
     """Return the node of a run that has no recording yet. `listed`: some cycle had a node of that name."""
-    view = cluster_overview.of_scenario(run.scenario)
+    view = cluster_overview.cluster_of_scenario(run.scenario)
     node = view.nodes.get(name) or (NodeLine(name, {}, {}, [], cordoned=False, ready=True) if listed else None)
     if node is None:
         return None
@@ -122,11 +122,11 @@ def entry(
     came, went = before.get(key) != name, after.get(key) != name
     change = "gone" if went else "placed by this run" if came else "was there"
     namespace, _, pod = key.partition("/")
-    asks = cluster_overview.asks(requests.get(key, {}))
+    asks = cluster_overview.requests_text(requests.get(key, {}))
     return {"namespace": namespace, "name": pod, "change": change, "asks": asks, "came": came}
 
 
-def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[Fullness]:
+def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[ResourceUse]:
     """Return each resource of the node before and after the run."""
     first, last = Counter[str](), Counter[str]()
     for total, pods in ((first, before), (last, after)):
@@ -134,6 +134,6 @@ def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int
             total.update(requests)
     names = ["cpu", "memory", "pods", *(r for r in node.allocatable if "/" in r or first[r] or last[r])]
     return [
-        Fullness(Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
+        ResourceUse(Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
         for r in dict.fromkeys(names)
     ]

@@ -21,7 +21,7 @@ from kubesched_ui.presenters import (
     pod_timeline,
     verdict_amounts,
 )
-from kubesched_ui.presenters.attempts import Attempt, Place, chosen
+from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import (
     OLD_POINTS,
     POINTS,
@@ -71,7 +71,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     pod = stored.data if stored else added_pod(run, key)
     if not rows and pod is None:
         return None
-    at = chosen(rows, query)
+    at = chosen_index(rows, query)
     pod = pod or created_pod(run, key, rows[at].number)
     events = list(pod_timeline.events_of(run, key))
     groups = attempts.grouped(events)
@@ -122,15 +122,15 @@ def strip(rows: Sequence[Cycle], came_to: Sequence[Attempt], at: int) -> dict[st
     }
 
 
-def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], came_to: str) -> Place | None:
+def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], came_to: str) -> PodState | None:
     """Return where the pod is now. For a single pass, it differs from the last attempt only after an eviction."""
     if run.in_time:
-        return attempts.place_of(events, run.clock, not run.active)
+        return attempts.pod_state(events, run.clock, not run.active)
     if result is None:
         return None
     if result.evicted_by:
-        return Place("evicted", f"Evicted later in this run, to make room for {result.evicted_by}.", result.node)
-    return Place(came_to or result.result, "", result.node)
+        return PodState("evicted", f"Evicted later in this run, to make room for {result.evicted_by}.", result.node)
+    return PodState(came_to or result.result, "", result.node)
 
 
 def kept(query: Mapping[str, str]) -> str:
@@ -180,7 +180,7 @@ def given_devices(run: Run, row: Cycle, pod: dict[str, Any], came_to: Attempt) -
     if TONES.get(came_to.result) not in ("ok", "live") or not isinstance(found, Pod):
         return []
     with suppress(NotRecorded, InputError):
-        given = claims.given_after(run, row, PodInfo(found, get_release(run.release)))
+        given = claims.allocated_after(run, row, PodInfo(found, get_release(run.release)))
         return [
             (f"claim {key}", ", ".join(f"{one.driver}/{one.pool}/{one.device} ({one.request})" for one in devices))
             for key, devices in given.items()
@@ -207,7 +207,7 @@ def about_cycle(
     verdicts, tie = matrix(cycle, nodes), run.tie_break
     room = headroom_of(run, row, trace)
     if room is not None:
-        verdict_amounts.put_in(verdicts, room)
+        verdict_amounts.add_quantities(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -298,7 +298,7 @@ def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, lis
         "filter": [*verdicts.plugins, *verdicts.skipped],
         "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
     }
-    return {key: plugin_notes.of(asked.get(key, default), label) for key, label in POINTS.items()}
+    return {key: plugin_notes.notes_of(asked.get(key, default), label) for key, label in POINTS.items()}
 
 
 def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:

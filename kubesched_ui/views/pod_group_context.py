@@ -22,7 +22,7 @@ def listed(run: Run, page: str | None) -> dict[str, Any]:
     if not found.exists():
         return {}
     shown = Paginator(found, LISTED).get_page(page)
-    return {"groups": [groups.in_short(run, group) for group in shown.object_list], "groups_page": shown}
+    return {"groups": [groups.summary(run, group) for group in shown.object_list], "groups_page": shown}
 
 
 def of_member(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
@@ -114,10 +114,10 @@ def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict
     context["rail"] = [(one, address(number, one, hide), one is slide) for one in shown]
     nodes = capacity_bars.nodes_of(state) if state is not None else None
     key = f"{row.namespace}/{row.name}"
-    asks = capacity_bars.asked_of(state, key) if state is not None else {}
+    asks = capacity_bars.requests_at(state, key) if state is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
     if nodes is not None and slide.point not in slides.WITHOUT_NODES:
-        shelf = capacity_bars.shelf(nodes, asks)
+        shelf = capacity_bars.bar_row(nodes, asks)
         context["shelf"] = slides.coloured(shelf, found, at, verdicts, cycle, page["preemption"])
     return context | told(run, row, page, found, at, asks)
 
@@ -213,7 +213,7 @@ def about_pod(run: Run, row: Cycle, page: Mapping[str, Any], asks: Mapping[str, 
     lines = [line["text"] for line in page["yaml_lines"] if line["plugins"] and line["plugins"] not in PLAIN]
     group = page.get("group") or {}
     return {
-        "asks": cluster_overview.asks(dict(asks)) if asks else "",
+        "asks": cluster_overview.requests_text(dict(asks)) if asks else "",
         "lines": dedented(lines),
         "tried": tried(run, row, page),
         "group_name": group.get("name") or group.get("own_name") or "",
@@ -240,7 +240,7 @@ def because(run: Run, row: Cycle) -> str:
         elif event["type"] == "queue.moved":
             cause = event["data"].get("cause", 0) or cause
     found = causes_of(run, {cause}).get(cause)
-    return sentence(found) if found else ""
+    return event_sentence(found) if found else ""
 
 
 def dedented(lines: Sequence[str]) -> str:

@@ -99,7 +99,7 @@ def utilisation(run: Run) -> charts.Figure | None:
     """
     if run.in_time:
         return None
-    view = cluster_overview.of_scenario(run.scenario)
+    view = cluster_overview.cluster_of_scenario(run.scenario)
     if not view.nodes:
         return None
     requests = occupancy.requests_of(run, view)
@@ -143,7 +143,7 @@ def together(run: Run) -> dict[str, Any]:
         "at": failed.number if failed else 1,
         "remedies": [(one, msgspec.json.encode(one.changes).decode()) for one in told.remedies],
         "bottlenecks": [(one, address(one.example)) for one in told.bottlenecks],
-        "lack": cluster_overview.asks(told.lack),
+        "lack": cluster_overview.requests_text(told.lack),
     }
 
 

@@ -17,7 +17,7 @@ from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries import groups, provenance, recording_cache, remedies
-from kubesched_ui.queries.nodes import WrongMoment
+from kubesched_ui.queries.nodes import InvalidTimepoint
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, forms, services
 from kubesched_ui.views import errors, node_context, object_context, pod_context, pod_group_context, run_context
@@ -58,7 +58,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
             "old": run_context.is_old(found),
         },
         **{"waits": run_context.waits(found), "warnings": toned(cycle_rows.warnings_of(found))},
-        **{"left": cycle_rows.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
+        **{
+            "left": cycle_rows.left_of(found),
+            "kept": recording_cache.has_recording(found),
+            "ends": retention.deletion_time(found),
+        },
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(found)],
     }
@@ -220,7 +224,7 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     """Show one node: its pods, its resource use, and the pods that it rejected."""
     try:
         context = node_context.context(find(run_id), name, request.GET)
-    except WrongMoment as error:
+    except InvalidTimepoint as error:
         return errors.page(request, 400, f"{error}.")
     if context is None:
         raise Http404(f"The cluster of run {run_id} has no node {name}.")

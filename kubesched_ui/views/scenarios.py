@@ -34,7 +34,7 @@ def find(scenario_id: int) -> Scenario:
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
     """Show counts, warnings, zones, pending pods, and the form that starts a run."""
     scenario = find(scenario_id)
-    view = cluster_overview.of_scenario(scenario)
+    view = cluster_overview.cluster_of_scenario(scenario)
     context = {
         "scenario": scenario,
         "tab": "overview",
@@ -73,15 +73,15 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
     """Return when the scenario `ends`, the warnings about its cluster (`told`) with their counts, and those about its
     files.
     """
-    told = preflight.of_snapshot(scenario.warnings)
+    told = preflight.snapshot_warnings(scenario.warnings)
     counted = {remark["code"]: remark["counts"] for remark in told}
     return {
-        "ends": retention.ends(scenario),
+        "ends": retention.deletion_time(scenario),
         "told": told,
         "others": counted.get("other-schedulers", {}),
         "absent": counted.get("absent-claims", {}).get("claims", 0),
         "makes_pods": "workloads" in counted,
-        "about_files": preflight.of_files(scenario.warnings),
+        "about_files": preflight.upload_warnings(scenario.warnings),
     }
 
 
@@ -107,7 +107,7 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the nodes with requested and allocatable resources, taints, labels and zones."""
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
-    view = cluster_overview.of_scenario(scenario)
+    view = cluster_overview.cluster_of_scenario(scenario)
     page = Paginator(cluster_overview.find_nodes(view, **asked), ROWS).get_page(request.GET.get("page"))
     resources = cluster_overview.columns(view)
     rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
@@ -119,7 +119,7 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)
-    view = cluster_overview.of_scenario(scenario)
+    view = cluster_overview.cluster_of_scenario(scenario)
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
     page = Paginator(cluster_overview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
     context = {"scenario": scenario, "tab": "pods", "page": page}
@@ -154,7 +154,7 @@ def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse
         return render(request, "object.html", context)
     text = request.POST.get("text", "")
     try:
-        version = edits.edited(scenario, obj, None if "remove" in request.POST else text)
+        version = edits.create_version(scenario, obj, None if "remove" in request.POST else text)
     except (IngestError, InputError) as error:
         return render(request, "object.html", context | {"text": text, "error": str(error)}, status=400)
     messages.info(request, f"This is a new version of “{scenario.name}”, with {obj} changed.")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from kubesched_ui.outages import outage_of
-from kubesched_ui.runtime.fair_scheduler import Turns
+from kubesched_ui.runtime.fair_scheduler import FairScheduler
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.subscriber import Notices
 from kubesched_ui.websockets.websocket_base import FAILED, Ending
@@ -61,7 +61,7 @@ class Hub(ABC, Generic[W]):
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.turns = Turns()
+        self.turns = FairScheduler()
         self.subscriptions: dict[int, W] = {}
         self.due: set[int] = set()
         self.wake = asyncio.Event()

@@ -90,7 +90,7 @@ def build(page: Page) -> None:
     web.get_by_label("Another constraint").select_option(label="Spread over zones or nodes")
     web.get_by_role("button", name="Add the constraint").click()
     expect(web.locator(".says")).to_have_text(
-        "No zone gets to have over 1 more pod with app=web than the zone with the fewest; else it waits."
+        "A zone may have at most 1 more pod with app=web than the zone with the fewest, else the pod waits."
     )
     page.locator("details.thing summary", has_text="About").click()
     enter(card(page, "About").get_by_label("Name", exact=True), "Six nodes")
@@ -167,7 +167,7 @@ def test_what_has_an_error_is_not_run_and_says_where(quiet_page: Page) -> None:
     page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('kind: Podd\\napiVersion: v1\\n')")
     expect(page.locator("[data-problems] li.error")).to_contain_text("did you mean Pod?")
     page.get_by_role("button", name="Run it").click()
-    expect(page.get_by_role("alert")).to_contain_text("1 error is in the way, the first in line 1")
+    expect(page.get_by_role("alert")).to_contain_text("1 error to fix, the first in line 1")
 
 
 @pytest.mark.parametrize("width", [360, 1440])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kubesched_ui.scenarios import upload_worker
-from kubesched_ui.scenarios.upload_worker import Job
+from kubesched_ui.scenarios.upload_worker import UploadJob
 
 
 def crash(*_: Any) -> None:
@@ -39,7 +39,7 @@ def crash_in_the_middle(*args: Any) -> Any:
     return _read(*args)
 
 
-def hold(job: Job, *args: Any) -> Any:
+def hold(job: UploadJob, *args: Any) -> Any:
     """Read an upload named `held...` only once the file that its name ends with is there."""
     word, _, path = job.name.partition(" ")
     while word == "held" and not Path(path).exists():
@@ -47,7 +47,7 @@ def hold(job: Job, *args: Any) -> Any:
     return _read(job._replace(name="held"), *args)
 
 
-def slow(job: Job, *args: Any) -> Any:
+def slow(job: UploadJob, *args: Any) -> Any:
     """Never end with what looks small."""
     store = upload_worker.read_and_store
 

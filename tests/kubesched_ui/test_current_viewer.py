@@ -14,7 +14,7 @@ from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import load_samples
-from kubesched_ui.scenarios.upload_worker import Job, read_upload
+from kubesched_ui.scenarios.upload_worker import UploadJob, read_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.task_headers import exported
 
@@ -65,7 +65,7 @@ def test_without_anybody_nobody_is_the_owner(client: Client) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_process_that_reads_uploads_knows_for_whom() -> None:
     user = User.objects.create_user("ada")
-    pk, _ = read_upload(Job([("c.json", CLUSTER)], "", "upload", owner_id=user.pk))
+    pk, _ = read_upload(UploadJob([("c.json", CLUSTER)], "", "upload", owner_id=user.pk))
     assert Scenario.objects.get(pk=pk).owner == user
     assert current_viewer.owner_id() is None
 

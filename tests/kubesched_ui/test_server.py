@@ -17,7 +17,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 from websockets.sync.client import connect
 
 from kubesched_ui import request_bodies
-from kubesched_ui.request_bodies import Body, Room
+from kubesched_ui.request_bodies import Body, DiskBudget
 from tests.examples import selection
 
 APPLICATION = """
@@ -233,8 +233,8 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
 
 
 def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room()
-    monkeypatch.setattr(request_bodies, "ROOM", room)
+    room = DiskBudget()
+    monkeypatch.setattr(request_bodies, "BUDGET", room)
     room.most, room.most_bytes = 2, 10_000_000
     small, first, second, third = Body(1000), Body(4_000_000), Body(None), Body(4_000_000)
     assert small.fits(1_000_000) == ""

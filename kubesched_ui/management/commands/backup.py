@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from kubesched_ui.backup.create import make
+from kubesched_ui.backup.create import create_backup
 
 
 class Command(BaseCommand):
@@ -23,25 +23,25 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         try:
-            done = written(sys.stdout.buffer) if file == "-" else written_beside(Path(file))
+            done = write_backup(sys.stdout.buffer) if file == "-" else write_atomically(Path(file))
         except (OSError, DatabaseError) as error:
             raise CommandError(f"The backup could not be created: {error}") from None
         self.stderr.write(f"{sum(done.values())} rows of {len(done)} tables in {file}")
 
 
-def written(file: IO[bytes]) -> dict[str, int]:
-    done = make(file)
+def write_backup(file: IO[bytes]) -> dict[str, int]:
+    done = create_backup(file)
     file.flush()
     return done
 
 
-def written_beside(path: Path) -> dict[str, int]:
+def write_atomically(path: Path) -> dict[str, int]:
     """Write to a temporary file and rename it when it is complete. An existing backup remains until then."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # private: it contains all data
     try:
         with os.fdopen(descriptor, "wb") as file:
-            done = written(file)
+            done = write_backup(file)
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:

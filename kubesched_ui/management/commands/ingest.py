@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
-from kubesched_ui.ingest.path_hints import wanted
-from kubesched_ui.ingest.store import remarks, store
+from kubesched_ui.ingest.path_hints import is_readable_name
+from kubesched_ui.ingest.store import scenario_warnings, store
 from kubesched_ui.runs import import_run
-from kubesched_ui.scenarios.uploads import Made
+from kubesched_ui.scenarios.uploads import Upload
 
 
 class Command(BaseCommand):
@@ -31,12 +31,12 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         for kind, number in result.counts.items():
             self.stdout.write(f"{number:>8,} {kind}")
-        for remark in remarks(result):
+        for remark in scenario_warnings(result):
             self.stderr.write(remark["message"])
         if not dry_run:
-            made = Made(store(result, name or result.name or files[0].name), result.run)
+            made = Upload(store(result, name or result.name or files[0].name), result.run)
             try:
-                run = import_run.begin(made)
+                run = import_run.create_imported_run(made)
             except IngestError as error:
                 raise CommandError(str(error)) from None
             self.stdout.write(f"Scenario {made.scenario.pk}: {made.scenario.name}")
@@ -51,7 +51,7 @@ def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
     """
     for path in paths:
         if path.is_dir():
-            inside = (file for file in sorted(path.rglob("*")) if file.is_file() and wanted(file.name))
+            inside = (file for file in sorted(path.rglob("*")) if file.is_file() and is_readable_name(file.name))
             yield from ((f"{path.name}/{file.relative_to(path)}", file) for file in inside)
         elif path.exists():
             yield path.name, path

@@ -22,7 +22,7 @@ from django.core.management.base import BaseCommand, CommandError
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
-from kubesched_ui.runtime.startup_lock import preparing
+from kubesched_ui.runtime.startup_lock import startup_lock
 from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock, programs
 
 READY_S = 60
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         os.umask(0o077)  # stored files are private
         if env.text("HOST", "127.0.0.1") != host:
-            begin_again(host)
+            restart_with_host(host)
         for warning in env.warnings():
             print(f"Warning: {warning}", file=sys.stderr)
         try:
@@ -51,11 +51,11 @@ class Command(BaseCommand):
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(programs(host, port)))
         on_signals(lambda: sys.exit(1))
-        with preparing(settings.VAR_DIR):  # other processes load their code meanwhile
+        with startup_lock(settings.VAR_DIR):  # other processes load their code meanwhile
             supervisor = start(config)
-            with ending(supervisor):
+            with stopped_on_error(supervisor):
                 call_command("prepare", verbosity=0)
-                vacuum.give_back(alone=True)
+                vacuum.vacuum(alone=True)
         on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for supervisord
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
@@ -76,7 +76,7 @@ def on_signals(act: Callable[[], object]) -> None:
 
 
 @contextmanager
-def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
+def stopped_on_error(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
     """Stop supervisord before an exception leaves the `with` block."""
     try:
         yield
@@ -86,7 +86,7 @@ def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
         raise
 
 
-def begin_again(host: str) -> NoReturn:
+def restart_with_host(host: str) -> NoReturn:
     """Restart with --host as HOST, from which all processes determine whether users sign in."""
     os.environ["KUBESCHED_HOST"] = host
     os.execv(sys.executable, [sys.executable, *sys.argv])

@@ -84,7 +84,7 @@ class Command(BaseCommand):
         logging.getLogger("kubesched_ui").setLevel(logging.WARNING)
         call_command("migrate", verbosity=0)
         try:
-            made = uploads.make([read(name) for name in options["files"]], origin=Scenario.Origin.API)
+            made = uploads.store_upload([read(name) for name in options["files"]], origin=Scenario.Origin.API)
         except (IngestError, OSError) as error:
             raise CommandError(str(error), returncode=BAD_INPUT) from None
         scenario = made.scenario
@@ -110,7 +110,7 @@ def read(name: str) -> File:
 
 def remarks_of(scenario: Scenario) -> list[str]:
     """Return the warnings about the files, without those that the run repeats."""
-    return [remark["message"] for remark in preflight.of_files(scenario.warnings)]
+    return [remark["message"] for remark in preflight.upload_warnings(scenario.warnings)]
 
 
 def read_text(name: str | None) -> str | None:
@@ -161,7 +161,7 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
 
 def print_time(run: Run) -> None:
     """Print one line per event, as `python -m scheduler_core simulate` does, and a line of totals."""
-    for record in build_simulation.begin_in_time(run)[0].run():
+    for record in build_simulation.start_in_virtual_time(run)[0].run():
         write_row(record, sys.stdout)
     print()
     print(totals(run))

@@ -75,10 +75,10 @@ def watched(run: Run) -> Watched:
     """The same run, played by the core alone and looked at before every cycle."""
     seen = Watched()
     if run.in_time:
-        in_time, _ = build_simulation.begin_in_time(run)
+        in_time, _ = build_simulation.start_in_virtual_time(run)
         list(watch_time(in_time.engine, in_time.until, seen))
     else:
-        simulation = build_simulation.begin(run).simulation
+        simulation = build_simulation.start(run).simulation
         list(watch_once(simulation, seen))
     return seen
 

@@ -21,7 +21,7 @@ from django.test import Client
 
 from kubesched_ui.accounts import invitations
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.create import make
+from kubesched_ui.backup.create import create_backup
 from kubesched_ui.backup.format import NAME, Batch, End, Header, Writer
 from kubesched_ui.management.commands import restore as command
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
@@ -197,7 +197,7 @@ def write_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.BytesIO()
     with monkeypatch.context() as patched:
         patched.setattr(tables, "rows", reading)
-        make(file)
+        create_backup(file)
     assert wrote == [Run.objects.count()]
     assert set(Run.objects.values_list("name", flat=True)) == {"later"}
     assert b"later" not in gzip.decompress(file.getvalue().partition(b"\n")[2])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_ui.editor import limits, schema
-from kubesched_ui.editor.analysis import reading
-from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.analysis import analyze
+from kubesched_ui.editor.apply_edits import apply_changes
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.errors import InputError
 from tests.examples import examples
@@ -33,23 +33,23 @@ spec:
 
 def problems(text: str) -> list[tuple[int, str, str]]:
     """(line from 1, severity, message) of each."""
-    return [(one["line"] + 1, one["severity"], one["message"]) for one in reading(text)["problems"]]
+    return [(one["line"] + 1, one["severity"], one["message"]) for one in analyze(text)["problems"]]
 
 
 def test_objects_have_their_lines() -> None:
-    read = reading(MIXED)
+    read = analyze(MIXED)
     assert [(thing["kind"], thing["name"], thing["lines"]) for thing in read["things"]] == [
         ("Node", "n1", (9, 12)),
         ("Deployment", "web", (15, 29)),
     ]
     assert read["scenario"]["value"]["metadata"] == {"name": "Three zones"}
     assert (read["problems"], read["errors"]) == ([], 0)
-    assert [thing["lines"] for thing in reading(LISTED)["things"]] == [(7, 10), (11, 11), (13, 19)]
+    assert [thing["lines"] for thing in analyze(LISTED)["things"]] == [(7, 10), (11, 11), (13, 19)]
 
 
 def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
     text = POD + "  nodeSelectorr: {disk: ssd}\n"
-    (found,) = reading(text)["problems"]
+    (found,) = analyze(text)["problems"]
     assert (found["severity"], found["line"], found["column"], found["end"]) == ("warning", 10, 2, 15)
     assert (found["fix"], found["thing"]) == ("nodeSelector", 0)
     assert "spec.nodeSelectorr: is not a field of PodSpec" in found["message"]
@@ -67,7 +67,7 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
         (POD.replace("apiVersion: v1", "apiVersion: apps/v1"), 1, 'no kind Pod in version "apps/v1"; it is in v1'),
         (POD.replace("kind: Pod", "kind: Podd"), 2, "did you mean Pod?"),
         (POD.replace("kind: Pod\n", ""), 1, "kind is missing"),
-        (POD.replace("500m", "500x"), 10, "is no quantity"),
+        (POD.replace("500m", "500x"), 10, "is not a quantity"),
         (POD.replace("500m", "-1"), 10, "must not be negative"),
         (POD.replace("app: web", "app: 7"), 5, 'put it in quotes: "7"'),
         (POD.replace("app: web", "app: true"), 5, 'put it in quotes: "true"'),
@@ -76,7 +76,7 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
         (POD + "  priority: high\n", 11, "must be a whole number"),
         (POD + "  hostNetwork: 'yes'\n", 11, "must be true or false"),
         (POD + "  tolerations: [{key: a, operator: Is}]\n", 11, "not one of Exists, Equal"),
-        (POD + "  tolerations: [{operator: Exists, tolerationSeconds: 3}]\n", 11, "NoExecute alone"),
+        (POD + "  tolerations: [{operator: Exists, tolerationSeconds: 3}]\n", 11, "only with the effect NoExecute"),
         (POD + "  topologySpreadConstraints:\n    - maxSkew: 0\n      topologyKey: z\n      whenUnsatisfiable: Wait\n"
                "      labelSelector: {}\n", 12, "must be 1 or more"),
         (POD + "  topologySpreadConstraints:\n    - {maxSkew: 1, labelSelector: {}}\n", 12, "topologyKey is missing"),
@@ -90,10 +90,10 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
         ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 2}\n", 4, "template is missing"),
         ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n"
          "    spec: {containers: [{name: c}]}\n", 6, "must be OnFailure or Never"),
-        ("- just\n- words\n", 1, "is no object"),
+        ("- just\n- words\n", 1, "is not an object"),
         ("a: [1, 2\nb: 3\n", 2, "is not valid YAML: did not find expected ',' or ']'"),
         ("a: 1\na: 2\n", 2, "occurs twice"),
-        (POD + "---\n" + POD, 15, "there is another Pod called web"),
+        (POD + "---\n" + POD, 15, "there is another Pod named web"),
         (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a field of it; did you mean until?"),
         (OURS + "spec:\n  timeline:\n    - {at: 5, cordon: n1, drain: n1}\n", 5, "exactly one of"),
         ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: 3\n", 3, "profiles"),
@@ -109,8 +109,8 @@ def test_what_kubectl_would_refuse_is_an_error_at_its_line(text: str, line: int,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "ConfigMap is left out"),
-        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: c}\n", "another project's kind"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "ConfigMap is ignored"),
+        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: c}\n", "custom resource"),
         (POD + "  nodeName: gone\n", "there is no node gone"),
         (POD + "  priorityClassName: high\n", "there is no PriorityClass high"),
         (POD + "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", "no PersistentVolumeClaim data"),
@@ -123,14 +123,14 @@ def test_what_is_merely_left_out_or_absent_is_a_warning(text: str, said: str) ->
 
 
 def test_one_broken_document_hides_no_other() -> None:
-    read = reading("a: [\n---\n" + POD + "---\nb: {\n")
+    read = analyze("a: [\n---\n" + POD + "---\nb: {\n")
     assert [thing["name"] for thing in read["things"]] == ["web"]
     assert [problem["line"] for problem in read["problems"]] == [1, 13] or read["errors"] == 2
 
 
 def test_every_sample_is_without_error() -> None:
     for path in sorted(FOLDER.glob("*.yaml")):
-        read = reading(path.read_text())
+        read = analyze(path.read_text())
         assert [one for one in read["problems"] if one["severity"] == "error"] == [], path.name
         assert read["things"]
 
@@ -146,30 +146,30 @@ def test_constraints_are_told_in_sentences() -> None:
         "    - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,\n"
         "       labelSelector: {matchLabels: {app: web}}}\n"
     )
-    assert reading(text)["things"][0]["says"] == [
+    assert analyze(text)["things"][0]["says"] == [
         [["spec", "nodeSelector"], "It runs only on nodes with disk=ssd."],
         [
             ["spec", "topologySpreadConstraints", 0],
-            "No zone gets to have over 1 more pod with app=web than the zone with the fewest; else it waits.",
+            "A zone may have at most 1 more pod with app=web than the zone with the fewest, else the pod waits.",
         ],
     ]
 
 
 def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {zone: a}}\nstatus: {allocatable: {cpu: 4}}\n---\n"
-    found = reading(node + POD + "  nodeName: n1\n---\n" + POD.replace("name: web", "name: waits"))["picture"]
+    found = analyze(node + POD + "  nodeName: n1\n---\n" + POD.replace("name: web", "name: waits"))["picture"]
     assert found["nodes"]["name"] == ["n1"]
     assert found["nodes"]["amounts"] == [{"cpu": 4000}]
     assert found["nodes"]["labels"] == {"zone": {"values": ["a"], "of": [0]}}
     assert found["pods"]["node"] == [0, -1]
     assert found["waiting"] == 1
-    assert reading(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
+    assert analyze(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
 
 
 def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesched_ui.editor.preview.MAX_CELLS", 7)
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
-    found = reading("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
+    found = analyze("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
     assert list(found) == ["zone", "disk"]
     assert found["zone"] == {"values": ["a"], "of": [0, 0, 0]}
 
@@ -190,7 +190,7 @@ def bomb() -> str:
         ("- " * 5000 + "x", "levels deep"),
         (bomb(), "aliases expand"),
         ("a: !!python/object:os.system x", "the tag"),
-        ("a: &a [*a]", "names no anchor"),
+        ("a: &a [*a]", "refers to no complete anchor"),
         ("a\0b", "YAML"),
         ("\ud800", "Unicode"),
         ("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: [null]}", "is empty"),
@@ -203,11 +203,11 @@ def test_hostile_text_is_an_error_in_words(text: str, said: str) -> None:
 
 def test_too_much_is_refused() -> None:
     with pytest.raises(InputError, match="is larger than 1,000,000 bytes"):
-        reading("#" * (limits.MAX_BYTES + 1))
+        analyze("#" * (limits.MAX_BYTES + 1))
     with pytest.raises(InputError, match="documents"):
-        reading("---\na: 1\n" * (limits.MAX_THINGS + 1))
+        analyze("---\na: 1\n" * (limits.MAX_THINGS + 1))
     many = "".join(f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n" for n in range(300))
-    read = reading(many.replace("name", "nam"))
+    read = analyze(many.replace("name", "nam"))
     assert len(read["problems"]) == limits.MAX_PROBLEMS
     assert read["more"] > 0
 
@@ -215,11 +215,11 @@ def test_too_much_is_refused() -> None:
 @settings(max_examples=examples(150))
 @given(st.sampled_from([MIXED, LISTED, POD]), st.integers(0, 900), st.integers(0, 40), st.text(max_size=12))
 def test_damaged_text_never_raises(text: str, at: int, cut: int, put: str) -> None:
-    read = reading(text[:at] + put + text[at + cut :])
+    read = analyze(text[:at] + put + text[at + cut :])
     assert all(one["line"] >= 0 and one["message"] for one in read["problems"])
     first = next((number for number, one in enumerate(read["things"]) if one["kind"] == "Pod"), None)
     if first is not None:
-        changed(text[:at] + put + text[at + cut :], [{"thing": first, "remove": True}])
+        apply_changes(text[:at] + put + text[at + cut :], [{"thing": first, "remove": True}])
 
 
 def test_odd_shapes_never_raise() -> None:
@@ -228,12 +228,12 @@ def test_odd_shapes_never_raise() -> None:
         for value in odd:
             for field in ("metadata", "spec", "status", "items", "value", "apiVersion"):
                 api = "kubesched.dev/v1alpha1" if kind == "Scenario" else (schema.versions_of(kind) or ["v1"])[0]
-                reading(
+                analyze(
                     f"kind: {kind}\n"
                     + (f"apiVersion: {api}\n" if field != "apiVersion" else "")
                     + f"{field}: {value}\n"
                 )
     for value in odd:
         for path in ("containers", "affinity", "tolerations", "topologySpreadConstraints", "nodeSelector", "volumes"):
-            reading(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{{path}: {value}}}\n")
-        reading(f"apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec: {{objects: {value}, timeline: {value}}}\n")
+            analyze(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{{path}: {value}}}\n")
+        analyze(f"apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec: {{objects: {value}, timeline: {value}}}\n")

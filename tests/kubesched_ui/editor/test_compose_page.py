@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.editor import limits
-from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.analysis import analyze
 from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
@@ -45,7 +45,7 @@ def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) ->
 @pytest.mark.parametrize("path", CLUSTERS[::8], ids=cluster_id)
 def test_a_real_cluster_opens_without_an_error_and_is_the_same_again(client: Client, path: Path) -> None:
     found = store(ingest_files([(path.name, path)]), path.name)
-    told = reading(text := client.get(f"/compose/?scenario={found.pk}").context["text"])
+    told = analyze(text := client.get(f"/compose/?scenario={found.pk}").context["text"])
     assert [one for one in told["problems"] if one["severity"] == "error"] == []
     again = ingest_files([("again.yaml", text.encode())])
     assert again.counts == ingest_files([(path.name, path)]).counts
@@ -58,7 +58,7 @@ def test_an_old_cluster_opens_without_an_error(client: Client) -> None:
     stored = scenario(node("n1"), drivers)
     Scenario.objects.filter(pk=stored.pk).update(kubernetes="v1.13.5")
     text = client.get(f"/compose/?scenario={stored.pk}").context["text"]
-    assert [one["message"] for one in reading(text)["problems"]] == []
+    assert [one["message"] for one in analyze(text)["problems"]] == []
     assert ingest_files([("again.yaml", text.encode())]).counts == {"Node": 1, "CSINode": 1}
 
 
@@ -123,7 +123,7 @@ def test_only_the_latest_tries_stay(client: Client) -> None:
 def test_what_has_an_error_is_neither_run_nor_saved(client: Client, what: str) -> None:
     status, answer = ask(client, what, {"text": MIXED.replace("cpu: 500m", "cpu: much")})
     assert status == 400
-    assert "1 error is in the way, the first in line 30: spec.template.spec.containers[0]" in answer["error"]
+    assert "1 error to fix, the first in line 30: spec.template.spec.containers[0]" in answer["error"]
     assert ask(client, what, {"text": ""})[0] == 400
     assert not Scenario.objects.exists()
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_ui.editor import schema
-from kubesched_ui.editor.analysis import reading
-from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.analysis import analyze
+from kubesched_ui.editor.apply_edits import apply_changes
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -48,7 +48,7 @@ def within(text: str) -> str:
 
 def problems(text: str) -> list[tuple[int, str, str]]:
     """(line from 1, severity, message) of each."""
-    return [(one["line"] + 1, one["severity"], one["message"]) for one in reading(text)["problems"]]
+    return [(one["line"] + 1, one["severity"], one["message"]) for one in analyze(text)["problems"]]
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
     text = CONFIG.replace("name: NodeAffinity", "name: NodeAffinty").replace(
         "name: ImageLocality", "name: TargetLoadPacking"
     )
-    first, second = reading(text)["problems"]
+    first, second = analyze(text)["problems"]
     assert first["message"].endswith(
-        'there is no plugin "TargetLoadPacking" in kube-scheduler 1.36; it is left out '
+        'there is no plugin "TargetLoadPacking" in kube-scheduler 1.36; it is ignored '
         "(scheduler-plugins: packs nodes up to a target load: looks at the load that is measured, which a "
         "snapshot does not tell)"
     ), first["message"]
     assert second["message"] == (
         'profiles[1].plugins.score.enabled[0].name: there is no plugin "NodeAffinty" in kube-scheduler 1.36; '
-        "it is left out; did you mean NodeAffinity?"
+        "it is ignored; did you mean NodeAffinity?"
     )
     assert (second["severity"], second["fix"], second["value"], second["line"]) == ("warning", "NodeAffinity", True, 9)
     assert problems(CONFIG.replace("name: ImageLocality", 'name: "*"')) == []
@@ -119,7 +119,7 @@ def test_a_policy_and_a_text_are_checked_as_they_were() -> None:
 
 
 def test_what_completes_is_what_the_core_has() -> None:
-    found = json.loads(schema.completing())
+    found = json.loads(schema.completion_json())
     assert (
         found["kinds"]["KubeSchedulerConfiguration"]["kubescheduler.config.k8s.io/v1"] == "KubeSchedulerConfiguration"
     )
@@ -136,41 +136,41 @@ def test_what_completes_is_what_the_core_has() -> None:
 
 
 def test_the_scheduler_is_told_as_it_takes_effect() -> None:
-    (plain,) = reading("")["effective"]["profiles"]
+    (plain,) = analyze("")["effective"]["profiles"]
     usual = {one["name"]: one["weight"] for one in plain["score"]}
     assert (plain["name"], usual["NodeAffinity"], usual["PodTopologySpread"]) == ("default-scheduler", 2, 2)
-    first, batch = reading(CONFIG)["effective"]["profiles"]
+    first, batch = analyze(CONFIG)["effective"]["profiles"]
     assert first == plain
     told = {one["name"]: (one["weight"], one["usual"]) for one in batch["score"]}
     assert batch["name"] == "batch"
     assert (told["NodeAffinity"], told["ImageLocality"]) == ((7, 2), (None, 1))
     assert told["TaintToleration"] == (usual["TaintToleration"],) * 2
-    assert reading(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
-    assert reading(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
-    assert reading(CONFIG)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
-    assert reading(within(CONFIG))["effective"] == reading(CONFIG)["effective"]
-    assert reading(OURS + "spec: {kubernetes: '1.27'}\n")["release"] == "1.27"
+    assert analyze(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
+    assert analyze(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
+    assert analyze(CONFIG)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
+    assert analyze(within(CONFIG))["effective"] == analyze(CONFIG)["effective"]
+    assert analyze(OURS + "spec: {kubernetes: '1.27'}\n")["release"] == "1.27"
 
 
 @pytest.mark.parametrize("place", ["config", "scenario"])
 def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
     text = CONFIG if place == "config" else within(CONFIG)
-    read = reading(text)
+    read = analyze(text)
     value = copy.deepcopy(read[place]["value"])
     config = value if place == "config" else value["spec"]["config"]
     config["profiles"][1]["plugins"]["score"]["enabled"][0]["weight"] = 9
-    edit = changed(text, [{place: value}])
+    edit = apply_changes(text, [{place: value}])
     assert edit
     assert [line.strip() for line in edit["lines"]] == ["- {name: NodeAffinity, weight: 9}   # near its data"]
     config["profiles"][0]["plugins"] = {"score": {"enabled": [{"name": "ImageLocality", "weight": 3}]}}
-    edit = changed(text, [{place: value}])
+    edit = apply_changes(text, [{place: value}])
     assert edit
     lines = text.split("\n")
     lines[edit["first"] : edit["last"] + 1] = edit["lines"]
     after = "\n".join(lines)
     assert "schedulerName: batch   # for the night" in after
     assert "# near its data" in after
-    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in reading(after)["effective"]["profiles"]]
+    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in analyze(after)["effective"]["profiles"]]
     assert [(of["ImageLocality"], of["NodeAffinity"]) for of in weights] == [(3, 2), (None, 9)]
 
 
@@ -180,10 +180,10 @@ def test_versions_that_append_need_a_default_disabled_to_weigh_it_anew() -> None
         "spec:\n", "spec:\n  kubernetes: '1.22'\n"
     )
     assert "enabled twice" in problems(head + "    " + chosen % "")[0][2]
-    told = reading(head + "    " + chosen % ", disabled: [{name: NodeAffinity}]")
+    told = analyze(head + "    " + chosen % ", disabled: [{name: NodeAffinity}]")
     assert (told["errors"], told["effective"]["appends"]) == (0, True)
     assert {"name": "NodeAffinity", "weight": 5, "usual": 1} in told["effective"]["profiles"][0]["score"]
-    assert not reading(CONFIG)["effective"]["appends"]
+    assert not analyze(CONFIG)["effective"]["appends"]
 
 
 # ---- whatever is typed
@@ -236,5 +236,5 @@ def test_an_error_is_told_where_a_run_refuses_it_and_nowhere_else(data: st.DataO
         refused = False
     except InputError:
         refused = True
-    read = reading(text)
+    read = analyze(text)
     assert bool(read["errors"]) == refused, (text, read["problems"])

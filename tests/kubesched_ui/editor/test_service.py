@@ -16,8 +16,8 @@ from django.test import Client
 
 from benchmarks.composer import shapes
 from kubesched_ui.editor import service, worker
-from kubesched_ui.editor.analysis import reading
-from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.analysis import analyze
+from kubesched_ui.editor.apply_edits import apply_changes
 from kubesched_ui.editor.limits import SMALL
 from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
@@ -65,17 +65,17 @@ def until(true: Callable[[], Any]) -> None:
 
 
 def test_a_small_text_needs_no_process(pool: Pool) -> None:
-    assert service.read(MIXED) == msgspec.json.encode(reading(MIXED))
+    assert service.read(MIXED) == msgspec.json.encode(analyze(MIXED))
     assert not pool.workers
 
 
 def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
-    assert service.read(LARGE) == msgspec.json.encode(reading(LARGE))
+    assert service.read(LARGE) == msgspec.json.encode(analyze(LARGE))
     change = [{"thing": 0, "remove": True}]
-    assert service.change(LARGE, change) == msgspec.json.encode(changed(LARGE, change))
-    with pytest.raises(InputError, match="is no number of an object"):
+    assert service.change(LARGE, change) == msgspec.json.encode(apply_changes(LARGE, change))
+    with pytest.raises(InputError, match="is not the number of an object"):
         service.change(LARGE, [{"thing": 99, "remove": True}])
-    with pytest.raises(InputError, match="half of a character"):
+    with pytest.raises(InputError, match="unpaired surrogate"):
         service.read(LARGE + "\ud800")
     assert len(pool.workers) == 1
 
@@ -120,7 +120,7 @@ def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.1)
     thread, old = begun(lambda: service.read(sleeps(60), "page"))
     until(lambda: pool.running)
-    assert service.read(LARGE, "page") == msgspec.json.encode(reading(LARGE))
+    assert service.read(LARGE, "page") == msgspec.json.encode(analyze(LARGE))
     thread.join(30)
     assert isinstance(old[0], service.Superseded)
     assert not service._newest
@@ -134,7 +134,7 @@ def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool)
         thread.join(30)
         assert isinstance(old[0], service.Superseded)
     other.join(30)
-    assert new == [msgspec.json.encode(reading(sleeps(0, "# newer")))]
+    assert new == [msgspec.json.encode(analyze(sleeps(0, "# newer")))]
 
 
 def test_texts_of_two_pages_do_not_mind_each_other(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui.editor.analysis import reading
-from kubesched_ui.editor.apply_edits import changed
-from kubesched_ui.editor.object_index import things_of
-from kubesched_ui.editor.yaml_documents import read
+from kubesched_ui.editor.analysis import analyze
+from kubesched_ui.editor.apply_edits import apply_changes
+from kubesched_ui.editor.object_index import index_objects
+from kubesched_ui.editor.yaml_documents import parse
 from kubesched_ui.editor.yaml_edit import same
 from scheduler_core.errors import InputError
 from tests.examples import examples
@@ -21,7 +21,7 @@ from tests.kubesched_ui.editor.texts import LISTED, MIXED
 
 def after(text: str, *changes: dict[str, Any]) -> str:
     """The text with the changes."""
-    edit = changed(text, list(changes))
+    edit = apply_changes(text, list(changes))
     if edit is None:
         return text
     lines = text.split("\n")
@@ -30,7 +30,7 @@ def after(text: str, *changes: dict[str, Any]) -> str:
 
 
 def values(text: str) -> list[dict[str, Any]]:
-    return [thing.value for thing in things_of(read(text)).objects]
+    return [thing.value for thing in index_objects(parse(text)).objects]
 
 
 def test_a_number_changes_and_its_comment_stays() -> None:
@@ -71,7 +71,7 @@ def test_objects_in_a_list_are_added_duplicated_and_removed_there() -> None:
 def test_the_last_object_of_a_list_leaves_an_empty_one() -> None:
     text = after(LISTED, *({"thing": number, "remove": True} for number in range(3)))
     assert values(text) == []
-    assert reading(text)["errors"] == 0
+    assert analyze(text)["errors"] == 0
 
 
 def test_documents_are_added_and_removed() -> None:
@@ -83,12 +83,12 @@ def test_documents_are_added_and_removed() -> None:
 
 
 def test_the_scenario_is_set_and_keeps_its_objects_and_comments() -> None:
-    scenario = reading(MIXED)["scenario"]["value"]
+    scenario = analyze(MIXED)["scenario"]["value"]
     scenario["spec"]["timeline"].append({"at": 60, "cordon": "n1"})
     text = after(MIXED, {"scenario": scenario})
     assert "# the first thing that happens" in text
     assert "# shown on the page" in text
-    assert reading(text)["scenario"]["value"] == scenario
+    assert analyze(text)["scenario"]["value"] == scenario
     text = after(LISTED, {"scenario": {"metadata": {"name": "other"}, "spec": {"until": "5m"}}})
     assert "name: other" in text
     assert values(text) == values(LISTED)
@@ -120,7 +120,7 @@ def test_what_aliases_repeat_is_written_out() -> None:
 )  # fmt: skip
 def test_odd_changes_are_refused(changes: Any) -> None:
     with pytest.raises(InputError, match="the change"):
-        changed(LISTED, changes)
+        apply_changes(LISTED, changes)
 
 
 def test_a_document_that_cannot_be_read_stays_as_it_is() -> None:
@@ -169,12 +169,12 @@ def test_what_was_meant_is_what_reads_back(data: st.DataObject, text: str) -> No
     if isinstance(place, dict) and data.draw(st.booleans()):
         place[data.draw(keys)] = data.draw(held)
     new = after(text, {"thing": number, "value": value})
-    found = things_of(read(new)).objects
+    found = index_objects(parse(new)).objects
     assert [same(one.value, value if at == number else before[at]) for at, one in enumerate(found)] == [True] * len(
         before
     )
     lines = set(new.split("\n"))
-    own = range(*reading(text)["things"][number]["lines"])
+    own = range(*analyze(text)["things"][number]["lines"])
     own_lines = {*own, *(line + 1 for line in own), own.start}
     if new != text:
         others = [line for at, line in enumerate(text.split("\n")) if at not in own_lines]

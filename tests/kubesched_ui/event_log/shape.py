@@ -31,7 +31,7 @@ def shape(full: bytes) -> str:
         "trace": [trace.VERSION, shape_of(document)],
         "recording": [recording.VERSION, {name: dict(columns) for name, columns in recording.TABLES.items()}],
         "facts": dict(cycle_index.SCHEMA),
-        "lanes": [queue_sizes.LANES, queue_sizes._Stored.__struct_fields__, timeline_markers.Mark._fields],
+        "lanes": [queue_sizes.LANES, queue_sizes._Stored.__struct_fields__, timeline_markers.TimelineMark._fields],
         "tables": {model.__name__: sorted(field.name for field in model._meta.fields) for model in TABLES},
     }
     return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -71,7 +71,7 @@ def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
     settings.QUOTA_RUNNING = 1
     cluster = scenario(node("n1"), pod("a"))
     create_upgrade(cluster, ["1.33", "1.34", "1.35"])
-    assert usage.under_way(None) == 1
+    assert usage.active_count(None) == 1
     with pytest.raises(OverQuota, match="1 of 1 active runs"):
         create_upgrade(cluster, ["1.30", "1.31"])
 
@@ -101,7 +101,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
     Quota.objects.create(user=ann, runs=2, pods=0)
     assert (quota_settings.limits_of(ann.pk).runs, quota_settings.limits_of(ann.pk).pods) == (2, 0)
-    assert quota_settings.limits_of(ben.pk) == quota_settings.limits_of(None) == quota_settings.usual()
+    assert quota_settings.limits_of(ben.pk) == quota_settings.limits_of(None) == quota_settings.default_limits()
     cluster = scenario(node("n1"), pod("a"))
     for person, most in ((ann, 2), (ben, 1)):
         with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
@@ -112,8 +112,8 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
 
 
 def test_nothing_is_limited_by_default() -> None:
-    assert set(vars(quota_settings.usual()).values()) == {0}
-    uploads.make([("a.json", taught())])
+    assert set(vars(quota_settings.default_limits()).values()) == {0}
+    uploads.store_upload([("a.json", taught())])
 
 
 def test_the_administrator_gives_limits(admin_client: Client) -> None:

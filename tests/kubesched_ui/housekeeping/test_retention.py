@@ -36,7 +36,7 @@ def run_of(scenario: Scenario, age: float, **more: Any) -> Run:
 
 def noted(days: float = 8) -> None:
     """The setting was first seen so many days ago."""
-    retention.note()
+    retention.store_periods()
     Retention.objects.update(since=ago(days))
 
 
@@ -65,7 +65,7 @@ def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
     assert retention.due()  # it is to be noted
     tasks.tidy()
     assert left() == {"old"}
-    told = retention.ends(old)
+    told = retention.deletion_time(old)
     assert told
     assert timedelta(days=6) < told - timezone.now() <= timedelta(days=7)
     noted(6)
@@ -77,7 +77,7 @@ def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
     settings.KEEP_DAYS = 0
     assert retention.sweep() == 0
     assert not Retention.objects.exists()
-    assert retention.ends(old) is None
+    assert retention.deletion_time(old) is None
 
 
 def test_a_person_may_have_other_days() -> None:
@@ -88,7 +88,7 @@ def test_a_person_may_have_other_days() -> None:
     made("ben's old", 6, owner=ben), made("ben's new", 4, owner=ben)
     made("nobody's", 20)
     noted()
-    assert retention.ends(mine) is None
+    assert retention.deletion_time(mine) is None
     assert retention.sweep() == 1
     assert left() == {"ann's", "ben's new", "nobody's"}
 

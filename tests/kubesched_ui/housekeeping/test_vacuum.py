@@ -42,10 +42,10 @@ def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
     kept, gone = recorded(2), recorded(8)
     gone.delete()
     before = size(file)
-    assert vacuum.give_back() >= 8 * 1024 * 1024
+    assert vacuum.vacuum() >= 8 * 1024 * 1024
     assert size(file) <= before - 8
     assert EventBlock.objects.filter(run=kept).count() == 2
-    assert vacuum.give_back() == 0
+    assert vacuum.vacuum() == 0
 
 
 def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
     gone.delete()
     before = size(file)
     Run.objects.filter(pk=kept.pk).update(state="running")
-    assert vacuum.give_back() == 0
+    assert vacuum.vacuum() == 0
     Run.objects.filter(pk=kept.pk).update(state="done")
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout = 500")
@@ -63,7 +63,7 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
     monkeypatch.setattr(
         vacuum, "time", SimpleNamespace(sleep=lambda seconds: reader.rollback())
     )  # it reads on for a while
-    assert vacuum.give_back() >= 8 * 1024 * 1024
+    assert vacuum.vacuum() >= 8 * 1024 * 1024
     assert size(file) <= before - 8
     reader.close()
 
@@ -71,7 +71,7 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
 def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks.app, "send_task", lambda name, **_: sent.append(name))
-    vacuum.give_back()  # what other tests left
+    vacuum.vacuum()  # what other tests left
     tasks.request_cleanup()
     recorded(8).delete()
     tasks.request_cleanup()
@@ -85,10 +85,10 @@ def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.Mo
 def test_a_little_is_left_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
     monkeypatch.setattr(vacuum, "WORTH", 64 * 1024 * 1024)
-    assert vacuum.give_back() == 0
+    assert vacuum.vacuum() == 0
 
 
 def test_a_disk_without_room_for_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
-    assert vacuum.give_back() == 0
+    assert vacuum.vacuum() == 0

@@ -117,10 +117,10 @@ def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPa
 
 def test_an_edit_copies_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
-    version = edits.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+    version = edits.create_version(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert [o["metadata"]["name"] for o in version.objects_of()] == ["n", "p0", "p1", "p2", "p4"]
     assert version.counts == {"Node": 1, "Pod": 4}
-    monkeypatch.setattr(edits, "_told", lambda version: 1 / 0)
+    monkeypatch.setattr(edits, "_snapshot_warnings", lambda version: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        edits.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+        edits.create_version(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert Scenario.everything.count() == 2

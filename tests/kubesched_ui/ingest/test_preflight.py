@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import IngestResult, ingest_files
-from kubesched_ui.ingest.store import remarks, store
-from kubesched_ui.scenarios.edits import as_yaml, edited
+from kubesched_ui.ingest.store import scenario_warnings, store
+from kubesched_ui.scenarios.edits import as_yaml, create_version
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 LIMITED = {
@@ -31,7 +31,7 @@ def read(*objects: Any) -> IngestResult:
 
 
 def said(result: IngestResult) -> dict[str, str]:
-    return {remark["code"]: remark["message"] for remark in remarks(result)}
+    return {remark["code"]: remark["message"] for remark in scenario_warnings(result)}
 
 
 def test_what_is_filled_in_is_kept_and_told() -> None:
@@ -92,9 +92,9 @@ def test_an_edit_is_filled_in_and_says_what_is_so_now() -> None:
     scenario = store(read(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
     assert [remark["code"] for remark in scenario.warnings] == ["other-schedulers"]
     changed = scenario.cluster_objects.get(name="a")
-    version = edited(scenario, changed, as_yaml(LIMITED))
+    version = create_version(scenario, changed, as_yaml(LIMITED))
     assert [remark["code"] for remark in version.warnings] == ["filled"]
     assert version.cluster_objects.get(name="typed").data["spec"]["schedulerName"] == "default-scheduler"
     removed = version.cluster_objects.get(name="b")
-    version = edited(version, removed, as_yaml(pod("b", schedulerName="volcano")))
+    version = create_version(version, removed, as_yaml(pod("b", schedulerName="volcano")))
     assert [remark["code"] for remark in version.warnings] == ["other-schedulers", "filled"]

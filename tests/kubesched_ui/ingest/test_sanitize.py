@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
-from kubesched_ui.ingest.redact import NUL, NULL, Odd, clean
+from kubesched_ui.ingest.redact import NUL, NULL, Cleaned, clean
 from kubesched_ui.scenarios.edits import read_one
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -30,9 +30,9 @@ def test_nulls_and_nuls_are_cleaned_in_place() -> None:
     }
     assert sorted(found) == sorted(
         [
-            *(Odd(path, NULL) for path in ("list[0]", "list[2]", "list[1].c[1]", "list[3][0]")),
+            *(Cleaned(path, NULL) for path in ("list[0]", "list[2]", "list[1].c[1]", "list[3][0]")),
             *(
-                Odd(path, NUL)
+                Cleaned(path, NUL)
                 for path in ("list[1].c[2]", "k\N{REPLACEMENT CHARACTER}", "k\N{REPLACEMENT CHARACTER}.d")
             ),
         ]

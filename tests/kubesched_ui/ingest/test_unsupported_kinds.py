@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kubesched_ui.ingest import ingest_files
-from kubesched_ui.ingest.store import remarks
+from kubesched_ui.ingest.store import scenario_warnings
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
@@ -17,7 +17,7 @@ def said(*kinds: str, more: str = "") -> dict[str, list[str]]:
         api_version, _, name = kind.rpartition("/")
         objects.append({"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "y"}})
     found: dict[str, list[str]] = {}
-    for remark in remarks(ingest_files([("a.json", json.dumps(objects).encode() + more.encode())])):
+    for remark in scenario_warnings(ingest_files([("a.json", json.dumps(objects).encode() + more.encode())])):
         found.setdefault(remark["code"], []).append(remark["message"])
     return found
 

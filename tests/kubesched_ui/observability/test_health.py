@@ -15,7 +15,7 @@ from kombu import Connection
 
 from kubesched_ui.celery import app
 from kubesched_ui.observability import health
-from kubesched_ui.observability.bounded_probe import Bounded
+from kubesched_ui.observability.bounded_probe import BoundedProbe
 from tests.kubesched_ui.instance import REDIS, RedisServer
 
 
@@ -32,8 +32,8 @@ def test_alive_asks_nobody(settings: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def checked(client: Client, monkeypatch: pytest.MonkeyPatch, database: Any, others: Any) -> Any:
-    monkeypatch.setattr(health, "database", Bounded(database, 0.2))
-    monkeypatch.setattr(health, "broker_and_worker", Bounded(others, 0.2))
+    monkeypatch.setattr(health, "database", BoundedProbe(database, 0.2))
+    monkeypatch.setattr(health, "broker_and_worker", BoundedProbe(others, 0.2))
     return client.get("/readyz")
 
 
@@ -72,7 +72,7 @@ def test_an_answer_is_shared_for_a_while() -> None:
         asked.append(time.monotonic())
         return len(asked)
 
-    kept, fresh = Bounded(ask, 5, keep=60), Bounded(ask, 5)
+    kept, fresh = BoundedProbe(ask, 5, keep=60), BoundedProbe(ask, 5)
     assert [kept(), kept()] == [1, 1]
     assert [fresh(), fresh()] == [2, 3]
 
@@ -86,7 +86,7 @@ def test_an_error_is_handed_on_and_the_next_question_is_answered() -> None:
             raise answer
         return answer
 
-    bounded = Bounded(ask, 5)
+    bounded = BoundedProbe(ask, 5)
     with pytest.raises(ValueError, match="no"):
         bounded()
     assert bounded() == "yes"

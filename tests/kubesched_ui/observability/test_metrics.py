@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.observability import collectors, http_metrics
-from kubesched_ui.observability.bounded_probe import Bounded
+from kubesched_ui.observability.bounded_probe import BoundedProbe
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.websockets import socket_metrics
 from tests.kubesched_ui.clusters import taught
@@ -29,7 +29,7 @@ from tests.kubesched_ui.clusters import taught
 def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the test's own thread, which sees its rows, and anew each time."""
 
-    class Here(Bounded[Any]):
+    class Here(BoundedProbe[Any]):
         def __call__(self) -> Any:
             return self.ask()
 

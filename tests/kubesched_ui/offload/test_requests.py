@@ -16,7 +16,7 @@ from django.urls import get_resolver
 
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.offload import middleware, request_worker, routes
-from kubesched_ui.offload.client import Broken
+from kubesched_ui.offload.client import BrokenStream
 from kubesched_ui.offload.pool import Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.queries import recording_cache
@@ -130,7 +130,7 @@ def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings
     settings.OFFLOAD = where == "beside"
     Cycle.objects.filter(run=run, number=2).update(trace=b"\x03garbage")
     for form in FORMATS:
-        with pytest.raises(Broken if where == "beside" else Exception, match=r"midway|damaged|cycle trace"):
+        with pytest.raises(BrokenStream if where == "beside" else Exception, match=r"midway|damaged|cycle trace"):
             exported(client, run, form)
 
 

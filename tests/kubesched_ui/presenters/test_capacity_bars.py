@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_ui.presenters.capacity_bars import DRAWN, Node, shelf, short_of
+from kubesched_ui.presenters.capacity_bars import DRAWN, Node, bar_row, short_of
 
 GIB = 2**30
 
@@ -13,7 +13,7 @@ def a_node(name: str, cpu: int, *pods: int, zone: str = "", memory: int = 8, **m
 
 
 def test_heights_are_of_one_scale() -> None:
-    drawn = shelf([a_node("n1", 4000, 1000, 2000), a_node("n2", 2000)], {"cpu": 8000})
+    drawn = bar_row([a_node("n1", 4000, 1000, 2000), a_node("n2", 2000)], {"cpu": 8000})
     assert drawn.tall == 100
     first, second = drawn.vessels
     assert (first.tall, second.tall) == (50, 25)
@@ -24,23 +24,23 @@ def test_heights_are_of_one_scale() -> None:
 
 def test_the_resource_that_matters_to_the_pod() -> None:
     nodes = [a_node("n1", 4000, 1000, **{"example.com/gpu": 4})]
-    assert shelf(nodes, {"cpu": 500, "memory": 4 * GIB}).resource == "memory"
-    assert shelf(nodes, {"cpu": 500, "memory": GIB // 8}).resource == "CPU"
-    assert shelf(nodes, {"cpu": 500, "example.com/gpu": 2}).vessels[0].told == "4 of 4 free"
-    assert shelf(nodes, {}).asks == "nothing"
-    assert shelf([], {"cpu": 1}).vessels == []
+    assert bar_row(nodes, {"cpu": 500, "memory": 4 * GIB}).resource == "memory"
+    assert bar_row(nodes, {"cpu": 500, "memory": GIB // 8}).resource == "CPU"
+    assert bar_row(nodes, {"cpu": 500, "example.com/gpu": 2}).vessels[0].told == "4 of 4 free"
+    assert bar_row(nodes, {}).asks == "nothing"
+    assert bar_row([], {"cpu": 1}).vessels == []
 
 
 def test_what_is_missing() -> None:
     nodes = [a_node("n1", 4000, 3000), a_node("n2", 4000), a_node("full", 2000, 3000)]
     assert short_of(nodes, {"cpu": 2500}) == {"n1": "1.5", "full": "3.5"}
-    assert shelf(nodes).vessels[2].told == "0 of 2 free"
+    assert bar_row(nodes).vessels[2].told == "0 of 2 free"
 
 
 def test_marks_zones_and_many() -> None:
-    drawn = shelf([a_node("n1", 1, zone="a"), a_node("n2", 1, zone="b"), a_node("n3", 1, zone="a")])
+    drawn = bar_row([a_node("n1", 1, zone="a"), a_node("n2", 1, zone="b"), a_node("n3", 1, zone="a")])
     assert [(zone, [v.name for v in vessels]) for zone, vessels in drawn.zones] == [("a", ["n1", "n3"]), ("b", ["n2"])]
     marked = drawn.marked({"n2": ("refused", "no room")})
     assert [vessel.mark for vessel in marked.vessels] == ["", "refused", ""]
-    many = shelf([a_node(f"n{i}", 1) for i in range(DRAWN + 3)])
+    many = bar_row([a_node(f"n{i}", 1) for i in range(DRAWN + 3)])
     assert (len(many.vessels), many.more, many.named) == (DRAWN, 3, False)

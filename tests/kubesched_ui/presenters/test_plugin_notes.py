@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubesched_ui.presenters.plugin_notes import notes, of
+from kubesched_ui.presenters.plugin_notes import notes, notes_of
 from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 
@@ -17,7 +17,7 @@ def test_every_plugin_is_described_at_its_points(name: str) -> None:
 
 
 def test_plain_text() -> None:
-    [(plugin, text)] = of(["NodeResourcesFit", "unheard of"], "Score")
+    [(plugin, text)] = notes_of(["NodeResourcesFit", "unheard of"], "Score")
     assert plugin == "NodeResourcesFit"
     assert "LeastAllocated: 100 x (allocatable - requested) / allocatable" in text
     assert "`" not in text

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, Move, decode, encode
-from kubesched_ui.event_log.timeline_markers import KINDS, TRACK, Mark
+from kubesched_ui.event_log.timeline_markers import KINDS, TRACK, TimelineMark
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import queue_timeline
 
@@ -53,7 +53,7 @@ def recordings(draw: Any) -> queue_timeline.Recording:
             seen = newest
     columns = decode(texts)
     kinds = draw(st.lists(st.tuples(st.integers(0, 160), st.sampled_from(KINDS)), max_size=12))
-    marks = [Mark(eighths / 8, kind, "", "", n, kind) for n, (eighths, kind) in enumerate(sorted(kinds))]
+    marks = [TimelineMark(eighths / 8, kind, "", "", n, kind) for n, (eighths, kind) in enumerate(sorted(kinds))]
     moments = np.unique([0.0, *columns.t.tolist(), *(mark.t for mark in marks)])
     return queue_timeline.Recording(columns, begun, marks, moments, max(LENGTH, float(moments[-1])))
 

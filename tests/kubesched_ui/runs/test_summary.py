@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.runs.config_summary import DEFAULT, digest
+from kubesched_ui.runs.config_summary import DEFAULT, config_summary
 from kubesched_ui.runs.services import RunSettings
 from kubesched_ui.runs.summary import differences
 
@@ -46,7 +46,7 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
     ],
 )
 def test_digest(release: str, text: str, told: str) -> None:
-    assert digest(text, release) == told
+    assert config_summary(text, release) == told
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ HOLD += "with preparing(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); t
 
 def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
     startup_lock.wait(tmp_path)
-    with startup_lock.preparing(tmp_path):
+    with startup_lock.startup_lock(tmp_path):
         pass
     startup_lock.wait(tmp_path)
 

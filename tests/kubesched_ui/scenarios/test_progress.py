@@ -29,7 +29,7 @@ def test_what_is_told_can_be_asked_until_it_is_over(client: Client) -> None:
 def test_only_tokens_are_kept(token: str) -> None:
     with progress.Progress(token, 1) as told:
         told(1, 1)
-        assert progress.of(token) == {}
+        assert progress.progress_of(token) == {}
 
 
 @pytest.mark.django_db
@@ -39,11 +39,11 @@ def test_an_upload_tells_under_the_pages_token(client: Client, monkeypatch: pyte
 
     def telling(self: progress.Progress, done: int, objects: int) -> None:
         told(self, done, objects)
-        seen.append(progress.of(TOKEN))
+        seen.append(progress.progress_of(TOKEN))
 
     monkeypatch.setattr(progress.Progress, "__call__", telling)
     data = as_list(*(node(f"n{i}") for i in range(20)))
     form = {"file": SimpleUploadedFile("a.json", data), "progress": TOKEN}
     assert client.post("/upload/", form).status_code == 302
     assert seen[-1]["size"] == len(data)
-    assert progress.of(TOKEN) == {}
+    assert progress.progress_of(TOKEN) == {}

@@ -48,7 +48,7 @@ def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
     files: Any = [("a.json", as_list(node("n"), *(pod(f"p{i}") for i in range(number))))]
-    return uploads.make(files, name, token=token).scenario
+    return uploads.store_upload(files, name, token=token).scenario
 
 
 def test_an_upload_is_read_and_stored_by_the_other_process() -> None:
@@ -67,7 +67,7 @@ def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (misbehaving.crash, r"its reader broke down \(code -6\)"),
+        (misbehaving.crash, r"the worker failed \(exit code -6\)"),
         (misbehaving.hang, "could not be read within 2 s"),
         (misbehaving.hog, "could not be read within 2,048 MB of memory"),
     ],
@@ -88,7 +88,7 @@ def test_what_was_stored_by_a_reader_that_dies_is_removed(settings: Any, monkeyp
     settings.INGEST_MAX_SECONDS = 60
     with monkeypatch.context() as patched:
         patched.setattr(upload_worker, "read_upload", misbehaving.crash_in_the_middle)
-        with pytest.raises(IngestError, match="broke down"):
+        with pytest.raises(IngestError, match="the worker failed"):
             upload(number=3000)
     assert not Scenario.everything.exists()
     assert not ClusterObject.objects.exists()
@@ -170,12 +170,12 @@ def held(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Held
 def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
     held.upload(f"held {held.gate}", 50)
     held.upload("waits", 60, token=TOKEN)
-    assert until(lambda: progress.of(TOKEN), "what the one that waits is told") == {"ahead": 1}
+    assert until(lambda: progress.progress_of(TOKEN), "what the one that waits is told") == {"ahead": 1}
     assert upload(number=0).counts == {"Node": 1}
     figures = get_pool("large-uploads").figures()
     assert (figures["waiting"], figures["running"], held.done) == (1, 1, [])
     assert [number for _, number in held.release()] == [50, 60]
-    assert progress.of(TOKEN) == {}
+    assert progress.progress_of(TOKEN) == {}
 
 
 def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:

@@ -76,7 +76,7 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
     assert list(made["runs"]) == ["1.27", "1.34"]
     upgrade = Upgrade.objects.get(pk=made["id"])
     assert {run.tie_break for run in upgrade.runs.all()} == {"name"}
-    upgrade_services.go_on(upgrade.pk)
+    upgrade_services.send_if_ready(upgrade.pk)
     assert upgrade_services.EXPLAIN not in [name for name, *_ in sent], "its runs are not over yet"
     before = client.get(made["url"]).json()
     assert (before["state"], before["known"], before["steps"]) == ("queued", 0, [])

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.runtime.fair_scheduler import AT_ONCE, Turns
+from kubesched_ui.runtime.fair_scheduler import AT_ONCE, FairScheduler
 
 
 @pytest.mark.asyncio
 async def test_others_get_through_between_the_turns_of_many() -> None:
-    turns, loop = Turns(), asyncio.get_running_loop()
+    turns, loop = FairScheduler(), asyncio.get_running_loop()
     waiting: list[asyncio.Future[Any]] = [loop.create_future() for _ in range(3 * AT_ONCE)]
     served: list[int] = []
     turns.call(waiting)
