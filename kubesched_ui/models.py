@@ -681,7 +681,7 @@ class PodResult(models.Model):
 
 
 class Quota(models.Model):
-    """Limits of one user that replace those of the settings (housekeeping/quota_settings.py). Null: as in the settings;
+    """Limits of one user that replace those of the settings (housekeeping/quota.py). Null: as in the settings;
     0: no limit."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quota")

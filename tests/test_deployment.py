@@ -220,10 +220,10 @@ django.setup()
 from django.test import Client
 from kubesched_ui import asgi
 from kubesched_ui.lessons import runner
-from kubesched_ui.presenters import plugin_notes
+from kubesched_ui.presenters import explanations
 assert Client().get("/healthz").status_code == 200
 assert all(path.is_file() for path in runner.OWN_PLUGINS.values())
-assert plugin_notes.notes()
+assert explanations.notes()
 """
     done = run_python(start, image, tmp_path / "var")
     assert done.returncode == 0, done.stderr

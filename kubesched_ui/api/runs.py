@@ -290,12 +290,8 @@ def run(request: HttpRequest, run_id: int) -> Run:
 def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
     """Change the run's name or priority, or pin or unpin it. Its settings and its recording do not change."""
     run = find(Run, run_id)
-    if change.name is not None:
-        run.name = change.name.strip()
-    if change.pinned is not None:
-        run.pinned = change.pinned
-    if change.low is not None:
-        run.low = change.low
+    for field, value in change.model_dump(exclude_none=True).items():
+        setattr(run, field, value.strip() if field == "name" else value)
     run.save(update_fields=["name", "pinned", "low"])
     return run
 

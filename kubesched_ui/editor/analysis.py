@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_ui.editor import config_validation, cross_checks, schema_validation
+from kubesched_ui.editor.config_validation import effective_scores, release_of
 from kubesched_ui.editor.constraint_text import sentences
 from kubesched_ui.editor.diagnostics import Diagnostic
-from kubesched_ui.editor.effective_config import effective_scores, release_of
 from kubesched_ui.editor.limits import MAX_PROBLEMS
 from kubesched_ui.editor.object_index import IndexedObject, ObjectIndex, index_objects, lines_of
 from kubesched_ui.editor.preview import preview

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.editor.config_schema import configurations
 from kubesched_ui.editor.diagnostics import Diagnostics
-from kubesched_ui.editor.schema import most_similar
+from kubesched_ui.editor.object_index import ObjectIndex
+from kubesched_ui.editor.schema import configurations, most_similar
 from kubesched_ui.editor.schema_validation import MOST, walk
-from kubesched_ui.editor.yaml_documents import Path, path_steps
+from kubesched_ui.editor.yaml_documents import Path, Text, path_steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core.config import Configuration
+from scheduler_core.config import APPENDING, Configuration, Profile
 from scheduler_core.config.configuration import is_inside, is_usable
 from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import Release, get_release
+from scheduler_core.releases import NEWEST, Release, get_release
 
 _WHERE = re.compile(r"(profiles|extenders)\[(\d+)\]")
 _PLUGIN = re.compile(r": pluginConfig\[(\d+)\](?: \S*)?$")
@@ -130,3 +130,49 @@ def _unknown(name: str, path: Path, version: str, release: Release, found: Diagn
     hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""
     said = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
     found.warn(path, said, meant, value=True)
+
+
+# ---- effective configuration
+
+
+def release_of(text: Text, things: ObjectIndex) -> Release:
+    """Return the release that the scenario names, else the newest."""
+    spec = _spec(text, things)
+    try:
+        return get_release(str(spec.get("kubernetes") or NEWEST))
+    except InputError:
+        return get_release(NEWEST)
+
+
+def effective_scores(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
+    """Return {profiles: [{name, score: [{name, weight, usual}]}], appends}, or None if the configuration cannot be
+    read or the release uses predicates.
+
+    `usual`: the release's default weight. `appends`: whether enabling a default plugin again requires disabling it
+    as well.
+    """
+    release = release_of(text, things)
+    if release.predicates:
+        return None
+    held = text.documents[things.configs[-1]].value if things.configs else _spec(text, things).get("config")
+    version = str(held.get("apiVersion")).rpartition("/")[2] if isinstance(held, dict) else ""
+    try:
+        configuration = load_configuration(held if isinstance(held, dict | str) else None, release)
+    except InputError:
+        return None
+    usual = dict(load_configuration(None, release).profiles[0].plugins["score"])
+    profiles = [
+        {"name": profile.scheduler_name, "score": _scores(profile, usual)} for profile in configuration.profiles
+    ]
+    return {"profiles": profiles, "appends": version in APPENDING}
+
+
+def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
+    now = dict(profile.plugins["score"])
+    return [{"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])]
+
+
+def _spec(text: Text, things: ObjectIndex) -> dict[str, Any]:
+    value = text.documents[things.scenario].value if things.scenario >= 0 else {}
+    spec = value.get("spec")
+    return spec if isinstance(spec, dict) else {}

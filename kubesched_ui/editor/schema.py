@@ -12,9 +12,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from kubesched_ui.editor.config_schema import configurations
 from kubesched_ui.ingest.kinds import KINDS, lookup
+from scheduler_core.config.introspection import VERSIONS, described, offered
 from scheduler_core.config.schema import GROUP
+from scheduler_core.config.schema import KIND as CONFIG_KIND
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import RELEASES
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, json_schema
 
 NEWEST_API = f"{GROUP}/v1"
@@ -112,3 +115,33 @@ def _near(word: str, words: tuple[str, ...]) -> str:
     by_letters = {one.lower(): one for one in words}
     close = get_close_matches(word, by_letters, 1, 0.7)
     return by_letters[close[0]] if close else ""
+
+
+# ---- scheduler configuration
+
+
+@cache
+def configurations() -> dict[str, Any]:
+    """Return the schema of all configuration versions.
+
+    The result is {versions: API version -> type, args: API version -> plugin -> type, types, releases: release ->
+    API version -> plugin -> extension points}. An unknown field of such a type is an error (`strict`).
+    """
+    versions: dict[str, str] = {}
+    args: dict[str, dict[str, str]] = {}
+    types: dict[str, dict[str, Any]] = {}
+    known = known_plugins(PLUGINS)
+    for version in VERSIONS:
+        told = described(version, known)
+        versions[f"{GROUP}/{version}"] = told.root
+        args[f"{GROUP}/{version}"] = dict(told.args)
+        types |= {name: {"fields": fields, "strict": True} for name, fields in told.types.items()}
+    releases = {
+        name: {
+            f"{GROUP}/{version}": offered(release, version, known)
+            for version in release.api_versions
+            if version in VERSIONS
+        }
+        for name, release in RELEASES.items()
+    }
+    return {"kind": CONFIG_KIND, "versions": versions, "args": args, "types": types, "releases": releases}

@@ -15,8 +15,11 @@ from django.db import transaction
 
 from kubesched_ui import current_viewer
 from kubesched_ui.editor import service
+from kubesched_ui.editor.limits import MAX_BYTES
+from kubesched_ui.ingest.formats import scenario_document
+from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.services import RunSettings, create_run, defaults
+from kubesched_ui.runs.services import RunSettings, create_run, defaults, own_release
 from kubesched_ui.scenarios import uploads
 from scheduler_core.errors import InputError
 
@@ -72,3 +75,31 @@ def _shared(scenario: Scenario) -> bool:
         return False
     shares: Any = scenario
     return shares.shares.exists() or scenario.runs.filter(shares__isnull=False).exists()
+
+
+# ---- text of a stored scenario
+
+
+BETWEEN = "---\n"
+
+
+def text_of(scenario: Scenario) -> str:
+    """Return the text of a scenario. Raises InputError if it is larger than the editor accepts."""
+    # a version without a release cannot be requested; the nodes still contain it
+    version = scenario.kubernetes if own_release(scenario) else ""
+    about = (scenario.description, version, scenario.config, scenario.time)
+    document = scenario_document(scenario.name, (), *about)
+    spec: dict[str, Any] = document["spec"]
+    del spec["objects"]
+    parts, size = [to_yaml(document)], 0
+    for obj in scenario.objects_of():
+        if obj.get("kind") == "Event":
+            continue
+        if obj.get("kind") == "CSINode":  # servers write null for an empty list, and nulls are not stored
+            obj["spec"] = {"drivers": []} | (obj.get("spec") or {})
+        parts.append(to_yaml(obj))
+        size += len(parts[-1]) + len(BETWEEN)
+        if size > MAX_BYTES:
+            problem = f"is larger than {MAX_BYTES:,} bytes as text, the limit of the editor"
+            raise InputError(f"“{scenario.name}”", "", problem)
+    return BETWEEN.join(parts)

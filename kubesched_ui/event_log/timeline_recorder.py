@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubesched_ui.event_log.events import cycle_events, event
-from kubesched_ui.event_log.pod_result import pod_result
 from kubesched_ui.event_log.queue_sizes import LANE, NOWHERE, Move
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, NodeNames, RecordEntry, ResultRow
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, NodeNames, RecordEntry, ResultRow, pod_result
 from kubesched_ui.event_log.timeline_markers import mark_of
 from scheduler_core.virtual_time.engine import Record
 

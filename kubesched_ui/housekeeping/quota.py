@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import connection
-from django.db.models import QuerySet
+from django.db import connection, models
+from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui import current_viewer
-from kubesched_ui.housekeeping import usage
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.housekeeping.quota_settings import QuotaLimits, limits_of
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade
 from scheduler_core.errors import InputError
 
 NAMED = 3  # number of objects to delete that a message names
@@ -33,7 +34,7 @@ class OverQuota(InputError):
 def check_scenario() -> None:
     """Call before storing a scenario. Raises OverQuota."""
     owner, limits = lock_owner()
-    check_number("scenarios", usage.scenarios_of(owner), limits.scenarios)
+    check_number("scenarios", scenarios_of(owner), limits.scenarios)
     check_size(owner, limits)
 
 
@@ -43,7 +44,7 @@ def check_run(scenario: Scenario, pods: Sequence[str] | None, copies: int) -> No
     number = (scenario.counts.get("Pod", 0) if pods is None else len(pods)) + copies
     if limits.pods and number > limits.pods:
         raise OverQuota(f"The run would have {number:,} pods. The limit is {limits.pods:,}. Choose fewer pods.")
-    check_number("runs", usage.runs_of(owner), limits.runs)
+    check_number("runs", runs_of(owner), limits.runs)
     check_running(owner, limits)
     check_size(owner, limits)
 
@@ -57,8 +58,8 @@ def check_number(what: str, have: QuerySet[Any], limit: int) -> None:
 
 
 def check_running(owner: int | None, limits: QuotaLimits) -> None:
-    if limits.running and not _as_one.get() and (number := usage.active_count(owner)) >= limits.running:
-        have = usage.runs_of(owner).filter(state__in=Run.ACTIVE).order_by("created_at", "pk")
+    if limits.running and not _as_one.get() and (number := active_count(owner)) >= limits.running:
+        have = runs_of(owner).filter(state__in=Run.ACTIVE).order_by("created_at", "pk")
         raise OverQuota(
             f"You have {number:,} of {limits.running:,} active runs ({names_of(have)}). Wait until one finishes, "
             f"or cancel one."
@@ -66,8 +67,8 @@ def check_running(owner: int | None, limits: QuotaLimits) -> None:
 
 
 def check_size(owner: int | None, limits: QuotaLimits) -> None:
-    if limits.size and (size := usage.size_of(owner)) >= limits.size:
-        kinds: tuple[Any, ...] = (usage.runs_of(owner), usage.scenarios_of(owner))
+    if limits.size and (size := size_of(owner)) >= limits.size:
+        kinds: tuple[Any, ...] = (runs_of(owner), scenarios_of(owner))
         large = [thing for rows in kinds for thing in rows.exclude(stored_bytes=None).order_by("-stored_bytes")[:NAMED]]
         large.sort(key=lambda thing: -thing.stored_bytes)
         largest = ", ".join(f"{name_of(thing)} ({size_text(thing.stored_bytes)})" for thing in large[:NAMED])
@@ -112,9 +113,108 @@ def usage_texts() -> list[str]:
     limits = limits_of(owner)
     found = []
     if limits.size:
-        found.append(f"{size_text(usage.size_of(owner))} of {size_text(limits.size)}")
+        found.append(f"{size_text(size_of(owner))} of {size_text(limits.size)}")
     if limits.scenarios:
-        found.append(f"{usage.scenarios_of(owner).count():,} of {limits.scenarios:,} scenarios")
+        found.append(f"{scenarios_of(owner).count():,} of {limits.scenarios:,} scenarios")
     if limits.runs:
-        found.append(f"{usage.runs_of(owner).count():,} of {limits.runs:,} runs")
+        found.append(f"{runs_of(owner).count():,} of {limits.runs:,} runs")
     return found
+
+
+# ---- usage
+
+
+ROW = 200  # bytes per row in addition to the measured columns, including its share of the indexes
+
+
+def scenarios_of(owner: int | None) -> models.QuerySet[Scenario]:
+    """Return the scenarios that count for the quota: all but samples."""
+    return Scenario._base_manager.filter(owner_id=owner).exclude(origin=Scenario.Origin.SAMPLE)
+
+
+def runs_of(owner: int | None) -> models.QuerySet[Run]:
+    return Run._base_manager.filter(owner_id=owner)
+
+
+def active_count(owner: int | None) -> int:
+    """Return the number of queued and running runs. All runs of an upgrade preview count as one."""
+    previews = Upgrade._base_manager.filter(owner_id=owner, state__in=Upgrade.ACTIVE)
+    return runs_of(owner).filter(state__in=Run.ACTIVE, upgrades=None).count() + previews.count()
+
+
+def size_of(owner: int | None) -> int:
+    """Return the stored bytes, after measuring runs and scenarios without a size. A finished run does not change, nor
+    does a scenario."""
+    for run in runs_of(owner).filter(stored_bytes=None).exclude(state__in=Run.ACTIVE).only("pk"):
+        runs_of(owner).filter(pk=run.pk).update(stored_bytes=measure(run))
+    for scenario in scenarios_of(owner).filter(stored_bytes=None, storing_at=None).only("pk"):
+        scenarios_of(owner).filter(pk=scenario.pk).update(stored_bytes=measure(scenario))
+    rows: tuple[models.QuerySet[Any], ...] = (runs_of(owner), scenarios_of(owner))
+    return sum(found.aggregate(size=Coalesce(Sum("stored_bytes"), 0))["size"] for found in rows)
+
+
+def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:
+    """Return the tables whose rows belong to a run or scenario -> the column that references it."""
+    if kind is Scenario:
+        return {ClusterObject: "scenario"}
+    return {
+        relation.related_model: relation.field.name
+        for relation in Run._meta.related_objects
+        if relation.one_to_many and relation.related_model is not Run and columns(relation.related_model)
+    }
+
+
+def columns(model: type[models.Model]) -> list[str]:
+    """Return the columns that may be long."""
+    return [f.name for f in model._meta.concrete_fields if isinstance(f, models.BinaryField | models.TextField)]
+
+
+def measure(thing: Run | Scenario) -> int:
+    """Return the bytes of the rows of a run or scenario. Databases return the length of a value without reading it."""
+    size = 0
+    for model, name in parts(type(thing)).items():
+        sums = {f"of_{column}": Coalesce(Sum(Length(column)), 0) for column in columns(model)}
+        found = model._base_manager.filter(**{name: thing.pk}).aggregate(rows=Count("pk"), **sums)
+        size += found.pop("rows") * ROW + sum(found.values())
+    return size
+
+
+# ---- limits
+
+
+@dataclass(frozen=True)
+class QuotaLimits:
+    """0 means no limit. `size`: stored bytes. `pods`: per run. `running`: at the same time. `days`: retention
+    period."""
+
+    size: int
+    scenarios: int
+    runs: int
+    pods: int
+    running: int
+    days: int
+
+
+def default_limits() -> QuotaLimits:
+    """Return the default limits."""
+    return QuotaLimits(
+        size=settings.QUOTA_BYTES,
+        scenarios=settings.QUOTA_SCENARIOS,
+        runs=settings.QUOTA_RUNS,
+        pods=settings.QUOTA_PODS,
+        running=settings.QUOTA_RUNNING,
+        days=settings.KEEP_DAYS,
+    )
+
+
+def limits_of(owner: int | None) -> QuotaLimits:
+    """Return the limits of a user."""
+    own = Quota.objects.filter(user_id=owner).first() if owner is not None else None
+    return default_limits() if own is None else limits_with(own)
+
+
+def limits_with(own: Quota) -> QuotaLimits:
+    """Return the limits of the settings, overridden by those of the administrator."""
+    given = {field.name: getattr(own, field.name) for field in fields(QuotaLimits)}
+    named = {name: value for name, value in given.items() if value is not None}
+    return QuotaLimits(**{**vars(default_limits()), **named})

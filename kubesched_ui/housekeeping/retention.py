@@ -16,7 +16,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from kubesched_ui.housekeeping.quota_settings import limits_of, limits_with
+from kubesched_ui.housekeeping.quota import limits_of, limits_with
 from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
 
 logger = logging.getLogger(__name__)

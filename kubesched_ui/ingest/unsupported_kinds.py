@@ -13,38 +13,29 @@ from scheduler_core.cluster.formatting import some
 CODE = "beside"
 KINDS_SHOWN = 6
 
-# Kind with its group, or a group alone -> topic of the warning.
-_OF = {
+# Kind with its group, a group, or the last part of a group -> topic of the warning. The first match counts.
+_TOPICS = {
     "ResourceQuota": "quota",
     "LimitRange": "limits",
     "PodGroup": "gangs",
     "PodGroup.scheduling.x-k8s.io": "gangs",
+    "ElasticQuota.scheduling.x-k8s.io": "plugins",
     "HorizontalPodAutoscaler.autoscaling": "replicas",
     "RuntimeClass.node.k8s.io": "runtime",
-    "resource.k8s.io": "devices",
     "PodGroup.scheduling.k8s.io": "groups",
     "scheduling.k8s.io": "workloads",
+    "resource.k8s.io": "devices",
+    "autoscaling.k8s.io": "vertical",
+    "topology.node.k8s.io": "plugins",
     "kueue.x-k8s.io": "kueue",
-    "visibility.kueue.x-k8s.io": "kueue",
-    "scheduling.volcano.sh": "volcano",
-    "batch.volcano.sh": "volcano",
-    "flow.volcano.sh": "volcano",
-    "bus.volcano.sh": "volcano",
-    "topology.volcano.sh": "volcano",
-    "nodeinfo.volcano.sh": "volcano",
+    "volcano.sh": "volcano",
     "karpenter.sh": "karpenter",
     "karpenter.k8s.aws": "karpenter",
     "karpenter.azure.com": "karpenter",
     "karpenter.k8s.gcp": "karpenter",
-    "autoscaling.k8s.io": "vertical",
     "keda.sh": "replicas",
-    "topology.node.k8s.io": "plugins",
-    "appgroup.diktyo.x-k8s.io": "plugins",
-    "networktopology.diktyo.x-k8s.io": "plugins",
-    "slo.koordinator.sh": "plugins",
-    "scheduling.koordinator.sh": "plugins",
-    "quota.koordinator.sh": "plugins",
-    "ElasticQuota.scheduling.x-k8s.io": "plugins",
+    "diktyo.x-k8s.io": "plugins",
+    "koordinator.sh": "plugins",
 }
 _CHANGES = {
     "devices": (
@@ -107,7 +98,7 @@ def split(
     kept = {kind: counts[kind] for kind in ("PodGroup", POD_GROUP) if counts.get(kind)}
     rest = Counter[str]()
     for name, number in {**kept, **unknown}.items():
-        what = _OF.get(name) or _OF.get(name.partition(".")[2])
+        what = next((topic for end, topic in _TOPICS.items() if f".{name}".endswith(f".{end}")), None)
         if what is None:
             rest[name] += number
         elif what != "gangs" or "Coscheduling" not in config:

@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 from kubesched_ui.exports import slides
 from kubesched_ui.live_classes.run_position import Place, moment_of, place_of
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, verdict_amounts
+from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, explanations
 from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
@@ -104,7 +104,7 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
     if (room := headroom_of(run, row, trace)) is not None:
-        verdict_amounts.add_quantities(matrix, room)
+        explanations.add_quantities(matrix, room)
     preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)
     at = slides.at(found, place.query.get("point", ""), place.query.get("plugin", "")) if place.page == "pod" else 0

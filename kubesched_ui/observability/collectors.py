@@ -7,10 +7,11 @@ Each scrape queries them, at most every few seconds and with a timeout. If the d
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -115,20 +116,11 @@ def size_and_free() -> tuple[int, int]:
 
 def folder_size(folder: Path) -> int:
     """Return the bytes of the files in a folder, at most of the first FILES."""
-    found = 0
-    for number, path in enumerate(files(folder)):
-        if number >= FILES:
-            break
-        try:
-            found += os.lstat(path).st_size
-        except OSError:  # deleted meanwhile
-            continue
-    return found
-
-
-def files(folder: Path) -> Iterator[str]:
-    for where, _, names in os.walk(folder):
-        yield from (os.path.join(where, name) for name in names)
+    size = 0
+    for path in islice(folder.rglob("*"), FILES):
+        with suppress(OSError):  # deleted meanwhile
+            size += 0 if path.is_dir() else path.lstat().st_size
+    return size
 
 
 def disk() -> list[Sample]:

@@ -46,7 +46,7 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
     if route in routes.BEFORE and find_pool("requests") is None:
         threading.Thread(target=get_pool("requests").warm, daemon=True).start()
     if route in routes.STREAMED:
-        return stream(request)
+        return respond(request, client.stream)
     if route in routes.ALWAYS or is_large(route, named):
         return respond_soon(request, route, run_key(named, request))
     return None
@@ -76,7 +76,7 @@ def respond_soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase
     is ready."""
     part = "X-Requested-With" in request.headers  # a part of a page, which shows a wait message itself
     if route not in routes.PAGES or request.method != "GET" or part:
-        return respond(request, run)
+        return respond(request, client.respond, run)
     key = (request.get_full_path(), request.META.get("HTTP_COOKIE", ""), request.META.get("HTTP_AUTHORIZATION", ""))
     now = time.monotonic()
     with _lock:
@@ -100,7 +100,7 @@ def respond_soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase
 
 def _make(making: Future[HttpResponseBase], request: HttpRequest, run: str) -> None:
     try:
-        making.set_result(respond(request, run))
+        making.set_result(respond(request, client.respond, run))
     except BaseException as problem:
         making.set_exception(problem)
 
@@ -112,18 +112,10 @@ def waiting(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def respond(request: HttpRequest, run: str) -> HttpResponse:
+def respond(request: HttpRequest, answer: Callable[..., HttpResponseBase], *args: Any) -> HttpResponseBase:
     """Return the response of a worker."""
     try:
-        return client.respond(request, run)
-    except OffloadError as problem:
-        return unavailable(request, problem)
-
-
-def stream(request: HttpRequest) -> HttpResponseBase:
-    """Return the streamed response of a worker."""
-    try:
-        return client.stream(request)
+        return answer(request, *args)
     except OffloadError as problem:
         return unavailable(request, problem)
 

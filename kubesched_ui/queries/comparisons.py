@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -32,26 +31,16 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
-KEPT = 4  # cached comparisons of finished runs
-
-_kept: OrderedDict[tuple[str, str], Comparison] = OrderedDict()
-_lock = threading.Lock()
-
 
 def comparison_of(a: Run, b: Run) -> Comparison:
     """Compare the two runs as far as they have progressed. Raises NotRecorded, InputError."""
-    key = key_of(a), key_of(b)
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    found = Comparison(side_of(a), side_of(b))
-    if not a.active and not b.active:
-        with _lock:
-            _kept[key] = found
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
-    return found
+    compare = _compare.__wrapped__ if a.active or b.active else _compare
+    return compare(a, b, key_of(a), key_of(b))
+
+
+@lru_cache(maxsize=4)  # of finished runs; the keys change with the recordings
+def _compare(a: Run, b: Run, *keys: str) -> Comparison:
+    return Comparison(side_of(a), side_of(b))
 
 
 def partners_of(a: Run, b: Run) -> tuple[list[int], int | None]:

@@ -18,7 +18,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.event_log.log import LostClaim, RunLog
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.runs import config_resolution, estimate, pod_template, pod_template_checks
+from kubesched_ui.runs import config_resolution, estimate, pod_template
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios import podgroups, virtual_time
 from scheduler_core.config import Unknown
@@ -118,7 +118,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     validate(scenario, wanted)
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
-        notes += pod_template_checks.remarks(scenario, wanted.template, copies, release, config, unknown)
+        notes += pod_template.remarks(scenario, wanted.template, copies, release, config, unknown)
     notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     told = differences(replace(wanted, config=config, release=release), RunSettings())

@@ -16,8 +16,7 @@ from django.db.models.functions import Now
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, cycle_events, event
 from kubesched_ui.event_log.log import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
-from kubesched_ui.event_log.pod_result import pod_result
-from kubesched_ui.event_log.rows import CycleRow
+from kubesched_ui.event_log.rows import CycleRow, pod_result
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store

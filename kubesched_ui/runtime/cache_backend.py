@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
@@ -46,6 +46,21 @@ class SharedServer:
 server_at = cache(SharedServer)
 
 
+def shared(name: str) -> Callable[..., Any]:
+    """Return a method of SharedCache that calls the method `name` of the server's cache, or of this process's own."""
+
+    def method(self: SharedCache, *args: Any, **options: Any) -> Any:
+        if time.monotonic() >= self.server.away_until:
+            try:
+                return getattr(self.server.cache, name)(*args, **options)
+            except (RedisError, OSError) as error:
+                logger.debug("The shared cache is not reachable: %s", error)
+                self.server.away_until = time.monotonic() + AWAY_S
+        return getattr(self.own, name)(*args, **options)
+
+    return method
+
+
 class SharedCache(BaseCache):
     """LOCATION: the URL of a Redis-compatible server. Values must be JSON types. Errors of the server raise no
     exceptions."""
@@ -55,37 +70,9 @@ class SharedCache(BaseCache):
         self.server = server_at(url)
         self.own = LocMemCache(url, params)  # also shared by all threads
 
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        return self._ask(lambda cache: cache.add(key, value, timeout, version))
-
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return self._ask(lambda cache: cache.get(key, default, version))
-
-    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        self._ask(lambda cache: cache.set(key, value, timeout, version))
-
-    def touch(self, key: str, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        return self._ask(lambda cache: cache.touch(key, timeout, version))
-
-    def delete(self, key: str, version: int | None = None) -> bool:
-        return self._ask(lambda cache: cache.delete(key, version))
-
-    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Increment a value. Raises ValueError if the key does not exist."""
-        return self._ask(lambda cache: cache.incr(key, delta, version))
-
-    def has_key(self, key: str, version: int | None = None) -> bool:
-        return self._ask(lambda cache: cache.has_key(key, version))
+    add, get, set, touch = shared("add"), shared("get"), shared("set"), shared("touch")
+    delete, incr, has_key = shared("delete"), shared("incr"), shared("has_key")
 
     def clear(self) -> None:
         """Clear the cache of this process; entries of the shared cache expire."""
         self.own.clear()
-
-    def _ask(self, question: Callable[[BaseCache], Any]) -> Any:
-        if time.monotonic() >= self.server.away_until:
-            try:
-                return question(self.server.cache)
-            except (RedisError, OSError) as error:
-                logger.debug("The shared cache is away: %s", error)
-                self.server.away_until = time.monotonic() + AWAY_S
-        return question(self.own)

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.offload.pool import PoolBusy
-from kubesched_ui.presenters import sankey
+from kubesched_ui.presenters import charts
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
@@ -169,7 +169,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "groupings": [("owner", "By owner"), ("cause", "By first difference")],
         "groups": groups(pods, asked["group"]),
         "flows": drawn[:LABELS],
-        "picture": sankey.picture(drawn),
+        "picture": charts.picture(drawn),
         "by": label,
         "labels": labels_of(comparison),
         "kept": [(key, asked[key]) for key in ("owner", "cause", "sort", "by", "pod") if asked[key]],

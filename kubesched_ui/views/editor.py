@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.editor import schema, service, try_runs
 from kubesched_ui.editor.limits import MAX_BODY, MAX_BYTES
-from kubesched_ui.editor.load import text_of
+from kubesched_ui.editor.try_runs import text_of
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
 from kubesched_ui.offload.pool import PoolBusy

@@ -17,9 +17,7 @@ from kubesched_ui.presenters import (
     charts,
     cycle_rows,
     explanations,
-    plugin_notes,
     pod_timeline,
-    verdict_amounts,
 )
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import (
@@ -207,7 +205,7 @@ def about_cycle(
     verdicts, tie = matrix(cycle, nodes), run.tie_break
     room = headroom_of(run, row, trace)
     if room is not None:
-        verdict_amounts.add_quantities(verdicts, room)
+        explanations.add_quantities(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -298,7 +296,7 @@ def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, lis
         "filter": [*verdicts.plugins, *verdicts.skipped],
         "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
     }
-    return {key: plugin_notes.notes_of(asked.get(key, default), label) for key, label in POINTS.items()}
+    return {key: explanations.notes_of(asked.get(key, default), label) for key, label in POINTS.items()}
 
 
 def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:

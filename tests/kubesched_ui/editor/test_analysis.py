@@ -94,7 +94,7 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
         ("a: [1, 2\nb: 3\n", 2, "is not valid YAML: did not find expected ',' or ']'"),
         ("a: 1\na: 2\n", 2, "occurs twice"),
         (POD + "---\n" + POD, 15, "there is another Pod named web"),
-        (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a field of it; did you mean until?"),
+        (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a known field; did you mean until?"),
         (OURS + "spec:\n  timeline:\n    - {at: 5, cordon: n1, drain: n1}\n", 5, "exactly one of"),
         ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: 3\n", 3, "profiles"),
         (CLASS.format("mine", 2_000_000_000), 4, "must be at most 1,000,000,000"),

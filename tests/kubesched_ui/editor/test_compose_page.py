@@ -143,7 +143,7 @@ def test_odd_bodies_are_refused_in_words(client: Client, what: str, body: Any) -
 
 
 def test_a_scenario_that_is_too_large_is_said_to_be(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_ui.editor.load.MAX_BYTES", 100)
+    monkeypatch.setattr("kubesched_ui.editor.try_runs.MAX_BYTES", 100)
     stored = scenario(node("n1"))
     page = client.get(f"/compose/?scenario={stored.pk}").content.decode()
     assert "the limit of the editor" in page

@@ -11,7 +11,7 @@ from django.db.models import BinaryField
 from django.test import Client
 
 from kubesched_ui import current_viewer
-from kubesched_ui.housekeeping import quota_settings, usage
+from kubesched_ui.housekeeping import quota
 from kubesched_ui.housekeeping.quota import OverQuota
 from kubesched_ui.models import Quota, Run, Scenario
 from kubesched_ui.runs import services
@@ -71,7 +71,7 @@ def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
     settings.QUOTA_RUNNING = 1
     cluster = scenario(node("n1"), pod("a"))
     create_upgrade(cluster, ["1.33", "1.34", "1.35"])
-    assert usage.active_count(None) == 1
+    assert quota.active_count(None) == 1
     with pytest.raises(OverQuota, match="1 of 1 active runs"):
         create_upgrade(cluster, ["1.30", "1.31"])
 
@@ -79,29 +79,29 @@ def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
 def test_bytes_are_those_of_all_parts(settings: Any) -> None:
     cluster = scenario(node("n1"), pod("a"), pod("b"))
     run = ran(cluster, in_time=True, until=60.0)
-    named = {model.__name__ for model in usage.parts(Run)}
+    named = {model.__name__ for model in quota.parts(Run)}
     large = {r.related_model for r in Run._meta.related_objects if r.one_to_many}
     large = {model for model in large if any(isinstance(f, BinaryField) for f in model._meta.fields)} - {Run}
     assert {model.__name__ for model in large} <= named
-    before = usage.size_of(None)
-    assert before == usage.measure(run) + usage.measure(cluster) > 2000
+    before = quota.size_of(None)
+    assert before == quota.measure(run) + quota.measure(cluster) > 2000
     run.refresh_from_db()
-    assert run.stored_bytes == usage.measure(run)
+    assert run.stored_bytes == quota.measure(run)
     settings.QUOTA_BYTES = 2000
     with pytest.raises(
         OverQuota, match=rf"You store [\d.]+ kB of 2 kB\. .* the largest are run {run.pk} \([\d.]+ kB\)"
     ):
         services.create_run(cluster, services.RunSettings())
     run.delete()
-    assert usage.size_of(None) < before
+    assert quota.size_of(None) < before
 
 
 def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     settings.QUOTA_RUNS, settings.QUOTA_PODS = 1, 10
     ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
     Quota.objects.create(user=ann, runs=2, pods=0)
-    assert (quota_settings.limits_of(ann.pk).runs, quota_settings.limits_of(ann.pk).pods) == (2, 0)
-    assert quota_settings.limits_of(ben.pk) == quota_settings.limits_of(None) == quota_settings.default_limits()
+    assert (quota.limits_of(ann.pk).runs, quota.limits_of(ann.pk).pods) == (2, 0)
+    assert quota.limits_of(ben.pk) == quota.limits_of(None) == quota.default_limits()
     cluster = scenario(node("n1"), pod("a"))
     for person, most in ((ann, 2), (ben, 1)):
         with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
@@ -112,7 +112,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
 
 
 def test_nothing_is_limited_by_default() -> None:
-    assert set(vars(quota_settings.default_limits()).values()) == {0}
+    assert set(vars(quota.default_limits()).values()) == {0}
     uploads.store_upload([("a.json", taught())])
 
 
@@ -121,4 +121,4 @@ def test_the_administrator_gives_limits(admin_client: Client) -> None:
     form = {"user": ann.pk, "runs": "7", "size": "", "scenarios": "", "pods": "", "running": "", "days": "0"}
     answer = admin_client.post("/admin/kubesched_ui/quota/add/", form, headers={"host": "localhost"})
     assert answer.status_code == 302
-    assert (quota_settings.limits_of(ann.pk).runs, quota_settings.limits_of(ann.pk).days) == (7, 0)
+    assert (quota.limits_of(ann.pk).runs, quota.limits_of(ann.pk).days) == (7, 0)

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.presenters import sankey
+from kubesched_ui.presenters import charts
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -137,15 +137,15 @@ def test_a_remedy_can_be_tried(client: Client, run: Run) -> None:
 
 
 def test_ribbons_are_as_wide_as_they_have_pods() -> None:
-    drawn = sankey.picture([(f"g{i}", f"g{i % 3}", i + 1) for i in range(30)] + [("", "g1", 7)])
+    drawn = charts.picture([(f"g{i}", f"g{i % 3}", i + 1) for i in range(30)] + [("", "g1", 7)])
     assert drawn
     assert sum(ribbon["pods"] for ribbon in drawn["ribbons"]) == 7 + sum(range(1, 31))
     for side in (0, 1):
         bars = [bar for bar in drawn["bars"] if (bar["x"] > drawn["width"] / 2) == bool(side)]
         assert sum(bar["pods"] for bar in bars) == 7 + sum(range(1, 31))
         assert max(bar["y"] + bar["height"] for bar in bars) <= drawn["height"] + 0.1
-        assert len(bars) <= sankey.MOST + 2
-    assert sankey.picture([]) is None
+        assert len(bars) <= charts.MOST + 2
+    assert charts.picture([]) is None
 
 
 def test_a_pod_that_a_fork_brought_has_its_page(client: Client, run: Run) -> None:
