@@ -13,7 +13,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
-from scheduler_core.explain.summary import refusals, said
+from scheduler_core.explain.summary import reason_text, refusals
 
 NAMED = 3
 GANG = "GangScheduling"
@@ -32,9 +32,9 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     row.run = run
     trace, nodes = cycle_rows.trace_of(row), row.nodes
     if trace.prefilter is not None:
-        return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({said(trace.prefilter)})"
+        return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({reason_text(trace.prefilter)})"
     if trace.reserve is not None:
-        return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({said(trace.reserve)})"
+        return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({reason_text(trace.reserve)})"
     room = None if run.active else headroom_of(run, row, trace)
     answer = explanations.answer(trace, nodes, room)
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]

@@ -95,7 +95,10 @@ def _fields(cls: type, version: str, types: dict[str, Fields]) -> Fields:
         name = field.encode_name
         if _is_in(cls, name, version):
             own = getattr(cls, "nested_types", {}).get(name)
-            found[name] = _named(own, version, types) if own else _held(field.type, version, types), _default(field)
+            found[name] = (
+                _named(own, version, types) if own else _type_name(field.type, version, types),
+                _default(field),
+            )
     return found
 
 
@@ -106,12 +109,12 @@ def _is_in(cls: type, field: str, version: str) -> bool:
     return place is None or version in ONLY_IN.get(f"{place}{field}", (version,))
 
 
-def _held(told: inspect.Type, version: str, types: dict[str, Fields]) -> str:
+def _type_name(told: inspect.Type, version: str, types: dict[str, Fields]) -> str:
     match told:
         case inspect.UnionType():
-            return _held(next(one for one in told.types if not isinstance(one, inspect.NoneType)), version, types)
+            return _type_name(next(one for one in told.types if not isinstance(one, inspect.NoneType)), version, types)
         case inspect.VarTupleType() | inspect.ListType():
-            return f"[{_held(told.item_type, version, types)}]"
+            return f"[{_type_name(told.item_type, version, types)}]"
         case inspect.DictType():
             return "{any}"
         case inspect.StructType():

@@ -10,7 +10,16 @@ import msgspec
 from scheduler_core.api.devices import Allocation, DeviceAttribute, DeviceClass, ExactRequest, ResourceClaim
 from scheduler_core.api.objects import NodeSelectorTerm
 from scheduler_core.api.selector_text import requirement
-from scheduler_core.dra.explain import NODE, SELECTOR, ClaimLook, DeviceLook, NodeLook, Objection, PoolLook, RequestLook
+from scheduler_core.dra.explain import (
+    NODE,
+    SELECTOR,
+    ClaimReport,
+    DeviceReport,
+    NodeReport,
+    Objection,
+    PoolReport,
+    RequestReport,
+)
 from scheduler_core.dra.pools import DeviceID, Entry
 
 OTHER_CLASS = "class"
@@ -126,7 +135,7 @@ class OneNode(msgspec.Struct, frozen=True):
     wanted: int
     fitting: int
     claims: list[Claim]
-    pools: list[PoolLook]
+    pools: list[PoolReport]
 
 
 class Short(msgspec.Struct, frozen=True):
@@ -190,7 +199,7 @@ def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[Se
     ]
 
 
-def constraints_of(claim: ResourceClaim, evaluated: ClaimLook, entries: Entries) -> Iterator[Constraint]:
+def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entries) -> Iterator[Constraint]:
     for one in claim.spec.devices.constraints:
         attribute = one.match_attribute or one.distinct_attribute
         if attribute is None:
@@ -218,25 +227,25 @@ def constraints_of(claim: ResourceClaim, evaluated: ClaimLook, entries: Entries)
         yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, values)
 
 
-def _named(request: RequestLook, names: Sequence[str]) -> bool:
+def _named(request: RequestReport, names: Sequence[str]) -> bool:
     return request.name in names or request.name.partition("/")[0] in names
 
 
-def requests_of(claim: ClaimLook) -> Iterator[RequestLook]:
+def requests_of(claim: ClaimReport) -> Iterator[RequestReport]:
     return (request for alternatives in claim.requests for request in alternatives)
 
 
-def wanted_of(claims: Iterable[ClaimLook]) -> int:
+def wanted_of(claims: Iterable[ClaimReport]) -> int:
     return sum(min((one.wanted for one in some), default=0) for claim in claims for some in claim.requests)
 
 
-def of_class(request: RequestLook, device: DeviceLook) -> bool:
+def of_class(request: RequestReport, device: DeviceReport) -> bool:
     """Return whether no selector of the device class excludes the device."""
     start = f"class {request.device_class}, "
     return not any(one.kind == SELECTOR and one.text.startswith(start) for one in device.objections)
 
 
-def out_of(request: RequestLook) -> dict[str, int]:
+def out_of(request: RequestReport) -> dict[str, int]:
     """Return reason -> number of excluded devices. Properties of a device take precedence over its usage."""
     found = Counter[str]()
     for device in request.devices:
@@ -248,7 +257,7 @@ def out_of(request: RequestLook) -> dict[str, int]:
     return dict(found)
 
 
-def short_of(evaluated: NodeLook) -> Iterator[Short]:
+def short_of(evaluated: NodeReport) -> Iterator[Short]:
     for claim in evaluated.claims:
         for request in requests_of(claim):
             yield Short(

@@ -20,7 +20,7 @@ from scheduler_core.debugger.claim_schema import Claim, Device, Entries, NodeGro
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.explain import ClaimLook, RequestLook, look
+from scheduler_core.dra.explain import ClaimReport, RequestReport, node_report
 from scheduler_core.framework.runtime import Framework
 
 PLUGIN = "DynamicResources"
@@ -105,7 +105,7 @@ class Claims:
     def node_result(self, node: str) -> OneNode:
         """Return the result for one node, device by device. Raises NotDecided."""
         row = row_of(self.framework, node)
-        evaluated = look(self.devices, row, self.wanted)
+        evaluated = node_report(self.devices, row, self.wanted)
         allocations = self._allocations(row)
         entries = {entry.id: entry for pool in self.devices.pools(row) for entry in pool.entries}
         claims = []
@@ -137,7 +137,7 @@ class Claims:
         return self.devices.allocate(column, row, self.wanted) if row in column.found else []
 
     def _claim(
-        self, used: Used, row: int, evaluated: ClaimLook | None, given: Allocation | None, entries: Entries
+        self, used: Used, row: int, evaluated: ClaimReport | None, given: Allocation | None, entries: Entries
     ) -> Claim:
         claim, template = used.claim, used.uses.resource_claim_template_name or ""
         if claim is None or used.problem:
@@ -170,7 +170,7 @@ class Claims:
         claim: ResourceClaim,
         j: int,
         k: int,
-        evaluated: RequestLook,
+        evaluated: RequestReport,
         taken: set[tuple[str, str, str, str]],
         entries: Entries,
     ) -> Request:
@@ -215,7 +215,9 @@ class Claims:
             rows.setdefault((self._verdict(row), self._shape(row)), []).append(row)
         merged: dict[tuple[Any, ...], tuple[list[Short], list[int]]] = {}
         for number, ((verdict, _), alike) in enumerate(rows.items()):
-            requests = list(shapes.short_of(look(self.devices, alike[0], self.wanted))) if number < DIFFERENT else []
+            requests = (
+                list(shapes.short_of(node_report(self.devices, alike[0], self.wanted))) if number < DIFFERENT else []
+            )
             key = verdict, msgspec.json.encode(requests)
             merged.setdefault(key, (requests, []))[1].extend(alike)
         found = []

@@ -219,7 +219,7 @@ class Provenance:
             f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value
         )
         return _checked(
-            tree.tells(f"{tree.value} = {summands or 0} ({view.node.name})"), int(trace.total()[place]), None
+            tree.with_text(f"{tree.value} = {summands or 0} ({view.node.name})"), int(trace.total()[place]), None
         )
 
     # ---- preemption
@@ -333,7 +333,7 @@ def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str
 
 def _weighted(view: View, name: str, normalized: Tree, weight: int) -> Tree:
     tree = multiply(normalized, view.weight(name, weight), f"{name} x weight")
-    return tree.tells(f"{tree.value} = {normalized.value} of {name} x weight {weight} ({view.node.name})")
+    return tree.with_text(f"{tree.value} = {normalized.value} of {name} x weight {weight} ({view.node.name})")
 
 
 def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:
@@ -341,4 +341,4 @@ def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:
     if tree is not None and tree.value == recorded:
         return tree
     message = f": {status.message}" if status is not None else ""
-    return constant(recorded, UNEXPLAINED if tree is None else DISAGREES).tells(f"{recorded}{message}")
+    return constant(recorded, UNEXPLAINED if tree is None else DISAGREES).with_text(f"{recorded}{message}")

@@ -208,7 +208,7 @@ class QueueTimes:
         if not self._rules.past_its_end:
             label = "the first second at or after the end (flushBackoffQCompleted runs every second)"
             return t.either(t.equal(end, second), second, after, label, SECONDS)
-        return after.says(label).measured(SECONDS)
+        return after.with_label(label).measured(SECONDS)
 
     def _leftover(self, known: _Known) -> Tree:
         """Explain when a pod that no event wakes is tried again."""
@@ -234,14 +234,14 @@ class QueueTimes:
         if move.to == BACKOFF:
             tree = self._expiry(known)
             text = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
-            return tree.tells(
+            return tree.with_text(
                 f"{text}; it is looked at every second, so it may be tried at {_s(self._flushed(known).value)}"
             )
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
             text = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
             since = f"more than {self._longest[0]} after {_s(known.since.value)}"
-            return tree.tells(f"{text}: the first round of 30 s that is {since}")
+            return tree.with_text(f"{text}: the first round of 30 s that is {since}")
         raise NotDecided("move", "", "only a backoff and the time as an unschedulable pod have an end")
 
     def _move(self, index: int) -> Tree:
@@ -251,7 +251,7 @@ class QueueTimes:
         tree = self._explain_move(move, known, index)
         if tree.value == move.t:
             return tree
-        return _event(move, DISAGREES).tells(f"{self._what(move, known)} at {_s(move.t)} ({move.event})")
+        return _event(move, DISAGREES).with_text(f"{self._what(move, known)} at {_s(move.t)} ({move.event})")
 
     def _explain_move(self, move: Move, known: _Known, index: int) -> Tree:
         what = f"{self._what(move, known)} at {_s(move.t)}"
@@ -262,16 +262,16 @@ class QueueTimes:
         if move.event == events.BACKOFF_COMPLETE and before >= 0:
             over, came = self._flushed(known), self._move(before)
             tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
-            return tree.tells(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
+            return tree.with_text(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
         if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
             reason = "nothing had woken it for more than {} ({})".format(*self._longest)
-            return self._leftover(known).tells(f"{what}: {reason}")
+            return self._leftover(known).with_text(f"{what}: {reason}")
         if move.event == events.SCHEDULE_ATTEMPT_FAILURE and known.failures:
             return self._came_back(move, known.failures[-1], what)
         because = f" by {move.event}" + (f": {move.cause.text}" if move.cause is not None else "")
         if move.was == UNSCHEDULABLE and known.failures:
             return self._woken(move, known, what + because)
-        return _event(move).tells(what + because)
+        return _event(move).with_text(what + because)
 
     def _what(self, move: Move, known: _Known) -> str:
         if move.to == POPPED:
@@ -297,7 +297,7 @@ class QueueTimes:
             )
             end = _s(self._expiry(known).value)
             reason = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
-            return tree.tells(f"{what}: {reason} ({self._backoff_text(known)})")
+            return tree.with_text(f"{what}: {reason} ({self._backoff_text(known)})")
         waited = move.t - came.value
         why = (
             "a cycle takes no time on the virtual clock, its turn comes at once"
@@ -307,14 +307,14 @@ class QueueTimes:
         tree = t.total_floats([came, t.constant(waited, why, SECONDS)], "its turn").measured(SECONDS)
         first = came.text[:1].lower() + came.text[1:]
         _part(came, "when it came to activeQ")
-        return tree.tells(f"{what}, as soon as it was its turn: {first}")
+        return tree.with_text(f"{what}, as soon as it was its turn: {first}")
 
     def _came_back(self, move: Move, failed: Failed, what: str) -> Tree:
         why = f"was rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed with an error"
         text = f"{what}: attempt {failed.attempt} {why}"
         if move.to != UNSCHEDULABLE and failed.plugins:
             text += ", and something that may help had happened during it"
-        return _failure(failed).tells(text)
+        return _failure(failed).with_text(text)
 
     def _woken(self, move: Move, known: _Known, text: str) -> Tree:
         """Explain a wake-up by an event.
@@ -341,9 +341,9 @@ class QueueTimes:
                 conditions.append(over)
                 text += f"; its backoff was over since {_s(self._expiry(known).value)}"
         woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
-        return t.either(woken, _event(move), self._leftover(known), "woken by the event, else by time", SECONDS).tells(
-            text
-        )
+        return t.either(
+            woken, _event(move), self._leftover(known), "woken by the event, else by time", SECONDS
+        ).with_text(text)
 
     def _backoff_text(self, known: _Known) -> str:
         """Return a text such as the documentation's example, `backoff 4 s = min(1 s x 2^2, 10 s)`."""
@@ -367,7 +367,7 @@ def _s(seconds: float) -> str:
 
 def _part(root: Tree, what: str) -> Tree:
     """Relabel a root so that it can be a part of another tree."""
-    return root.says(f"{what}: {root.label}" if root.op == "constant" else what).tells("")
+    return root.with_label(f"{what}: {root.label}" if root.op == "constant" else what).with_text("")
 
 
 def _failure(failed: Failed) -> Tree:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
 from scheduler_core.api.objects import Quantities
-from scheduler_core.dra.allocation_request import Asked
+from scheduler_core.dra.allocation_request import RequestData
 from scheduler_core.dra.pools import Entry, Pool
 
 
@@ -14,7 +14,7 @@ from scheduler_core.dra.pools import Entry, Pool
 class Taken:
     """A device that the search has selected."""
 
-    asked: Asked
+    request: RequestData
     entry: Entry
     pool: Pool
     consumed: Quantities
@@ -35,7 +35,7 @@ class Found:
 
         def moved(one: Taken) -> Taken:
             p, d = places[one.entry.id]
-            return Taken(one.asked, entries[p][d], new[p], one.consumed)
+            return Taken(one.request, entries[p][d], new[p], one.consumed)
 
         return Found([[moved(one) for one in taken] for taken in self.taken], self.chosen)
 

@@ -21,17 +21,17 @@ class AllocationError(Exception):
         super().__init__(problem)
         self.problem, self.claim = problem, claim
 
-    def told(self, claims: Sequence[ResourceClaim]) -> str:
+    def message_for(self, claims: Sequence[ResourceClaim]) -> str:
         """Return the message with the name of the claim."""
         return self.problem if self.claim < 0 else f"claim {claims[self.claim].key}{self.problem}"
 
 
 @dataclass(slots=True)
-class Asked:
+class RequestData:
     """A request or one of its subrequests. `parent`: name of the request, for a subrequest."""
 
     claim: int
-    asked: ExactRequest
+    spec: ExactRequest
     name: str
     parent: str
     device_class: DeviceClass | None
@@ -55,7 +55,7 @@ class Asked:
 
     @property
     def wants_all(self) -> bool:
-        return self.asked.allocation_mode == ALL
+        return self.spec.allocation_mode == ALL
 
     def selects(self, entry: Entry, selectors: Selectors) -> bool:
         """Return whether the selectors of the class and of the request match the device. Raises AllocationError."""
@@ -70,7 +70,7 @@ class Asked:
 
         Raises AllocationError.
         """
-        groups = [("", self.asked.selectors)]
+        groups = [("", self.spec.selectors)]
         if self.device_class is not None:
             groups.insert(0, (self.device_class.name, self.device_class.spec.selectors))
         for owner, group in groups:
@@ -90,40 +90,40 @@ class Asked:
 
 @dataclass(slots=True)
 class Plan:
-    """The requests of several claims. `asked`: for each claim, for each request, the alternatives (one, unless the
+    """The requests of several claims. `requests`: for each claim, for each request, the alternatives (one, unless the
     request is a prioritized list)."""
 
     claims: Sequence[ResourceClaim]
-    asked: list[list[list[Asked]]] = field(default_factory=list)
+    requests: list[list[list[RequestData]]] = field(default_factory=list)
 
 
 def make_plan(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Plan:
     """Return the requests of these claims."""
     plan = Plan(claims)
     for number, claim in enumerate(claims):
-        plan.asked.append([_alternatives(number, request, classes) for request in claim.spec.devices.requests])
+        plan.requests.append([_alternatives(number, request, classes) for request in claim.spec.devices.requests])
     return plan
 
 
-def _alternatives(claim: int, request: DeviceRequest, classes: Mapping[str, DeviceClass]) -> list[Asked]:
+def _alternatives(claim: int, request: DeviceRequest, classes: Mapping[str, DeviceClass]) -> list[RequestData]:
     if request.exactly is not None:
-        return [_asked(claim, request.exactly, request.name, "", classes, bool(request.exactly.admin_access))]
-    return [_asked(claim, sub, sub.name, request.name, classes, False) for sub in request.first_available]
+        return [_request_data(claim, request.exactly, request.name, "", classes, bool(request.exactly.admin_access))]
+    return [_request_data(claim, sub, sub.name, request.name, classes, False) for sub in request.first_available]
 
 
-def _asked(
-    claim: int, asked: ExactRequest, name: str, parent: str, classes: Mapping[str, DeviceClass], admin: bool
-) -> Asked:
-    found = Asked(claim, asked, name, parent, classes.get(asked.device_class_name), admin)
-    for number, selector in enumerate(asked.selectors):
+def _request_data(
+    claim: int, spec: ExactRequest, name: str, parent: str, classes: Mapping[str, DeviceClass], admin: bool
+) -> RequestData:
+    found = RequestData(claim, spec, name, parent, classes.get(spec.device_class_name), admin)
+    for number, selector in enumerate(spec.selectors):
         if selector.cel is None:
             found.problem = f", selector #{number}: CEL expression empty (unsupported selector type?)"
             return found
     if found.device_class is None:
-        missing = f'deviceclass.resource.k8s.io "{asked.device_class_name}" not found'
-        found.problem = f": could not retrieve device class {asked.device_class_name}: {missing}"
-    elif asked.allocation_mode not in ("ExactCount", ALL):
-        found.problem = f": unsupported count mode {asked.allocation_mode}"
+        missing = f'deviceclass.resource.k8s.io "{spec.device_class_name}" not found'
+        found.problem = f": could not retrieve device class {spec.device_class_name}: {missing}"
+    elif spec.allocation_mode not in ("ExactCount", ALL):
+        found.problem = f": unsupported count mode {spec.allocation_mode}"
     elif any(selector.cel is None for selector in found.device_class.spec.selectors):
-        found.problem = f": class {asked.device_class_name} has a selector without an expression"
+        found.problem = f": class {spec.device_class_name} has a selector without an expression"
     return found

@@ -19,7 +19,7 @@ from scheduler_core.api.devices import (
 )
 from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.dra.allocation import Found, Taken
-from scheduler_core.dra.allocation_request import Asked, Plan
+from scheduler_core.dra.allocation_request import Plan, RequestData
 from scheduler_core.releases import Release
 
 FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
@@ -28,8 +28,8 @@ FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
 def allocations(release: Release, plan: Plan, solution: Found, node: str) -> list[Allocation]:
     """Return one allocation for each claim."""
     found = []
-    for i, (claim, asked) in enumerate(zip(plan.claims, plan.asked, strict=True)):
-        chosen = [asked[j][solution.chosen.get((i, j), 0)] for j in range(len(asked)) if asked[j]]
+    for i, (claim, requests) in enumerate(zip(plan.claims, plan.requests, strict=True)):
+        chosen = [requests[j][solution.chosen.get((i, j), 0)] for j in range(len(requests)) if requests[j]]
         taken = solution.taken[i]
         devices = Allocated(
             [_device(release, claim, number, one) for number, one in enumerate(taken)],
@@ -41,8 +41,8 @@ def allocations(release: Release, plan: Plan, solution: Found, node: str) -> lis
 
 def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -> AllocatedDevice:
     device = taken.entry.device
-    made = AllocatedDevice(taken.asked.full_name, *taken.entry.id, tolerations=taken.asked.asked.tolerations)
-    if taken.asked.admin:
+    made = AllocatedDevice(taken.request.full_name, *taken.entry.id, tolerations=taken.request.spec.tolerations)
+    if taken.request.admin:
         made.admin_access = True
     if release.binding_conditions:
         made.binding_conditions = device.binding_conditions
@@ -54,12 +54,12 @@ def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -
     return made
 
 
-def _of_classes(release: Release, chosen: list[Asked]) -> list[DeviceConfiguration]:
+def _of_classes(release: Release, chosen: list[RequestData]) -> list[DeviceConfiguration]:
     """Return the classes' configurations, repeated for each request where they do not name their requests."""
     found: list[DeviceConfiguration] = []
     of_class: dict[str, list[DeviceConfiguration]] = {}
-    for asked in chosen:
-        device_class = asked.device_class
+    for request in chosen:
+        device_class = request.device_class
         if device_class is None:
             continue
         if not release.class_configuration_names_requests:
@@ -70,18 +70,18 @@ def _of_classes(release: Release, chosen: list[Asked]) -> list[DeviceConfigurati
             of_class[device_class.name] = made
             found += made
         for config in of_class[device_class.name]:
-            config.requests.append(asked.full_name)
+            config.requests.append(request.full_name)
     return found
 
 
-def _of_claim(claim: ResourceClaim, chosen: list[Asked]) -> Iterable[DeviceConfiguration]:
+def _of_claim(claim: ResourceClaim, chosen: list[RequestData]) -> Iterable[DeviceConfiguration]:
     for config in claim.spec.devices.config:
         made = DeviceConfiguration(FROM_CLAIM, config.requests, config.opaque)
         if not config.requests:
             yield made
             continue
-        for asked in chosen:
-            if asked.base in config.requests or (asked.parent and asked.full_name in config.requests):
+        for request in chosen:
+            if request.base in config.requests or (request.parent and request.full_name in config.requests):
                 yield made
 
 

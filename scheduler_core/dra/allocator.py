@@ -14,7 +14,7 @@ from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity
 from scheduler_core.dra.allocation import Found, Taken
-from scheduler_core.dra.allocation_request import AllocationError, Asked, Plan
+from scheduler_core.dra.allocation_request import AllocationError, Plan, RequestData
 from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
 from scheduler_core.dra.selectors import Selectors
 from scheduler_core.dra.shared_counters import Counters, InUse
@@ -77,8 +77,8 @@ class Search:
     def _prepare(self, number: int) -> None:
         claim = self._plan.claims[number].spec.devices
         fewest = 0
-        for j, alternatives in enumerate(self._plan.asked[number]):
-            counts = [self._count(number, j, k, asked) for k, asked in enumerate(alternatives)]
+        for j, alternatives in enumerate(self._plan.requests[number]):
+            counts = [self._count(number, j, k, request) for k, request in enumerate(alternatives)]
             fewest += min(counts, default=0)
         if fewest > MAX_RESULTS:
             problem = f": number of requested devices {fewest} exceeds the claim limit of {MAX_RESULTS}"
@@ -92,29 +92,29 @@ class Search:
             made.append(one)
         self._constraints.append(made)
 
-    def _count(self, number: int, j: int, k: int, asked: Asked) -> int:
+    def _count(self, number: int, j: int, k: int, request: RequestData) -> int:
         """Return how many devices the request needs. For a request of all devices, also store these devices."""
-        if not self._release.consumable_capacity and asked.asked.capacity is not None:
-            kind = "subrequest" if asked.parent else "request"
-            told = f", {kind} {asked.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+        if not self._release.consumable_capacity and request.spec.capacity is not None:
+            kind = "subrequest" if request.parent else "request"
+            told = f", {kind} {request.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
             raise AllocationError(told, number)
-        if asked.problem:
-            raise AllocationError(f", request {asked.name}{asked.problem}", number)
-        found = asked.asked.count
-        if asked.wants_all:
-            selecting = asked
+        if request.problem:
+            raise AllocationError(f", request {request.name}{request.problem}", number)
+        found = request.spec.count
+        if request.wants_all:
+            selecting = request
             if k == 1 and self._release.all_devices_alternatives_use_first and (number, j, 0) in self._all:
-                selecting = self._plan.asked[number][j][0]  # upstream reused the first one's cached results
-            everything = self._everything(number, asked, selecting)
+                selecting = self._plan.requests[number][j][0]  # upstream reused the first one's cached results
+            everything = self._everything(number, request, selecting)
             self._all[number, j, k] = everything
             found = len(everything)
         self._numbers[number, j, k] = found
         return found
 
-    def _everything(self, number: int, asked: Asked, selecting: Asked) -> list[tuple[Entry, Pool]]:
+    def _everything(self, number: int, request: RequestData, selecting: RequestData) -> list[tuple[Entry, Pool]]:
         found = []
         for pool, entries in zip(self._pools, self._entries, strict=True):
-            told = f", request {asked.name}: asks for all devices, but resource pool {pool.name} is currently "
+            told = f", request {request.name}: asks for all devices, but resource pool {pool.name} is currently "
             if pool.incomplete:
                 raise AllocationError(f"{told}being updated", number)
             if pool.problem:
@@ -122,21 +122,21 @@ class Search:
             found += [
                 (entry, pool)
                 for entry in entries
-                if self._selectable(selecting, entry) and self._has_room(asked, entry)
+                if self._selectable(selecting, entry) and self._has_capacity(request, entry)
             ]
         return found
 
-    def _selectable(self, asked: Asked, entry: Entry) -> bool:
+    def _selectable(self, request: RequestData, entry: Entry) -> bool:
         if entry.device.binding_conditions and not self._release.binding_conditions:
             return False
-        if not asked.selects(entry, self._selectors):
+        if not request.selects(entry, self._selectors):
             return False
         return not entry.piece.spec.per_device_node_selection or is_for_device(entry.device, self._node)
 
-    def _has_room(self, asked: Asked, entry: Entry) -> bool:
+    def _has_capacity(self, request: RequestData, entry: Entry) -> bool:
         if not self._release.consumable_capacity:
             return True
-        amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity)
+        amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
         if amounts is None:
             return False
         used, taking = self._in_use.consumed.get(entry.id, {}), self._taking_of.get(entry.id, {})
@@ -149,12 +149,12 @@ class Search:
         self._budget.step()
         if i >= len(self._plan.claims):
             return True
-        if j >= len(self._plan.asked[i]):
+        if j >= len(self._plan.requests[i]):
             try:
                 return self._next(i + 1, 0)
             except TooMany:
                 return False  # other alternatives for this claim may leave more for the next one
-        alternatives = self._plan.asked[i][j]
+        alternatives = self._plan.requests[i][j]
         if not alternatives:
             return self._next(i, j + 1)
         if not alternatives[0].parent:
@@ -178,18 +178,18 @@ class Search:
         Raises TooMany.
         """
         self._budget.step()
-        asked, number = self._plan.asked[i][j][k], self._numbers[i, j, k]
-        if asked.wants_all and not number:
+        request, number = self._plan.requests[i][j][k], self._numbers[i, j, k]
+        if request.wants_all and not number:
             return False
         if found >= number:
             return self._next(i, j + 1)
         if len(self.taken[i]) + number - found > MAX_RESULTS:
             raise TooMany
-        if asked.wants_all:
+        if request.wants_all:
             entry, pool = self._all[i, j, k][found]
             # Old upstream releases lost the index of the alternative here and continued with the first.
             k = 0 if self._release.all_devices_alternatives_use_first else k
-            return self._take(i, asked, entry, pool, True) and self._go_on(i, j, k, found, BEGINNING)
+            return self._take(i, request, entry, pool, True) and self._go_on(i, j, k, found, BEGINNING)
         for p in range(start[0], len(self._pools)):
             pool, entries = self._pools[p], self._entries[p]
             if pool.problem or (pool.incomplete and not self._release.allocates_from_incomplete_pools):
@@ -198,12 +198,12 @@ class Search:
                 entry = entries[d]
                 self._budget.step()
                 if (
-                    self._busy(i, asked, entry)
-                    or not self._selectable(asked, entry)
-                    or not self._has_room(asked, entry)
+                    self._busy(i, request, entry)
+                    or not self._selectable(request, entry)
+                    or not self._has_capacity(request, entry)
                 ):
                     continue
-                if self._take(i, asked, entry, pool, False) and self._go_on(i, j, k, found, (p, d + 1)):
+                if self._take(i, request, entry, pool, False) and self._go_on(i, j, k, found, (p, d + 1)):
                     return True
         return False
 
@@ -220,15 +220,15 @@ class Search:
 
     # ---- one device
 
-    def _busy(self, i: int, asked: Asked, entry: Entry) -> bool:
+    def _busy(self, i: int, request: RequestData, entry: Entry) -> bool:
         taking = self._taking.get(entry.id)
-        return bool(taking and i in taking) if asked.admin else bool(taking) or entry.id in self._in_use.devices
+        return bool(taking and i in taking) if request.admin else bool(taking) or entry.id in self._in_use.devices
 
-    def _take(self, i: int, asked: Asked, entry: Entry, pool: Pool, must: bool) -> bool:
+    def _take(self, i: int, request: RequestData, entry: Entry, pool: Pool, must: bool) -> bool:
         """Select a matching device if it is free and satisfies all conditions. `must`: no other device is possible."""
         release, id_ = self._release, entry.id
         multiple = release.consumable_capacity and entry.multiple
-        if self._busy(i, asked, entry) and not (multiple and asked.admin):
+        if self._busy(i, request, entry) and not (multiple and request.admin):
             return False
         if entry.consumes:
             if not release.shared_counters:
@@ -239,17 +239,17 @@ class Search:
         # Counters stay consumed if a later check rejects the device, as in upstream.
         if (
             release.device_taints
-            and first_untolerated(entry.device.taints, asked.asked.tolerations, NO_SCHEDULE) is not None
+            and first_untolerated(entry.device.taints, request.spec.tolerations, NO_SCHEDULE) is not None
         ):
             return False
-        concerned = [one for one in self._constraints[i] if one.concerns(asked.base, asked.sub)]
+        concerned = [one for one in self._constraints[i] if one.concerns(request.base, request.sub)]
         for number, one in enumerate(concerned):
             if one.add(entry):
                 continue
             if must:
                 name = "/".join(id_)
                 told = f"cannot add device {name} because a claim constraint would not be satisfied"
-                raise AllocationError(f", request {asked.name}: {told}", i)
+                raise AllocationError(f", request {request.name}: {told}", i)
             for earlier in concerned[:number]:
                 earlier.remove(entry)
             return False
@@ -257,20 +257,20 @@ class Search:
             self._taking.setdefault(id_, set()).add(i)
         amounts: Quantities = {}
         if release.consumable_capacity:
-            if not self._has_room(asked, entry):
+            if not self._has_capacity(request, entry):
                 return False
             if multiple:
-                amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity) or {}
+                amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity) or {}
                 consumable_capacity.add(self._taking_of.setdefault(id_, {}), amounts)
-        self.taken[i].append(Taken(asked, entry, pool, amounts))
+        self.taken[i].append(Taken(request, entry, pool, amounts))
         return True
 
     def _give_back(self, i: int) -> None:
         """Release the device that was last selected for claim i."""
         last = self.taken[i].pop()
-        asked, entry = last.asked, last.entry
+        request, entry = last.request, last.entry
         for one in self._constraints[i]:
-            if one.concerns(asked.base, asked.sub):
+            if one.concerns(request.base, request.sub):
                 one.remove(entry)
         self._taking.get(entry.id, set()).discard(i)
         if self._release.consumable_capacity and entry.multiple:

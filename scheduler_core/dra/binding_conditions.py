@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Condition
 from scheduler_core.dra.claims import uid_of
 
 
-def _said(claim: ResourceClaim, given: AllocatedDevice) -> dict[str, Condition] | None:
+def _conditions_of(claim: ResourceClaim, given: AllocatedDevice) -> dict[str, Condition] | None:
     """Return the conditions that the driver reports for a device, by type; None if there are none."""
     for status in claim.status.devices:
         if (status.driver, status.pool, status.device) == given.id:
@@ -26,14 +26,14 @@ def problem(claim: ResourceClaim) -> str | None:
     for given in allocation.devices.results if allocation is not None else ():
         if not given.binding_conditions:
             continue
-        said = _said(claim, given)
-        if said is None:
+        conditions = _conditions_of(claim, given)
+        if conditions is None:
             return ""
         for name in given.binding_failure_conditions:
-            condition = said.get(name)
+            condition = conditions.get(name)
             if condition is not None and condition.status == "True":
                 return f'claim {claim.name} binding failed: reason={condition.reason}, message="{condition.message}"'
-        if any(name not in said or said[name].status != "True" for name in given.binding_conditions):
+        if any(name not in conditions or conditions[name].status != "True" for name in given.binding_conditions):
             return ""
     return None
 

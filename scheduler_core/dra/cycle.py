@@ -46,7 +46,7 @@ class ClaimCycle:
     pod: PodInfo
     claims: list[ResourceClaim]
     special: ResourceClaim | None = None
-    asked: dict[str, int] = field(default_factory=dict)
+    extended: dict[str, int] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     elsewhere: list[Bool | None] = field(default_factory=list)
     given: dict[str, tuple[ResourceClaim, Allocation]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class ClaimCycle:
             inside = slice(None) if group.rows is None else group.rows
             offset = len(statuses)
             statuses += [REFUSALS[code] for code in range(1, ERROR)]
-            statuses += [error(problem.told(group.claims)) for problem in group.column.errors]
+            statuses += [error(problem.message_for(group.claims)) for problem in group.column.errors]
             said = group.column.codes[inside]
             codes[inside] = np.where(said > 0, said + np.uint16(offset), 0)
             self.groups.append(group)
@@ -96,7 +96,7 @@ class ClaimCycle:
             return [Group(None, own, self.devices.column(own))] if own else []
         cluster = self.devices.cluster
         wanted = np.zeros(len(cluster.nodes), np.int64)  # bit i: devices must provide the i-th resource
-        names = sorted(self.asked)
+        names = sorted(self.extended)
         for bit, name in enumerate(names):
             allocatable = cluster.nodes.allocatable.get(name)
             lacking = np.ones(len(wanted), np.bool_) if allocatable is None else allocatable == 0
@@ -112,7 +112,7 @@ class ClaimCycle:
             claims = list(own)
             if delegated:
                 claims.append(
-                    extended_resources.asking(
+                    extended_resources.with_requests(
                         self.special, extended_resources.requests_for(cluster, self.pod, delegated)
                     )
                 )

@@ -167,10 +167,10 @@ class Devices:
         if rows:
             plan, budget = self.plan(claims), Budget(STEPS)
             for row in rows:
-                self._look(column, row, plan, budget)
+                self._evaluate(column, row, plan, budget)
         return column
 
-    def _look(self, column: Column, row: int, plan: Plan, budget: Budget) -> None:
+    def _evaluate(self, column: Column, row: int, plan: Plan, budget: Budget) -> None:
         column.found.pop(row, None)
         shape = self._shape(row)
         known = column.alike.get(shape) if shape is not None else None

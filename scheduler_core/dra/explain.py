@@ -1,6 +1,6 @@
 """Explains why a claim cannot get each device on one node, and what is left of shared counters.
 
-`look(Devices.of(cluster), row, claims)` returns plain data for pages and for explanation trees. It changes nothing.
+`node_report` returns plain data for pages and for explanation trees. It changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity, shared_counters
-from scheduler_core.dra.allocation_request import AllocationError, Asked
+from scheduler_core.dra.allocation_request import AllocationError, RequestData
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
 
@@ -30,7 +30,7 @@ class Objection(msgspec.Struct, frozen=True):
     text: str
 
 
-class DeviceLook(msgspec.Struct, frozen=True):
+class DeviceReport(msgspec.Struct, frozen=True):
     """A device with all reasons against it; none if the request could get it."""
 
     driver: str
@@ -39,7 +39,7 @@ class DeviceLook(msgspec.Struct, frozen=True):
     objections: list[Objection]
 
 
-class RequestLook(msgspec.Struct, frozen=True):
+class RequestReport(msgspec.Struct, frozen=True):
     """Devices for one request or one alternative of a prioritized list. `wanted`: the number of devices it needs (for
     `All`: as many as it selects). `fitting`: the number it could get if it were the only request."""
 
@@ -48,10 +48,10 @@ class RequestLook(msgspec.Struct, frozen=True):
     mode: str
     wanted: int
     fitting: int
-    devices: list[DeviceLook]
+    devices: list[DeviceReport]
 
 
-class PoolLook(msgspec.Struct, frozen=True):
+class PoolReport(msgspec.Struct, frozen=True):
     """A pool visible to the node. `state`: "", or why its devices are not allocated. `left`: (counter set, counter,
     amount that allocated devices leave, in whole units)."""
 
@@ -61,43 +61,43 @@ class PoolLook(msgspec.Struct, frozen=True):
     left: list[tuple[str, str, float]]
 
 
-class ClaimLook(msgspec.Struct, frozen=True):
+class ClaimReport(msgspec.Struct, frozen=True):
     """Result for a claim. `requests`: the alternatives of each request. `constraints`: attributes that its devices must
     share, or in which they must differ."""
 
     claim: str
-    requests: list[list[RequestLook]]
+    requests: list[list[RequestReport]]
     constraints: list[str]
 
 
-class NodeLook(msgspec.Struct, frozen=True):
+class NodeReport(msgspec.Struct, frozen=True):
     node: str
-    claims: list[ClaimLook]
-    pools: list[PoolLook]
+    claims: list[ClaimReport]
+    pools: list[PoolReport]
 
 
-def look(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeLook:
+def node_report(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeReport:
     """Return which devices the unallocated claims find on the node of a row."""
     plan, pools = devices.plan(claims), devices.pools(row)
     holders = _holders(devices)
     left = {pool.id: shared_counters.left(pool, devices.in_use) for pool in pools}
     told = []
-    for claim, asked in zip(claims, plan.asked, strict=True):
+    for claim, requests in zip(claims, plan.requests, strict=True):
         made = [
             constraints.make(one, devices.cluster.release.consumable_capacity) for one in claim.spec.devices.constraints
         ]
         told.append(
-            ClaimLook(
+            ClaimReport(
                 claim.key,
-                [[_request(devices, row, one, pools, holders) for one in alternatives] for alternatives in asked],
+                [[_request(devices, row, one, pools, holders) for one in alternatives] for alternatives in requests],
                 [one.text for one in made if one is not None],
             )
         )
     states = [
-        PoolLook(*pool.id, _state(pool, devices), [(*name, amount / NANO) for name, amount in left[pool.id].items()])
+        PoolReport(*pool.id, _state(pool, devices), [(*name, amount / NANO) for name, amount in left[pool.id].items()])
         for pool in pools
     ]
-    return NodeLook(devices.cluster.nodes.names[row], told, states)
+    return NodeReport(devices.cluster.nodes.names[row], told, states)
 
 
 def _state(pool: Pool, devices: Devices) -> str:
@@ -118,33 +118,33 @@ def _holders(devices: Devices) -> dict[DeviceID, list[str]]:
 
 
 def _request(
-    devices: Devices, row: int, asked: Asked, pools: list[Pool], holders: Mapping[DeviceID, list[str]]
-) -> RequestLook:
+    devices: Devices, row: int, request: RequestData, pools: list[Pool], holders: Mapping[DeviceID, list[str]]
+) -> RequestReport:
     seen = []
     for pool in pools:
         for entry in pool.entries:
-            objections = list(_objections(devices, row, asked, pool, entry, holders))
-            seen.append(DeviceLook(*entry.id, objections))
-    if asked.wants_all:
+            objections = list(_objections(devices, row, request, pool, entry, holders))
+            seen.append(DeviceReport(*entry.id, objections))
+    if request.wants_all:
         wanted = sum(all(one.kind not in (SELECTOR, NODE, POOL) for one in device.objections) for device in seen)
     else:
-        wanted = asked.asked.count
+        wanted = request.spec.count
     fitting = sum(not device.objections for device in seen)
-    name, mode = asked.full_name, asked.asked.allocation_mode
-    return RequestLook(name, asked.asked.device_class_name, mode, wanted, fitting, seen)
+    name, mode = request.full_name, request.spec.allocation_mode
+    return RequestReport(name, request.spec.device_class_name, mode, wanted, fitting, seen)
 
 
 def _objections(
-    devices: Devices, row: int, asked: Asked, pool: Pool, entry: Entry, holders: Mapping[DeviceID, list[str]]
+    devices: Devices, row: int, request: RequestData, pool: Pool, entry: Entry, holders: Mapping[DeviceID, list[str]]
 ) -> Iterator[Objection]:
     release, device = devices.cluster.release, entry.device
     state = _state(pool, devices)
     if state:
         yield Objection(POOL, state)
-    if entry.id in devices.in_use.devices and not asked.admin:
+    if entry.id in devices.in_use.devices and not request.admin:
         yield Objection(TAKEN, f"given to {', '.join(holders.get(entry.id, ()))}")
     try:
-        refusing = asked.refusing(entry, devices.selectors)
+        refusing = request.refusing(entry, devices.selectors)
         if refusing is not None:
             owner, number, expression = refusing
             yield Objection(SELECTOR, f"{f'class {owner}, ' if owner else ''}selector #{number}: {expression}")
@@ -154,13 +154,13 @@ def _objections(
         yield Objection(NODE, "is for other nodes")
     if device.binding_conditions and not release.binding_conditions:
         yield Objection(BINDING, "has binding conditions, which this release does not know")
-    taint = first_untolerated(device.taints, asked.asked.tolerations, NO_SCHEDULE) if release.device_taints else None
+    taint = first_untolerated(device.taints, request.spec.tolerations, NO_SCHEDULE) if release.device_taints else None
     if taint is not None:
         yield Objection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
-    yield from _amounts(devices, asked, pool, entry)
+    yield from _amounts(devices, request, pool, entry)
 
 
-def _amounts(devices: Devices, asked: Asked, pool: Pool, entry: Entry) -> Iterator[Objection]:
+def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: Entry) -> Iterator[Objection]:
     release = devices.cluster.release
     if entry.consumes and not release.shared_counters:
         yield Objection(COUNTERS, "consumes counters, which this release does not know")
@@ -172,7 +172,7 @@ def _amounts(devices: Devices, asked: Asked, pool: Pool, entry: Entry) -> Iterat
                 yield Objection(COUNTERS, f"needs {amount / NANO:g} of {name} of {shared}, {there / NANO:g} are left")
     if not release.consumable_capacity:
         return
-    amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity)
+    amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
     used = devices.in_use.consumed.get(entry.id, {})
     if amounts is None:
         yield Objection(CAPACITY, "does not have a capacity that is asked for")

@@ -44,7 +44,7 @@ def class_of(cluster: Cluster, resource: str) -> DeviceClass | None:
     return cluster.device_classes.get(resource.removeprefix(IMPLICIT)) if resource.startswith(IMPLICIT) else None
 
 
-def asked(cluster: Cluster, pod: PodInfo) -> dict[str, int]:
+def requested(cluster: Cluster, pod: PodInfo) -> dict[str, int]:
     """Return the extended resources that the pod requests, if a class provides any of them; otherwise none."""
     if not cluster.release.extended_resources or not cluster.device_classes:
         return {}
@@ -71,7 +71,7 @@ def is_temporary(claim: ResourceClaim) -> bool:
     return claim.name == TEMPORARY
 
 
-def asking(claim: ResourceClaim, requests: list[DeviceRequest]) -> ResourceClaim:
+def with_requests(claim: ResourceClaim, requests: list[DeviceRequest]) -> ResourceClaim:
     """Return the claim with the requests for a node."""
     return msgspec.structs.replace(claim, spec=ResourceClaimSpec(DeviceClaim(requests)))
 

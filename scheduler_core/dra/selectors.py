@@ -132,11 +132,11 @@ class Selectors:
             answer = program.eval(data=data)
             value, kind = answer.plain_value(), answer.type().name()
         except RuntimeError as problem:
-            raise SelectorError(_told(str(problem))) from None
+            raise SelectorError(_message(str(problem))) from None
         if value is True or value is False:
             return bool(value)
         if kind == "ERROR":
-            raise SelectorError(_told(str(value)))
+            raise SelectorError(_message(str(value)))
         raise SelectorError(f"CEL result of type {kind.lower()} could not be converted to bool: type conversion error")
 
     def _compile(self, expression: str) -> Any:
@@ -228,7 +228,7 @@ def _growth(expression: str) -> int:
     return int(longest * min(longest, 1 << 20) ** min(replaced, 16) * (added + 1) ** min(bound + 1, 32))
 
 
-def _told(text: str) -> str:
+def _message(text: str) -> str:
     """Return the CEL error message of a failed evaluation, worded as in the Go implementation."""
     text = _CODES.sub("", text.strip()).strip()
     missing = _MISSING.fullmatch(text)

@@ -20,7 +20,7 @@ def verdict(told: Mapping[str, Any], why: str = "") -> str:
     `told`: the serialized group cycle. `why`: why the first member without a feasible node does not fit, as a phrase
     after its name.
     """
-    return f"{heading(told)}: {_became(told, why)}"
+    return f"{heading(told)}: {_outcome(told, why)}"
 
 
 def heading(told: Mapping[str, Any]) -> str:
@@ -28,7 +28,7 @@ def heading(told: Mapping[str, Any]) -> str:
     return f"{'Gang' if told['policy'] == 'gang' else 'Group'} {told['name']}"
 
 
-def _became(told: Mapping[str, Any], why: str) -> str:
+def _outcome(told: Mapping[str, Any], why: str) -> str:
     members, key, domains = told["members"], told["topology_key"], told["placements"]
     if told["status"]["reasons"] == [_NO_PLACEMENTS]:
         return f"no node has the label {key}, whose value its members are to have in common. None is bound."

@@ -18,20 +18,20 @@ NOT_ELIGIBLE = "preemption: not eligible due to "
 def answer(trace: CycleTrace, told: Answer) -> str:
     """Return the sentence for an answer whose other fields are set."""
     if trace.preenqueue is not None:
-        return f"Not queued: {trace.preenqueue.plugin} holds it back ({said(trace.preenqueue)})."
+        return f"Not queued: {trace.preenqueue.plugin} holds it back ({reason_text(trace.preenqueue)})."
     if trace.error:
         return f"The cycle ended in an error: {trace.error}."
     for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
         if status is not None and status.code != WAIT:
             waited = f" after it waited for {listing(list(trace.permit_waits))}" if trace.permit_waits else ""
-            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {said(status)}."
+            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {reason_text(status)}."
     if of_group := groups.of_member(trace):
         return of_group
     if trace.result == "waiting":
         waits = listing([f"{plugin} (at most {seconds:g} s)" for plugin, seconds in trace.permit_waits.items()])
         return f"{trace.node} was chosen; the pod waits for the permit of {waits}."
     if trace.bind is not None:
-        return f"{trace.node} was chosen, but binding failed: {said(trace.bind)}."
+        return f"{trace.node} was chosen, but binding failed: {reason_text(trace.bind)}."
     if trace.result != "scheduled":
         return _nowhere(trace, told)
     waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
@@ -41,7 +41,7 @@ def answer(trace: CycleTrace, told: Answer) -> str:
     return _placed(told) + waited
 
 
-def said(status: Status) -> str:
+def reason_text(status: Status) -> str:
     return "; ".join(status.reasons) or status.code
 
 
@@ -64,7 +64,7 @@ def _placed(told: Answer) -> str:
 def _nowhere(trace: CycleTrace, told: Answer) -> str:
     if trace.prefilter is not None:
         sentence = f"{trace.prefilter.plugin or 'PreFilter'} refused the pod before any node was asked: "
-        sentence += f"{said(trace.prefilter)}."
+        sentence += f"{reason_text(trace.prefilter)}."
     elif not told.nodes:
         sentence = "There are no nodes."
     else:

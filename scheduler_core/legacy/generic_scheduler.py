@@ -43,7 +43,7 @@ class GenericScheduler(Scheduler):
             self._regard_nominated(framework, state, pod, trace)
         self._look(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
-        trace.error = trace.error or told_errors(trace)
+        trace.error = trace.error or merged_errors(trace)
         if not trace.error:
             blamed = {status.plugin for status, _ in trace.decisive_statuses()}
             trace.unschedulable_plugins = sorted(blamed)
@@ -79,7 +79,7 @@ class GenericScheduler(Scheduler):
             processed = self._look_at_some(trace, passing, wanted, count)
             one_more = int(passing is None or np.count_nonzero(passing) > wanted)
             self.next_start_index = (self.next_start_index + processed + one_more) % count
-        if self.extenders and not told_errors(trace):
+        if self.extenders and not merged_errors(trace):
             self.extenders.filter(pod, trace)
 
     def post_filter(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
@@ -105,7 +105,7 @@ class GenericScheduler(Scheduler):
         trace.node = self.cluster.nodes.names[trace.selected_row]
 
 
-def told_errors(trace: CycleTrace) -> str:
+def merged_errors(trace: CycleTrace) -> str:
     """Return the errors of predicates in one message, each with its number of occurrences; "" if there are none."""
     counts: dict[str, int] = {}
     for status, rows in trace.decisive_statuses():

@@ -14,7 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.framework import LegacyFramework
-from scheduler_core.legacy.victim_fast_path import Room, victims_by_numbers
+from scheduler_core.legacy.victim_fast_path import PreemptionNodes, victims_by_numbers
 from scheduler_core.preemption.pick_one_node import choose
 from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
 
@@ -49,15 +49,15 @@ class Preemption:
         rejected: dict[fwk.Status, list[int]] = {}
         budgets = OldBudgets(list(self.cluster.budgets.values()))
         verdicts = self._without_nominated()
-        room = Room(self.framework.filter, self.state, pod, verdicts, rows)
-        for row, found in self._tried(room, budgets, verdicts):
+        targets = PreemptionNodes(self.framework.filter, self.state, pod, verdicts, rows)
+        for row, found in self._tried(targets, budgets, verdicts):
             if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             else:
                 candidates.append(found)
         told = PostFilterTrace(
             candidates={c.node: ([victim.key for victim in c.victims], c.pdb_violations) for c in candidates},
-            rejected=room.hopeless + [(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
+            rejected=targets.hopeless + [(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
         )
         if candidates and self.framework.extenders:
             candidates, problem = self.framework.extenders.preempt(pod, candidates)
@@ -88,16 +88,16 @@ class Preemption:
         return self.framework.run_filter(self.state, self.pod) if self.trace.nominated else self.trace.verdicts
 
     def _tried(
-        self, room: Room, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]
+        self, targets: PreemptionNodes, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]
     ) -> Iterator[tuple[int, Candidate | fwk.Status]]:
         """Yield each potential row with its victims, or with the reason why preemption does not help."""
-        if not room.by_numbers:
-            yield from ((row, self._select(row, budgets, verdicts)) for row in room.rows.tolist())
+        if not targets.by_numbers:
+            yield from ((row, self._select(row, budgets, verdicts)) for row in targets.rows.tolist())
             return
         nodes, nominator, priority = self.cluster.nodes, self.cluster.nominator, self.pod.priority
-        wanted, free, places = room.free(self.cluster)
+        wanted, free, places = targets.free(self.cluster)
         asked = (wanted, priority, self.cluster.budgets.version)
-        for i, row in enumerate(room.rows.tolist()):
+        for i, row in enumerate(targets.rows.tolist()):
             name = nodes.names[row]
             if nominator and self.framework.nominated_ahead(self.pod, name):
                 yield row, self._select(row, budgets, verdicts)

@@ -44,7 +44,7 @@ def depends(predicate: fwk.FilterPlugin, state: fwk.CycleState, pod: PodInfo) ->
     return True
 
 
-class Room:
+class PreemptionNodes:
     """Potential nodes and free resources for one pod's preemption.
 
     `by_numbers`: only resources matter for the pod. `hopeless`: (status, rows that are rejected with it whatever is
@@ -81,7 +81,7 @@ class Room:
     def free(self, cluster: Cluster) -> tuple[list[tuple[str, int]], list[list[int]], list[int]]:
         """Return ((resource, requested amount), free amounts of these on each row, free pod slots on each row)."""
         nodes = cluster.nodes
-        wanted = list(dict.fromkeys(entry for part in self._fits for entry in part.held_against(self._pod)))
+        wanted = list(dict.fromkeys(entry for part in self._fits for entry in part.resources_needed(self._pod)))
         none = np.zeros(len(self.rows), np.int64)
         columns = [
             nodes.allocatable[name][self.rows] - nodes.requested[name][self.rows] if name in nodes.allocatable else none

@@ -62,7 +62,7 @@ class AttachedVolumes:
             self._rows = self._cluster.nodes.rows
             self._counts.clear()
         while self._stale:
-            self._look(self._stale.pop())
+            self._count(self._stale.pop())
 
     def count(self, driver: str) -> fwk.Int64:
         """Return the number of the driver's volumes attached to each node; int64 over nodes."""
@@ -88,7 +88,7 @@ class AttachedVolumes:
             mask[[self._rows[n] for n, other in self._failures.items() if other == status and n in self._rows]] = True
             yield mask, status
 
-    def _look(self, node: str) -> None:
+    def _count(self, node: str) -> None:
         self._note_concerns(node)
         self._failures.pop(node, None)
         try:

@@ -118,11 +118,11 @@ class Coscheduling(
         group = self.group_of(view.pod)
         least = self.least(view.pod, group) if group else None
         if least is None:
-            return constant(False, "the pod is in no group").tells("The pod is in no group")
+            return constant(False, "the pod is in no group").with_text("The pod is in no group")
         members = [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
         there = view.long_count([partial(view.holds, p, "metadata", "labels", label=p.key) for p in members], "pods")
         wanted = self._explain_least(view, group, least)
-        parts = [less(there.says(f"pods of {group}"), wanted, "too few pods of the group exist")]
+        parts = [less(there.with_label(f"pods of {group}"), wanted, "too few pods of the group exist")]
         for name, amount in self._wanted(group, least).items():
             left = np.cumsum(self._left(name, group))
             most = over(
@@ -130,7 +130,7 @@ class Coscheduling(
             )
             parts.append(less(most, constant(amount, f"{name} that the group asks for"), f"too little {name} is left"))
         told = next((part.label for part in parts if part.value), "the group may be begun with")
-        return some(parts).tells(f"{group}: {told}")
+        return some(parts).with_text(f"{group}: {told}")
 
     def _wanted(self, group: str, least: int) -> dict[str, int]:
         """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
@@ -184,7 +184,9 @@ class Coscheduling(
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
     ) -> Tree:
-        return constant(False, "a group makes no room").tells("Coscheduling makes no room; it rejects those that wait")
+        return constant(False, "a group makes no room").with_text(
+            "Coscheduling makes no room; it rejects those that wait"
+        )
 
     def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         return None
@@ -211,32 +213,34 @@ class Coscheduling(
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         told = "Coscheduling takes nothing; but if the pod has to give its place back, those of its group do, too"
-        return constant(False, "it refuses nothing").tells(told)
+        return constant(False, "it refuses nothing").with_text(told)
 
     def explain_permit(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group have a node (the pod waits), or if there is no such PodGroup (it is
         rejected)."""
         pod, group = view.pod, self.group_of(view.pod)
         if not group:
-            return constant(False, "the pod is in no group").tells("The pod is in no group")
+            return constant(False, "the pod is in no group").with_text("The pod is in no group")
         least = self.least(pod, group)
         if least is None:
             label = next(key for key in (*POD_GROUP, GROUP) if pod.labels.get(key))
             named = view.field(pod, "metadata", "labels", label)
             there = [key.partition("/")[2] for key in self.cluster.pod_groups if key.startswith(f"{pod.namespace}/")]
             groups = constant(sorted(there), "PodGroups of the namespace")
-            return opposite(contains(groups, named), "there is no such PodGroup").tells(f"There is no PodGroup {group}")
+            return opposite(contains(groups, named), "there is no such PodGroup").with_text(
+                f"There is no PodGroup {group}"
+            )
         others = [other for other in self.cluster.pods.values() if self.group_of(other) == group]
         placed = [partial(view.runs_here, other) for other in others]
         count = total([view.long_count(placed, "pods", "of the group have a place"), constant(1, "this pod")])
         wanted = self._explain_least(view, group, least)
-        short = less(count.says(f"pods of {group} with a place"), wanted, "too few of the group have a place")
+        short = less(count.with_label(f"pods of {group} with a place"), wanted, "too few of the group have a place")
         told = f"{count.value} of {least} pods of {group} have a place"
         if not short.value:
-            return short.tells(f"{told}: the group may be bound")
+            return short.with_text(f"{told}: the group may be bound")
         seconds = self._explain_timeout(view, group)
         tree = either(short, seconds, constant(0.0), "how long it waits for the others at most", "s")
-        return tree.tells(f"{told}: it waits for the others, {seconds.value:g} s at most")
+        return tree.with_text(f"{told}: it waits for the others, {seconds.value:g} s at most")
 
     def _explain_least(self, view: View, group: str, least: int) -> Tree:
         found = self.cluster.pod_groups.get(group)

@@ -17,4 +17,4 @@ class DefaultBinder(fwk.BindPlugin):
 
     def explain_bind(self, state: fwk.CycleState, view: View) -> Tree:
         told = f"DefaultBinder writes {view.node.name} into the pod's spec.nodeName; it refuses nothing"
-        return constant(False, "it refuses nothing").tells(told)
+        return constant(False, "it refuses nothing").with_text(told)

@@ -192,19 +192,21 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             never = constant("Never", "PreemptNever")
             policy = equal(view.field(view.pod, "spec", "preemptionPolicy"), never, "the pod may not preempt")
             stuck = constant(False, "a pod that it preempted is still leaving the nominated node")
-            return (opposite(policy) if policy.value else stuck).tells("The pod may not preempt")
+            return (opposite(policy) if policy.value else stuck).with_text("The pod may not preempt")
         refused = next((said for said, rows in found.rejected if view.row in rows), None)
         if refused is None:
             status = filtered.status_at(view.row)
             told = status.message if status is not None else "enough candidates were found before it"
-            return constant(False, f"evicting was not tried: {told}").tells(f"{name}: evicting was not tried: {told}")
+            return constant(False, f"evicting was not tried: {told}").with_text(
+                f"{name}: evicting was not tried: {told}"
+            )
         lower = [pod for pod in view.pods_on(view.row) if pod.priority < view.pod.priority]
         less_important = [partial(self._explain_lower, view, pod) for pod in lower]
         parts = [less(constant(0), view.long_count(less_important, "pods", "pods of lower priority"))]
         if lower:
             emptied = self._explain_refusal(state, view, refused, frozenset(pod.key for pod in lower))
             parts.append(opposite(emptied, "it fits once they are gone"))
-        return every(parts).tells(f"{name}: evicting does not help: {refused.message}")
+        return every(parts).with_text(f"{name}: evicting does not help: {refused.message}")
 
     def _explain_refusal(self, state: fwk.CycleState, view: View, status: fwk.Status, removed: frozenset[str]) -> Tree:
         """Explain why the pod does not fit without the removed pods: the tree of the plugin that rejects the node."""
@@ -212,7 +214,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         for added in ([], ahead) if ahead else ([],):
             tree = self.handle.explain_filter(status.plugin, state, view.changed(added, removed))
             if tree is not None and tree.value:
-                return tree.says(f"{status.plugin}: {tree.text}").tells("")
+                return tree.with_label(f"{status.plugin}: {tree.text}").with_text("")
         return constant(True, f"{status.plugin}: {status.message}")
 
     def _ahead(self, view: View) -> list[PodInfo]:
@@ -263,7 +265,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             else "of equals"
         )
         told = f"chosen ({why})" if tree.value else f"not chosen: {lost or 'equal, but another was picked'}"
-        return tree.tells(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
+        return tree.with_text(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
 
     def _explain_victims(self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, mine: Candidate) -> Tree:
         """Explain the victims, and for each of them why it could not stay."""
@@ -303,7 +305,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             return view.long_count(broken, "victims", "budget violations")
         priorities = [(victim.priority, partial(view.field, victim, "spec", "priority", missing=0)) for victim in gone]
         if rule == HIGHEST_PRIORITY:
-            return priorities[0][1]().says("highest priority of the victims")
+            return priorities[0][1]().with_label("highest priority of the victims")
         if rule == SUM_OF_PRIORITIES:
             offset = partial(constant, PRIORITY_OFFSET, "MaxInt32 + 1")
             terms = [(n + PRIORITY_OFFSET, partial(_with_offset, leaf, offset)) for n, leaf in priorities]

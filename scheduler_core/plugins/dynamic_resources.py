@@ -77,7 +77,7 @@ class DynamicResources(
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may
         share a claim."""
-        asked = extended_resources.asked(self.cluster, pod)
+        asked = extended_resources.requested(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not asked:
             return fwk.SKIPPED
         try:
@@ -121,7 +121,7 @@ class DynamicResources(
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None, NOTHING_TO_FREE
-        for claim in self._in_the_way(cycle, filtered):
+        for claim in self._unavailable_claims(cycle, filtered):
             if claim is not cycle.special and not claims.of_others(claim, pod):
                 self.cluster.device_claims[claim.key] = claims.deallocated(claim)
                 return None, DEALLOCATED
@@ -130,7 +130,7 @@ class DynamicResources(
             return None, DELETED
         return None, STILL_NOT
 
-    def _in_the_way(self, cycle: ClaimCycle, filtered: fwk.Filtered) -> Iterator[ResourceClaim]:
+    def _unavailable_claims(self, cycle: ClaimCycle, filtered: fwk.Filtered) -> Iterator[ResourceClaim]:
         """Yield the claims because of which this plugin rejected some node."""
         for claim, away in zip(cycle.claims, cycle.elsewhere, strict=False):
             for row in np.flatnonzero(away).tolist() if away is not None else ():
@@ -255,7 +255,7 @@ class DynamicResources(
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
-            return constant(False, "the pod uses no claims").tells("DynamicResources refuses no node")
+            return constant(False, "the pod uses no claims").with_text("DynamicResources refuses no node")
         refused = self.filter(state, view.pod).at(view.row)
         group = cycle.group_at(view.row)
         return refused_node(view, cycle.claims, group.claims if group is not None else [], refused)
@@ -263,7 +263,9 @@ class DynamicResources(
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
     ) -> Tree:
-        return constant(False, "no allocation is taken away for a node").tells("DynamicResources makes no room here")
+        return constant(False, "no allocation is taken away for a node").with_text(
+            "DynamicResources makes no room here"
+        )
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         self.pre_filter(state, view.pod)
@@ -276,11 +278,11 @@ class DynamicResources(
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         told = "the devices that Filter found are there still"
-        return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
+        return constant(False, told).with_text(f"DynamicResources takes {view.node.name}: {told}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         told = "the claims are written as allocated, and reserved for the pod"
-        return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
+        return constant(False, told).with_text(f"DynamicResources takes {view.node.name}: {told}")
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
-        return None if pod.pod.spec.resource_claims or extended_resources.asked(self.cluster, pod) else {}
+        return None if pod.pod.spec.resource_claims or extended_resources.requested(self.cluster, pod) else {}

@@ -10,7 +10,7 @@ from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.dra import claims
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.explain import ClaimLook, DeviceLook, RequestLook, look
+from scheduler_core.dra.explain import ClaimReport, DeviceReport, RequestReport, node_report
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, subtract, total
@@ -24,7 +24,7 @@ def missing_claims(view: View) -> Tree:
         uses = view.holds(view.pod, "spec", "resourceClaims", i, label=f"the pod uses {used.name}")
         parts.append(every([uses, constant(bool(problem), problem or "its claim is there")], f"claim {used.name}"))
         told += [problem] if problem else []
-    return some(parts, "claims of the pod").tells(told[0] if told else "All claims of the pod are there")
+    return some(parts, "claims of the pod").with_text(told[0] if told else "All claims of the pod are there")
 
 
 def refused_claims(view: View, refused: fwk.Status | None) -> Tree:
@@ -32,7 +32,7 @@ def refused_claims(view: View, refused: fwk.Status | None) -> Tree:
     tree = missing_claims(view)
     if tree.value or refused is None:
         return tree
-    return some([tree, constant(True, refused.message)], "what PreFilter asks").tells(refused.message)
+    return some([tree, constant(True, refused.message)], "what PreFilter asks").with_text(refused.message)
 
 
 def refused_node(
@@ -42,16 +42,16 @@ def refused_node(
     satisfy."""
     parts = list(_elsewhere(view, used))
     if unallocated:
-        found = look(Devices.of(view.cluster), view.row, list(unallocated))
+        found = node_report(Devices.of(view.cluster), view.row, list(unallocated))
         parts += [_short(view, claim) for claim in found.claims]
     name = view.node.name
     if refused is None:
         # A claim that looks short by itself may still be satisfiable, since several requests may share a device.
         told = f"{name}: the pod's claims can be had here"
-        return some([part for part in parts if not part.value] or [constant(False, told)], "claims").tells(told)
+        return some([part for part in parts if not part.value] or [constant(False, told)], "claims").with_text(told)
     if not any(part.value for part in parts):
         parts.append(constant(True, f"no choice of devices meets all demands: {refused.message}"))
-    return some(parts, "claims").tells(f"{name}: {refused.message}")
+    return some(parts, "claims").with_text(f"{name}: {refused.message}")
 
 
 def _elsewhere(view: View, used: Sequence[ResourceClaim]) -> Iterator[Tree]:
@@ -64,7 +64,7 @@ def _elsewhere(view: View, used: Sequence[ResourceClaim]) -> Iterator[Tree]:
         yield constant(not there, f"the devices of {claim.key} are for certain nodes, {told}")
 
 
-def _short(view: View, claim: ClaimLook) -> Tree:
+def _short(view: View, claim: ClaimReport) -> Tree:
     parts = []
     for alternatives in claim.requests:
         short = [_too_few(view, request) for request in alternatives]
@@ -72,7 +72,7 @@ def _short(view: View, claim: ClaimLook) -> Tree:
     return some(parts, f"requests of {claim.claim}")
 
 
-def _too_few(view: View, request: RequestLook) -> Tree:
+def _too_few(view: View, request: RequestReport) -> Tree:
     """True if there are fewer devices than the request needs: the node's devices minus those with objections."""
     unfit = [device for device in request.devices if device.objections]
     seen = constant(len(request.devices), "devices that the node sees")
@@ -82,7 +82,7 @@ def _too_few(view: View, request: RequestLook) -> Tree:
     return less(have, need, f"too few devices for {request.name}")
 
 
-def _unfit(device: DeviceLook) -> Tree:
+def _unfit(device: DeviceReport) -> Tree:
     told = "; ".join(f"{one.kind}: {one.text}" for one in device.objections)
     return constant(True, f"{device.driver}/{device.pool}/{device.device}: {told}")
 
@@ -90,7 +90,7 @@ def _unfit(device: DeviceLook) -> Tree:
 def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
     """Explain the score from prioritized lists: for each request, 8 minus the index of the alternative that is used."""
     if not unallocated:
-        return constant(0, "no devices are chosen").tells("0 = no devices are to be chosen for the pod")
+        return constant(0, "no devices are chosen").with_text("0 = no devices are to be chosen for the pod")
     devices = Devices.of(view.cluster)
     found = devices.column(list(unallocated)).found.get(view.row)
     parts = []
@@ -101,4 +101,4 @@ def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
         most = constant(MAX_SUB_REQUESTS, "alternatives that a request may have")
         parts.append(subtract(most, constant(alternative, "alternatives before it"), name))
     tree = total(parts, "what was had of prioritized lists")
-    return tree.tells(f"{tree.value} = {tree.label}: {', '.join(part.label for part in parts) or 'there is none'}")
+    return tree.with_text(f"{tree.value} = {tree.label}: {', '.join(part.label for part in parts) or 'there is none'}")

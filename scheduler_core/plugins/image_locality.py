@@ -92,7 +92,7 @@ class ImageLocality(fwk.ScorePlugin):
         span = highest([subtract(most, least), constant(1, "not to divide by zero")])
         tree = divide_int(multiply(max_node_score(), subtract(within, least)), span)
         here = sum(part.value > 0 for part in held.args or ())
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = {here} of {len(images)} images are on {view.node.name}; "
             f"by the share of nodes that have them they count {amount('memory', held.value)}"
         )

@@ -250,7 +250,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             return fwk.PASSES
         choices: list[tuple[fwk.Bool, fwk.Status]] = []
         if now.affinity:
-            choices.append((~self._attracted(now), self._said(NO_AFFINITY)))
+            choices.append((~self._attracted(now), self._with_prefix(NO_AFFINITY)))
         for pairs, status in ((now.anti, ANTI_AFFINITY), (now.existing, EXISTING_ANTI_AFFINITY)):
             repelled: fwk.Bool | None = None
             for _, domains in pairs:
@@ -259,7 +259,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                     repelled = mask if repelled is None else repelled | mask
             if repelled is not None:
                 first = status is EXISTING_ANTI_AFFINITY and self._existing_first
-                choices.insert(0 if first else len(choices), (repelled, self._said(status)))
+                choices.insert(0 if first else len(choices), (repelled, self._with_prefix(status)))
         return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
     @property
@@ -287,21 +287,21 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         now: FilterState | None = state.get(self.name)
         if now is None:
             return None
-        if self._existing_first and self._kept_away(now, pod, change):
-            return self._said(EXISTING_ANTI_AFFINITY)
+        if self._existing_first and self._repelled_by_existing(now, pod, change):
+            return self._with_prefix(EXISTING_ANTI_AFFINITY)
         if now.affinity and not self._attracted_node(now, change):
-            return self._said(NO_AFFINITY)
+            return self._with_prefix(NO_AFFINITY)
         for column, domains in now.anti:
             domain = int(domains.topology.ids[change.row])
             if domain >= 0:
                 step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
-                    return self._said(ANTI_AFFINITY)
-        if not self._existing_first and self._kept_away(now, pod, change):
-            return self._said(EXISTING_ANTI_AFFINITY)
+                    return self._with_prefix(ANTI_AFFINITY)
+        if not self._existing_first and self._repelled_by_existing(now, pod, change):
+            return self._with_prefix(EXISTING_ANTI_AFFINITY)
         return None
 
-    def _kept_away(self, now: FilterState, pod: PodInfo, change: fwk.Change) -> bool:
+    def _repelled_by_existing(self, now: FilterState, pod: PodInfo, change: fwk.Change) -> bool:
         """Return whether the anti-affinity of a running pod repels this pod after the change."""
         row = change.row
         labels = self.cluster.nodes.nodes[row].metadata.labels
@@ -321,7 +321,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                         counts[pair] = counts.get(pair, 0) + step
         return any(count > 0 for count in counts.values())
 
-    def _said(self, status: fwk.Status) -> fwk.Status:
+    def _with_prefix(self, status: fwk.Status) -> fwk.Status:
         """Return the status with the reasons of the release: old releases prepend a common reason."""
         first = self.cluster.release.inter_pod_affinity_reason_prefix
         return fwk.Status(status.code, (first, *status.reasons)) if first else status
@@ -456,7 +456,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         here = view.long_count(meant, "pods", "pods in a common domain that keep away from this one")
         parts.append(less(constant(0), here, "anti-affinity of pods that run"))
         told += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
-        return some(parts).tells(f"{name}: {'; '.join(told) or 'no affinity is against it'}")
+        return some(parts).with_text(f"{name}: {'; '.join(told) or 'no affinity is against it'}")
 
     def _explain_attraction(self, view: View) -> Tree:
         """True if the node's domains have pods that match every term, or if no pod anywhere matches and this pod is the
@@ -507,7 +507,9 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             parts[-1].append(self._explain_carried(view, {PREFERRED_ANTI_AFFINITY: "preferred_anti_affinity"}))
         near, far = total(parts[1], "what draws the pod there"), total(parts[-1], "what keeps it away")
         tree = subtract(near, far)
-        return tree.tells(f"{tree.value} = {near.value} for pods to be near, less {far.value} for pods to be away from")
+        return tree.with_text(
+            f"{tree.value} = {near.value} for pods to be near, less {far.value} for pods to be away from"
+        )
 
     def _explain_carried(self, view: View, roles: Mapping[str, str]) -> Tree:
         """Explain the sum of the weights of running pods' terms that match this pod."""
@@ -535,11 +537,11 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             least, most = lowest([least, none[0]]), highest([most, none[1]])
         if least.value == most.value:
             tree = either(equal(most, least, "all alike"), constant(0), raw)
-            return tree.tells(f"0: all feasible nodes have the raw score {raw.value}")
+            return tree.with_text(f"0: all feasible nodes have the raw score {raw.value}")
         share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
         tree = truncated(multiply(max_node_score(), share))
         between = f"{raw.value} lies between {least.value} and {most.value}, the lowest and highest raw score"
-        return tree.tells(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
+        return tree.with_text(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
 
     # ---- events that may make a pod schedulable
 

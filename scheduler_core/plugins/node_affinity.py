@@ -239,7 +239,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             names = {name for leaf in lists for name in leaf.value}
             common = [every([contains(leaf, constant(name, "name")) for leaf in lists], name) for name in sorted(names)]
             wanted.append(some(common, f"term {i} names a node"))
-        return opposite(some(wanted)).tells("The pod's terms name nodes that no single node can be")
+        return opposite(some(wanted)).with_text("The pod's terms name nodes that no single node can be")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -268,7 +268,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             enforced = any_term(view, view.node, self.added.required.node_selector_terms, owner)
             parts.insert(0, opposite(enforced, "does not match what the profile adds"))
             told = told if enforced.value else "does not match the affinity that the profile adds"
-        return some(parts).tells(f"{name} {told}")
+        return some(parts).with_text(f"{name} {told}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         parts = []
@@ -284,7 +284,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
                 parts.append(either(met, owner(i, "weight"), constant(0), f"preferred term {i}"))
         met_count = sum(part.value > 0 for part in parts)
         tree = total(parts, "weights of the preferred terms that the node meets")
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = the weights of {met_count} of {len(parts)} preferred terms that {view.node.name} meets"
         )
 

@@ -55,10 +55,12 @@ class NodeDeclaredFeatures(fwk.PreFilterPlugin, fwk.FilterPlugin):
         parts = [contains(declared, constant(name, "needed by the pod"), f"declares {name}") for name in needed]
         lacking = [name for name, part in zip(needed, parts, strict=True) if not part.value]
         tree = some([opposite(part) for part in parts], "a feature that the pod needs is not declared")
-        return tree.tells(f"{view.node.name} {f'lacks {lacking[0]}' if lacking else 'declares what the pod needs'}")
+        return tree.with_text(f"{view.node.name} {f'lacks {lacking[0]}' if lacking else 'declares what the pod needs'}")
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        return every([constant(False, "PreFilter rejects no pod")]).tells("NodeDeclaredFeatures rejects no pod here")
+        return every([constant(False, "PreFilter rejects no pod")]).with_text(
+            "NodeDeclaredFeatures rejects no pod here"
+        )
 
     # ---- events that may make a pod schedulable
 

@@ -87,7 +87,7 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
             *self._parts(view, self.args.absent_labels, True, "absentLabels"),
         ]
         told = next((part.label for part in wrong if part.value), "has the labels that are asked for")
-        return some(wrong, "a label is not as asked for").tells(f"{view.node.name}: {told}")
+        return some(wrong, "a label is not as asked for").with_text(f"{view.node.name}: {told}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         met = [
@@ -98,7 +98,7 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
         tree = divide_int(
             multiply(count(right, "preferences met"), max_node_score()), constant(max(len(met), 1), "preferences")
         )
-        return tree.tells(f"{tree.value} = {len(right)} of {len(met)} preferences are met by {view.node.name}")
+        return tree.with_text(f"{tree.value} = {len(right)} of {len(met)} preferences are met by {view.node.name}")
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL)]

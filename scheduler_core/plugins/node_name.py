@@ -40,7 +40,7 @@ class NodeName(fwk.FilterPlugin):
         told = (
             "The pod names no node" if names_none.value else f"The pod names {wanted.value}; this is {view.node.name}"
         )
-        return opposite(some([names_none, is_it])).tells(told)
+        return opposite(some([names_none, is_it])).with_text(told)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return {"node name": pod.pod.spec.node_name}

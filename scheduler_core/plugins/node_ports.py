@@ -101,7 +101,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """Explain each pair of a port that the pod requests and the same port of a pod on the node."""
         pairs = [
-            self._kept(view, other, here, there_ip, _conflict(view, mine, here, other, there))
+            self._corrected(view, other, here, there_ip, _conflict(view, mine, here, other, there))
             for mine, (_, protocol, port) in _ports(view.pod)
             for other in view.pods_on(view.row)
             for there, (there_ip, other_protocol, other_port) in _ports(other)
@@ -109,9 +109,9 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
         ]
         taken = some(pairs, "" if pairs else "no pod on the node uses a host port that the pod wants")
         told = next((pair.label for pair in pairs if pair.value), f"the pod's host ports are free on {view.node.name}")
-        return taken.tells(told)
+        return taken.with_text(told)
 
-    def _kept(self, view: View, other: PodInfo, port: tuple[str, int], ip: str, conflict: Tree) -> Tree:
+    def _corrected(self, view: View, other: PodInfo, port: tuple[str, int], ip: str, conflict: Tree) -> Tree:
         """Correct the conflict for ports with two users: upstream keeps a set, so the port is free once one of them has
         left."""
         if view.added or view.removed or ip in self.cluster.nodes.host_ports.get(port, {}).get(view.node.name, ()):

@@ -87,4 +87,4 @@ class NodePreferAvoidPods(fwk.ScorePlugin):
             told = opposite(constant(True, "no annotation of the node means the pod's controller"))
         tree = either(told, constant(0), max_node_score())
         why = "asks the pods of its controller to stay away" if stays_away else "does not ask the pod to stay away"
-        return tree.tells(f"{tree.value}: {name} {why}")
+        return tree.with_text(f"{tree.value}: {name} {why}")

@@ -127,7 +127,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         even = truncated(multiply(subtract(constant(1), apart), max_node_score()))
         full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
         tree = either(full, constant(0), even)
-        return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.requests(pod)
@@ -139,12 +139,12 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         told = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
         tree = _evenness(list(shares.values()))
         if not self.cluster.release.balanced_allocation_scores_change:
-            return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+            return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
         without = _evenness(list(before.values()))
-        change = subtract(tree.says("balance with the pod"), without.says("balance without the pod"))
+        change = subtract(tree.with_label("balance with the pod"), without.with_label("balance without the pod"))
         half = divide_int(max_node_score(), constant(2), "half of MaxNodeScore")
         tree = total([half, divide_int(total([half, change]), constant(2))])
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = what the pod does to the balance, from {without.value} to {change.value + without.value}: "
             f"{told} with it ({view.node.name})"
         )
@@ -171,7 +171,7 @@ def _share(used: Tree, has: Tree, label: str) -> Tree:
 
 def _evenness(shares: list[Tree]) -> Tree:
     """Return the tree of `_score`."""
-    uneven = _deviation(shares).says("standard deviation of the shares")
+    uneven = _deviation(shares).with_label("standard deviation of the shares")
     return truncated(multiply(subtract(constant(1), uneven), max_node_score()))
 
 

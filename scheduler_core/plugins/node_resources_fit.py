@@ -81,20 +81,20 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         if self.cluster.release.rejects_sidecars and _sidecars(pod):
             return SIDECARS
-        state[self.name] = self.held_against(pod)
+        state[self.name] = self.resources_needed(pod)
         return None
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         leaves = [view.field(view.pod, "spec", "initContainers", i, "restartPolicy") for i in _sidecars(view.pod)]
         parts = [equal(leaf, constant("Always", "a sidecar's policy")) for leaf in leaves]
-        return some(parts, "sidecars of the pod").tells(f"The pod as a whole: {SIDECARS.message}")
+        return some(parts, "sidecars of the pod").with_text(f"The pod as a whole: {SIDECARS.message}")
 
     def _wanted(self, state: fwk.CycleState, pod: PodInfo) -> list[tuple[str, int]]:
-        """Return `held_against`; computed here if the profile disables PreFilter."""
+        """Return `resources_needed`; computed here if the profile disables PreFilter."""
         wanted: list[tuple[str, int]] | None = state.get(self.name)
-        return self.held_against(pod) if wanted is None else wanted
+        return self.resources_needed(pod) if wanted is None else wanted
 
-    def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
+    def resources_needed(self, pod: PodInfo) -> list[tuple[str, int]]:
         """Return the (resource, amount) pairs that a node must have free."""
         requests = pod.requests
         if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
@@ -220,7 +220,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 told.append(
                     f"Insufficient {resource}: {quantity_format.balance(resource, asks, free.value, has.value)}"
                 )
-        return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
+        return some(parts).with_text(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(

@@ -43,7 +43,7 @@ class NodeUnschedulable(fwk.FilterPlugin):
         covered = tolerated(view, lambda name: constant(getattr(TAINT, name), f"{name} of TaintNodeUnschedulable"))
         refuses = every([cordoned, opposite(covered, "not tolerated by the pod")])
         is_ = "is cordoned" if cordoned.value else "is not cordoned"
-        return refuses.tells(f"{view.node.name} {is_}" + (", which the pod tolerates" if covered.value else ""))
+        return refuses.with_text(f"{view.node.name} {is_}" + (", which the pod tolerates" if covered.value else ""))
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.tolerations(pod)

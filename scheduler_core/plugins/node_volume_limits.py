@@ -298,11 +298,11 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             wanted = [a for a in self._wanted(view.pod) if self._counts(a, csi_node)]
             problem = next((a.problem for a in wanted if a.problem), "")
             if problem:
-                return constant(True, problem).tells(f"{name}: {problem}")
+                return constant(True, problem).with_text(f"{name}: {problem}")
             limits = {a.driver: self._explain_limit(view, a.driver) for a in wanted}
             used = self._explain_used(view, csi_node) if wanted and self._has_limits()[view.row] else {}
         except Failure as failure:
-            return constant(True, failure.status.message).tells(f"{name}: {failure.status.message}")
+            return constant(True, failure.status.message).with_text(f"{name}: {failure.status.message}")
         parts, told = [], []
         for driver, limit in limits.items():
             there = [make for (of, _), make in used.items() if of == driver]
@@ -316,7 +316,7 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             told.append(
                 f"{driver}: {attached.value} attached and {new.value} new, of at most {_limit_text(limit.value)}"
             )
-        return some(parts).tells(f"{name}: {'; '.join(told) or 'no volume of the pod counts here'}")
+        return some(parts).with_text(f"{name}: {'; '.join(told) or 'no volume of the pod counts here'}")
 
     def _explain_used(self, view: View, csi_node: CSINode | None) -> dict[Key, Callable[[], Tree]]:
         """Return the volumes attached to the node, each with a function that creates its tree. Raises Failure."""

@@ -154,19 +154,19 @@ class NonCSILimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
         try:
             wanted = self._disks(view.pod, incoming=True)
             if not wanted:
-                return constant(False, "the pod has no such volumes").tells(
+                return constant(False, "the pod has no such volumes").with_text(
                     f"The pod has no volumes that {self.name} counts"
                 )
             limit = self._explain_limit(view)
             used = {disk: pod for pod in view.pods_on(view.row) for disk in self._disks(pod, incoming=False)}
         except Failure as failure:
-            return constant(True, failure.status.message).tells(f"{name}: {failure.status.message}")
+            return constant(True, failure.status.message).with_text(f"{name}: {failure.status.message}")
         here = [partial(view.holds, pod, "spec", "volumes", label=f"{disk} of {pod.key}") for disk, pod in used.items()]
         attached = view.long_count(here, "volumes", "volumes of the pods on the node")
         mine = [partial(view.holds, view.pod, "spec", "volumes", label=disk) for disk in sorted(wanted - used.keys())]
         new = view.long_count(mine, "volumes", "volumes that come with the pod")
         refused = less(limit, total([attached, new], "volumes with this pod"))
-        return refused.tells(f"{name}: {attached.value} attached and {new.value} new, of at most {limit.value}")
+        return refused.with_text(f"{name}: {attached.value} attached and {new.value} new, of at most {limit.value}")
 
     def _explain_limit(self, view: View) -> Tree:
         node = view.node

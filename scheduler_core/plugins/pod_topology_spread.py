@@ -513,7 +513,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 f"{key} {value} has {pods}, {here.value + own.value} with this one; "
                 f"the fewest anywhere: {fewest.value}; skew {skew.value}, at most {most.value} allowed"
             )
-        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
+        return some(parts).with_text(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
 
     def _explain_minimum(self, view: View, spread: Spread, owner: Owner, here: int) -> Tree:
         """Explain the smallest number of matching pods in a domain; 0 while there are fewer domains than minDomains."""
@@ -539,7 +539,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if scored is not None and not scored[rows == view.row].all():
             labels = view.field(view.node, "metadata", "labels", missing={})
             has_all = every([contains(labels, key) for key in keys], "has every topology label")
-            return either(has_all, constant(1), constant(0)).tells(f"0: {view.node.name} lacks a topology label")
+            return either(has_all, constant(1), constant(0)).with_text(f"0: {view.node.name} lacks a topology label")
         compiled = self._constraints(view.pod, "ScheduleAnyway")
         base = None if scored is None else self._with_all_keys(compiled)
         considered = rows if scored is None else rows[scored]
@@ -549,10 +549,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         ]
         if self.cluster.release.spread_scores_by_share:
             tree = total(points, "over the constraints")
-            return tree.tells(f"{tree.value} = matching pods in the domains of {view.node.name}")
+            return tree.with_text(f"{tree.value} = matching pods in the domains of {view.node.name}")
         whole = rounded if self.cluster.release.spread_scores_rounded else truncated
         tree = whole(total_floats(points, "over the constraints"))
-        return tree.tells(f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains")
+        return tree.with_text(
+            f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains"
+        )
 
     def _explain_points(
         self,
@@ -591,17 +593,19 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return pod_topology_spread_1_18.explain_normalized(view, raw, scores, scored, constrained)
         rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name
         if scored is not None and not scored[rows == view.row].all():
-            return multiply(raw, constant(0), "a node that lacks a topology label").tells(
+            return multiply(raw, constant(0), "a node that lacks a topology label").with_text(
                 f"0: {name} lacks a topology label"
             )
         least, most = extreme(view, scores, "min", scored), extreme(view, scores, "max", scored)
         if most.value <= 0:
             none = less_equal(most, constant(0), "no matching pods anywhere")
-            return either(none, max_node_score(), raw).tells("100: there are no matching pods around any feasible node")
+            return either(none, max_node_score(), raw).with_text(
+                "100: there are no matching pods around any feasible node"
+            )
         away = subtract(total([most, least]), raw, "the fewer around the better")
         tree = divide_int(multiply(max_node_score(), away), most)
         around = f"{most.value} + {least.value} less {raw.value}, of {most.value}: highest, lowest and own raw score"
-        return tree.tells(f"{tree.value} = {around}, in hundredths: {name}")
+        return tree.with_text(f"{tree.value} = {around}, in hundredths: {name}")
 
     # ---- events that may make a pod schedulable
 

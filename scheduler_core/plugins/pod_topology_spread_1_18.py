@@ -40,15 +40,17 @@ def explain_normalized(view: View, raw: Tree, scores: Int64, scored: Bool | None
     place = int(np.flatnonzero(np.arange(len(view.cluster.nodes))[view.rows] == view.row)[0])
     counted = scores if scored is None else scores[scored]
     if not constrained or not len(counted):
-        return multiply(raw, constant(0), "nothing to score").tells("0: the pod asks for no spreading that scores")
+        return multiply(raw, constant(0), "nothing to score").with_text("0: the pod asks for no spreading that scores")
     everything = over("sum", int(counted.sum()), len(counted), "all feasible nodes' raw scores")
     fewest = over("min", int(counted.min()), len(counted), "lowest raw score")
     if everything.value == fewest.value:
         tree = either(equal(everything, fewest, "nothing tells them apart"), max_node_score(), constant(0))
-        return tree.tells(f"{tree.value}: nothing that matches is elsewhere")
+        return tree.with_text(f"{tree.value}: nothing that matches is elsewhere")
     if scored is not None and not scored[place]:
         tree = multiply(raw, constant(0), "a node that lacks a topology label")
-        return tree.tells(f"0: {name} lacks a topology label")
+        return tree.with_text(f"0: {name} lacks a topology label")
     share = divide(subtract(everything, raw), subtract(everything, fewest))
     tree = truncated(multiply(max_node_score(), share))
-    return tree.tells(f"{tree.value}: {raw.value} of {everything.value} match around {name}, at least {fewest.value}")
+    return tree.with_text(
+        f"{tree.value}: {raw.value} of {everything.value} match around {name}, at least {fewest.value}"
+    )

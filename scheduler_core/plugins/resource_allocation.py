@@ -334,7 +334,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
             has, used = constant(1, f"no {spec.name}"), constant(_ABSENT[strategy.type], "what counts as asked for")
         else:
             has, used = found
-        own = _points(view, plugin, strategy, has, used).says(f"points for {spec.name}")
+        own = _points(view, plugin, strategy, has, used).with_label(f"points for {spec.name}")
         if strategy.type == "RequestedToCapacityRatio" and own.value <= 0:
             continue
         points.append(own)
@@ -342,20 +342,20 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
         told.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
     name = view.node.name
     if not points:
-        return constant(0, "no resource counts").tells(f"0: {name} has none of the resources that count")
+        return constant(0, "no resource counts").with_text(f"0: {name} has none of the resources that count")
     if len(points) == 1:
         tree = points[0]  # the mean of one value is the value itself, whatever its weight
         resource = points[0].label.removeprefix("points for ")
         if strategy.type == "RequestedToCapacityRatio":
             tree = rounded(divide(multiply(points[0], weights[0]), weights[0]))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = {told[0].removeprefix(f'{resource} {points[0].value}: ')} ({resource} of {name})"
         )
     weighted = total([multiply(p, w, f"{p.label} x weight") for p, w in zip(points, weights, strict=True)])
     whole = total(weights, "weights")
     ratio = strategy.type == "RequestedToCapacityRatio"
     tree = rounded(divide(weighted, whole)) if ratio else divide_int(weighted, whole)
-    return tree.tells(f"{tree.value} = the mean of {', '.join(told)} ({name})")
+    return tree.with_text(f"{tree.value} = the mean of {', '.join(told)} ({name})")
 
 
 def _fullness(strategy: Strategy, resource: str, has: int, used: int) -> str:

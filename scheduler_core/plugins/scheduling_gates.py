@@ -31,7 +31,7 @@ class SchedulingGates(fwk.PreEnqueuePlugin):
         told = (
             f"waits for {', '.join(gate.name for gate in gates)} to be removed" if gates else "has no scheduling gates"
         )
-        return some(parts, "scheduling gates of the pod").tells(f"The pod {told}")
+        return some(parts, "scheduling gates of the pod").with_text(f"The pod {told}")
 
     @staticmethod
     def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:

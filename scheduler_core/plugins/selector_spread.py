@@ -69,37 +69,39 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         selector = state[self.name]
         if selector is None:
-            return constant(0, "the pod has spread constraints of its own").tells(
+            return constant(0, "the pod has spread constraints of its own").with_text(
                 "0: PodTopologySpread spreads the pod"
             )
         if selector.key == ():
-            return constant(0, "no service or controller selects the pod").tells("0: nothing selects the pod")
+            return constant(0, "no service or controller selects the pod").with_text("0: nothing selects the pod")
         column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), selector, terminating=False)
         members = [pod for pod in view.pods_on(view.row) if column.matches(pod)]
         counted = [partial(explain_counted, view, self.cluster, pod) for pod in members]
         tree = view.long_count(counted, "pods", "pods on the node that are selected, too")
-        return tree.tells(f"{tree.value} = pods of the same service or controller on {view.node.name}")
+        return tree.with_text(f"{tree.value} = pods of the same service or controller on {view.node.name}")
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         name = view.node.name
         if state[self.name] is None:
-            return multiply(raw, constant(1), "left as it is").tells(f"{raw.value}: left as it is")
+            return multiply(raw, constant(1), "left as it is").with_text(f"{raw.value}: left as it is")
         most = extreme(view, scores, "max")
-        here = _explain_share(raw, most).says("the fewer on the node the better")
+        here = _explain_share(raw, most).with_label("the fewer on the node the better")
         zones = self._zones()[view.rows]
         rows = np.arange(len(self.cluster.nodes))[view.rows]
         mine = int(zones[rows == view.row][0])
         if mine < 0:
             tree = truncated(here)
-            return tree.tells(f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone")
+            return tree.with_text(
+                f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone"
+            )
         sums = np.bincount(zones[zones >= 0], weights=scores[zones >= 0]).astype(np.int64)
         count = int((zones == mine).sum())
         around = over("sum", int(sums[mine]), count, "pods on the feasible nodes of the zone")
         fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
         share = constant(_ZONE_WEIGHTING, "zoneWeighting")
-        zone = multiply(share, _explain_share(around, fullest).says("the fewer in the zone the better"))
+        zone = multiply(share, _explain_share(around, fullest).with_label("the fewer in the zone the better"))
         tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "
             f"{fullest.value} in its zone, which counts twice as much"
         )

@@ -157,7 +157,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         peers: _Peers = state[self.name]
         held = view.field(view.node, "metadata", "labels", missing={})
-        first, parts = self._first_seen(view, peers), []
+        first, parts = self._first_peer(view, peers), []
         theirs = self.cluster.nodes.nodes[first].metadata.labels if first >= 0 else {}
         for i, label in enumerate(self.args.affinity_labels):
             if label in peers.wanted:
@@ -172,9 +172,9 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
             else:
                 parts.append(opposite(contains(held, view.argument(self.name, "affinityLabels", i)), f"lacks {label}"))
         told = next((part.label for part in parts if part.value), "has the values of the service's first pod")
-        return some(parts, "a label differs").tells(f"{view.node.name}: {told}")
+        return some(parts, "a label differs").with_text(f"{view.node.name}: {told}")
 
-    def _first_seen(self, view: View, peers: _Peers) -> int:
+    def _first_peer(self, view: View, peers: _Peers) -> int:
         """Return the row of the service's first pod, with the changes of the view applied."""
         if peers.column is None or not (view.added or view.removed):
             return peers.first
@@ -184,12 +184,12 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         services = services_of(self.cluster, view.pod)
         if not services:
-            return constant(0, "no service selects the pod").tells("0: the pod is of no service")
+            return constant(0, "no service selects the pod").with_text("0: the pod is of no service")
         column = self._of_service(view.pod)
         members = [pod for pod in view.pods_on(view.row) if column is not None and column.matches(pod)]
         counted = [partial(self._explain_member, view, pod) for pod in members]
         tree = view.long_count(counted, "pods", "pods of the service on the node")
-        return tree.tells(f"{tree.value} = pods of the service {services[0].name} on {view.node.name}")
+        return tree.with_text(f"{tree.value} = pods of the service {services[0].name} on {view.node.name}")
 
     def _explain_member(self, view: View, other: PodInfo) -> Tree:
         service = services_of(self.cluster, view.pod)[0]
@@ -217,7 +217,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
                 share = multiply(constant(1.0, "there is none"), max_node_score())
             parts.append(divide(share, many, f"the fewer with the same {label} the better"))
         tree = truncated(total_floats(parts) if parts else constant(0.0, "has none of the labels"))
-        return tree.tells(f"{tree.value} = how few of the {pods.value} pods are where {view.node.name} is")
+        return tree.with_text(f"{tree.value} = how few of the {pods.value} pods are where {view.node.name} is")
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -27,7 +27,7 @@ def largest_volume(capacity: CSIStorageCapacity) -> int | None:
     return None if amount is None else quantity.value(amount)
 
 
-class StorageRoom:
+class AvailableStorage:
     """Columns of one cluster, computed again when a capacity or a node has changed."""
 
     def __init__(self, cluster: Cluster) -> None:

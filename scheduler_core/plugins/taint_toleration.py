@@ -68,12 +68,12 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
         refused = some(found, "any taint that is not tolerated" if found else "the node has no taints")
         first = next((part.label for part in found if part.value), "")
         kept = "every taint that keeps pods away is tolerated" if found else "it has no taints"
-        return refused.tells(f"{view.node.name}: {first or kept}")
+        return refused.with_text(f"{view.node.name}: {first or kept}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         found = [untolerated(view, i, sorted(selectors.PREFER_NO_SCHEDULE)) for i in range(len(view.node.spec.taints))]
         tree = count([part for part in found if part.value], "PreferNoSchedule taints that the pod does not tolerate")
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = the PreferNoSchedule taints of {view.node.name} that the pod does not tolerate"
         )
 

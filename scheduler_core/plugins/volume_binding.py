@@ -40,7 +40,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
-from scheduler_core.plugins.storage_capacity import StorageRoom, largest_volume
+from scheduler_core.plugins.storage_capacity import AvailableStorage, largest_volume
 from scheduler_core.plugins.volume_matching import FreeVolumes, Picks
 from scheduler_core.plugins.volumes import (
     affinity_terms,
@@ -145,8 +145,8 @@ class VolumeBinding(
         return FreeVolumes(self.cluster.volumes, self.cluster.release)
 
     @cached_property
-    def _room(self) -> StorageRoom:
-        return StorageRoom(self.cluster)
+    def _room(self) -> AvailableStorage:
+        return AvailableStorage(self.cluster)
 
     # ---- PreFilter
 
@@ -439,7 +439,7 @@ class VolumeBinding(
                 opposite(some([bound, volumes.waits(view, claim)]), f"{name} is unbound and binds immediately")
             )
         told = next((part.label for part in parts if part.value), "its claims can be used")
-        return some(parts).tells(f"The pod as a whole: {told}")
+        return some(parts).with_text(f"The pod as a whole: {told}")
 
     @staticmethod
     def _explain_bound(view: View, claim: PersistentVolumeClaim) -> Tree:
@@ -460,7 +460,7 @@ class VolumeBinding(
         for claim in cycle.provisioned if cycle is not None else ():
             taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
         told = ", ".join(part.label for part in taken) or "nothing to do"
-        return opposite(every(taken, "all can be had"), "something cannot be had").tells(f"VolumeBinding: {told}")
+        return opposite(every(taken, "all can be had"), "something cannot be had").with_text(f"VolumeBinding: {told}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
@@ -483,10 +483,10 @@ class VolumeBinding(
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         broken: fwk.Status | None = state.get(f"{self.name}/error")
         if broken is not None:
-            return self.explain_pre_filter(state, view).tells(f"{view.node.name}: {broken.message}")
+            return self.explain_pre_filter(state, view).with_text(f"{view.node.name}: {broken.message}")
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
-            return some([], "the pod has no claims").tells("The pod has no claims")
+            return some([], "the pod has no claims").with_text("The pod has no claims")
         parts = [self._explain_reach(view, claim) for claim in cycle.bound]
         for claim in cycle.delayed:
             selected = claim.metadata.annotations.get(volumes.SELECTED_NODE)
@@ -506,7 +506,7 @@ class VolumeBinding(
             taken += [volume.name] if volume is not None else []
         told = [part.label for part in parts if part.value]
         fine = f"its claims find {', '.join(taken)}" if taken else "its claims can be used there"
-        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or fine}")
+        return some(parts).with_text(f"{view.node.name}: {'; '.join(told) or fine}")
 
     def _explain_reach(self, view: View, claim: PersistentVolumeClaim) -> Tree:
         """Explain whether a bound claim's volume is missing or unreachable from the node."""
@@ -577,7 +577,7 @@ class VolumeBinding(
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         tree = constant(0, "VolumeCapacityPriority is off")
-        return tree.tells("0: VolumeBinding scores with a feature gate alone that is off by default")
+        return tree.with_text("0: VolumeBinding scores with a feature gate alone that is off by default")
 
     # ---- events that may make a pod schedulable
 

@@ -206,7 +206,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         named = [v.persistent_volume_claim.claim_name for v in minded if v.persistent_volume_claim is not None]
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
         told = next((part.label for part in parts if part.value), "its claims are there")
-        return some(parts).tells(f"The pod as a whole: {told}")
+        return some(parts).with_text(f"The pod as a whole: {told}")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -253,7 +253,9 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 )
                 parts.append(every([once, less(constant(0), users)], f"claim {name} is for one pod alone and in use"))
                 told += [f"{name} is ReadWriteOncePod and in use by another pod"] if users.value else []
-        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'no disk or claim of the pod is in the way'}")
+        return some(parts).with_text(
+            f"{view.node.name}: {'; '.join(told) or 'no disk or claim of the pod is in the way'}"
+        )
 
     def _explain_users(self, view: View, claim: Tree) -> Iterator[Callable[[], Tree]]:
         """Yield functions that create a tree for each pod in this namespace that uses the claim."""

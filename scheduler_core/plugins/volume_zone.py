@@ -140,7 +140,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         parts = self._broken_claims(view)
         told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
-        return some(parts).tells(f"The pod as a whole: {told}")
+        return some(parts).with_text(f"The pod as a whole: {told}")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -172,7 +172,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
             away += broken
             told += [part.label for part in broken if part.value]
         refused = every([labelled, some(away, "a volume is elsewhere")])
-        return refused.tells(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
+        return refused.with_text(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
 
     def _explain_zone(self, view: View, volume: PersistentVolume, key: str, zones: frozenset[str]) -> Tree:
         """Explain whether the node's label is one of the zones in the volume's label."""

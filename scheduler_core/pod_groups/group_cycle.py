@@ -18,7 +18,7 @@ from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, Cyc
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.pod_groups.assumed import Assumed
 from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
-from scheduler_core.pod_groups.preemption import make_room
+from scheduler_core.pod_groups.preemption import preempt
 from scheduler_core.pod_groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace, TriedPlacement
 
 FAILED = "pod group is unschedulable"
@@ -49,7 +49,7 @@ class Placed:
     placement: Placement | None = None
     changes: list[Change] = field(default_factory=list)
 
-    def told(self) -> TriedPlacement:
+    def trace(self) -> TriedPlacement:
         """Return the recorded form, for one of several placements."""
         assert self.placement is not None
         there = [one.told for one in self.members if one.told.node]
@@ -85,7 +85,7 @@ class GroupScheduler:
         if told.status.code == SUCCESS:
             self._bind(placed.members)
         for number, one in enumerate(placed.members, cycles + 1):
-            self._tell(one, told)
+            self._record(one, told)
             one.told.trace.number, one.told.trace.group = number, told.name
         if told.preempted_as_whole and told.victims:
             placed.members[-1].told.trace.victims = list(told.victims)  # recorded once, for the whole group
@@ -110,7 +110,7 @@ class GroupScheduler:
             placed = self.place_members(pods, placement.rows, preempt and unbound, told.victims)
             placed.placement = placement
             tried.append(placed)
-        told.placements = [placed.told() for placed in tried if placed.members and self.group.spec.topology_key]
+        told.placements = [placed.trace() for placed in tried if placed.members and self.group.spec.topology_key]
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
         chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, told)
         if not good:
@@ -217,7 +217,7 @@ class GroupScheduler:
             said = "workload aware preemption is not supported for pod groups with scheduling constraints"
             told.status = Status(UNSCHEDULABLE, (*told.status.reasons, said))
             return
-        victims, refusal = make_room(self.cluster, self.group, pods, lambda: self._fits_now(pods))
+        victims, refusal = preempt(self.cluster, self.group, pods, lambda: self._fits_now(pods))
         if refusal:
             told.status = Status(UNSCHEDULABLE, (*told.status.reasons, refusal))
             return
@@ -248,7 +248,7 @@ class GroupScheduler:
             trace.result = "scheduled"
             self.scheduler.binding_cycle(self.framework, one.state, one.pod, trace)
 
-    def _tell(self, one: Tried, group: GroupTrace) -> None:
+    def _record(self, one: Tried, group: GroupTrace) -> None:
         """Set the message and nomination of a member that stays pending."""
         told, trace = one.told, one.told.trace
         if trace.result == "scheduled":

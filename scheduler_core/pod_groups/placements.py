@@ -77,7 +77,7 @@ def _fullness(cluster: Cluster, framework: Framework, placement: Placement, pods
     args: Any = framework.profile.args.get(FIT)
     total = weights = 0
     for spec in args.scoring_strategy.resources if args is not None else ():
-        own = sum(_asked(pod, spec.name) for pod, _ in pods)
+        own = sum(_requested(pod, spec.name) for pod, _ in pods)
         allocatable = nodes.allocatable.get(spec.name)
         if allocatable is None or (spec.name not in (resources.CPU, resources.MEMORY) and not own):
             continue
@@ -92,7 +92,7 @@ def _fullness(cluster: Cluster, framework: Framework, placement: Placement, pods
     return total // weights if weights else 0
 
 
-def _asked(pod: PodInfo, resource: str) -> int:
+def _requested(pod: PodInfo, resource: str) -> int:
     if resource == resources.CPU:
         return pod.nonzero_incoming[0]
     return pod.nonzero_incoming[1] if resource == resources.MEMORY else pod.requests.get(resource, 0)

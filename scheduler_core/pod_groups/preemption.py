@@ -36,7 +36,7 @@ class Victim:
         return (-self.priority, single, 0 if single else -len(self.pods), start)
 
 
-def make_room(
+def preempt(
     cluster: Cluster, group: PodGroup, pods: Sequence[PodInfo], place: Callable[[], Status]
 ) -> tuple[list[PodInfo], str]:
     """Return (the pods to evict, why there are none). The cluster is unchanged afterwards.

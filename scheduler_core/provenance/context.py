@@ -123,9 +123,9 @@ class View:
         kind = type(held).__name__
         source = Source(kind, held.name, path_of(steps), held.namespace)
         cycle = self.cycles.get(held.key, 0) if kind == "Pod" else 0
-        value = at(self._told(held), steps)
+        value = at(self._builtins(held), steps)
         as_given = self.given.get((kind, held.key))
-        if as_given is not None and as_given is not held and at(self._told(as_given), steps) != value:
+        if as_given is not None and as_given is not held and at(self._builtins(as_given), steps) != value:
             by = self._changed_by(held)
             value = missing if value is _MISSING else value
             told = label or f"{source.path} of {kind} {held.key}"
@@ -138,7 +138,7 @@ class View:
         value = missing if value is _MISSING else _in_unit(value, unit)
         return Tree(value=value, op="field", label=label, unit=unit or "", source=source, cycle=cycle)
 
-    def _told(self, obj: Object) -> Any:
+    def _builtins(self, obj: Object) -> Any:
         found = self._plain.get(id(obj))
         if found is None:
             found = self._plain[id(obj)] = obj, msgspec.to_builtins(obj)
@@ -238,7 +238,7 @@ class View:
             for first, last, page in ((0, start, self.page - 1), (end, len(members), self.page + 1))
             if first < last
         ]
-        return total([here.says("on this page"), *rests], label) if rests else here
+        return total([here.with_label("on this page"), *rests], label) if rests else here
 
     def long_extreme(
         self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "", unit: str = ""

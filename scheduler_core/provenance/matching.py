@@ -152,7 +152,7 @@ def untolerated(view: View, index: int, effects: Sequence[str]) -> Tree:
     named = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
     counts = contains(constant(list(effects), "the effects that count here"), mine("effect"))
     if not counts.value:
-        return counts.says(f"taint {named} counts here")
+        return counts.with_label(f"taint {named} counts here")
     return every([counts, opposite(tolerated(view, mine))], f"taint {named} is not tolerated")
 
 

@@ -22,7 +22,7 @@ def unit_of(resource: str) -> str:
     return BYTES if resource in (MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-") else ""
 
 
-def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> int:
+def requested_amount(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> int:
     """Return the amount of a resource that the pod counts for.
 
     `nonzero`: with the default requests of scoring. `incoming`: while it is the pod to be placed.
@@ -33,20 +33,20 @@ def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = F
 
 
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
-    """Return the tree of `asked`."""
-    told = _Asked(view, pod, resource, nonzero)
+    """Return the tree of `requested_amount`."""
+    told = _RequestTree(view, pod, resource, nonzero)
     if not pod.release.node_requests_include_init_containers and (nonzero or pod.node):
         tree = told.of_containers()
     elif told.scored and not (incoming or pod.release.scoring_requests_include_sidecars):
         tree = told.of_peaks()
     else:
         tree = told.tree()
-    amount = asked(pod, resource, nonzero, incoming)
+    amount = requested_amount(pod, resource, nonzero, incoming)
     if incoming and resource == CPU and pod.slip:
         tree = total([tree, rest(pod.slip, 0, "cores of overhead count as millicores", unit=tree.unit)], unit=tree.unit)
     if tree.value != amount:  # amounts below one unit are rounded up together
         tree = total([tree, rest(amount - tree.value, 0, "rounded up together", unit=tree.unit)], unit=tree.unit)
-    return tree.says(tree.label or f"{resource} of {pod.key}")
+    return tree.with_label(tree.label or f"{resource} of {pod.key}")
 
 
 def in_use(
@@ -56,14 +56,14 @@ def in_use(
     terms = [
         (amount, lambda pod=pod: request(view, pod, resource, nonzero))
         for pod in view.pods_on(row)
-        if (amount := asked(pod, resource, nonzero))
+        if (amount := requested_amount(pod, resource, nonzero))
     ]
     unit = unit_of(resource)
     there = view.long_sum(terms, "pods", label or f"{resource} that the pods on the node ask for", unit)
     return there if also is None else total([there, also], f"{resource} in use with this pod", unit)
 
 
-class _Asked:
+class _RequestTree:
     """Builds the tree for one resource of one pod."""
 
     def __init__(self, view: View, pod: PodInfo, resource: str, nonzero: bool) -> None:

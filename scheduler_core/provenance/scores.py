@@ -40,7 +40,7 @@ def by_highest(
     parts = "hundredths" if scale().value == 100 else "tenths"
     if reverse:
         tree = subtract(scale(), scaled, "the lower the better")
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = {scale().value} less {value} of {most.value}, the highest raw score, in {parts}: {name}"
         )
-    return scaled.tells(f"{scaled.value} = {value} of {most.value}, the highest raw score, in {parts}: {name}")
+    return scaled.with_text(f"{scaled.value} = {value} of {most.value}, the highest raw score, in {parts}: {name}")

@@ -54,7 +54,7 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
     page: int = 0
     pages: int = 0
 
-    def says(self, label: str) -> Tree:
+    def with_label(self, label: str) -> Tree:
         """Set the label and return the tree."""
         self.label = label
         return self
@@ -64,7 +64,7 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
         self.unit = unit
         return self
 
-    def tells(self, text: str) -> Tree:
+    def with_text(self, text: str) -> Tree:
         """Set the sentence, which makes the tree a root, and return the tree."""
         self.text = text
         return self
@@ -148,7 +148,11 @@ def total(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
 
 def total_floats(args: Sequence[Tree], label: str = "") -> Tree:
     """Sum of fractions from left to right, in pairs, because the order affects the last digit."""
-    return reduce(lambda a, b: _of("sum", (a, b), ""), args).says(label) if len(args) > 1 else _of("sum", args, label)
+    return (
+        reduce(lambda a, b: _of("sum", (a, b), ""), args).with_label(label)
+        if len(args) > 1
+        else _of("sum", args, label)
+    )
 
 
 def subtract(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:

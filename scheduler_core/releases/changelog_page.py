@@ -71,7 +71,7 @@ def changes(name: str) -> list[Change]:
 
 def page() -> str:
     """Return the text of docs/releases.md."""
-    return "\n".join([*_HEAD, *_held(), *_BETWEEN, *_changed(), ""])
+    return "\n".join([*_HEAD, *_table(), *_BETWEEN, *_changed(), ""])
 
 
 _HEAD = [
@@ -105,7 +105,7 @@ _BETWEEN = [
 ]
 
 
-def _held() -> Iterator[str]:
+def _table() -> Iterator[str]:
     for name in reversed(ORDER):
         cases, cycles, in_time, differ = CASES.get(name, Cases())
         numbers = [f"{number:,}" if number else "" for number in (cases, cycles, differ, *(in_time or (0, 0)))]

@@ -15,7 +15,7 @@ from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import EVICT, POD, Edit, Raw, Step, containers_of, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
+from scheduler_core.dra.explain import TAINT, TAKEN, RequestReport, node_report
 from scheduler_core.virtual_time.scenario import Reference
 
 SHOWN = 80  # maximum length of an expression in a text
@@ -26,7 +26,7 @@ def steps(context: NodeContext) -> list[Step]:
     devices = Devices.of(context.cluster)
     wanted = [c for c in claims_used(context.pod, context.cluster.device_claims) if c.status.allocation is None]
     found: list[Step] = []
-    for claim, evaluated in zip(wanted, look(devices, context.row, wanted).claims, strict=True):
+    for claim, evaluated in zip(wanted, node_report(devices, context.row, wanted).claims, strict=True):
         for j, alternatives in enumerate(evaluated.requests):
             for k, request in enumerate(alternatives):
                 found += _less(claim, j, k, request)
@@ -35,7 +35,7 @@ def steps(context: NodeContext) -> list[Step]:
     return [*found, *_without_claims(context)]
 
 
-def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestLook) -> Iterator[Step]:
+def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestReport) -> Iterator[Step]:
     request = claim.spec.devices.requests[j]
     exact = request.exactly or request.first_available[k]
     of = f"request {evaluated.name} of claim {claim.key}"
@@ -87,7 +87,7 @@ def _patch(claim: ResourceClaim, devices: Raw) -> Change:
     return patch_of("ResourceClaim", claim.namespace, claim.name, {"spec": {"devices": devices}})
 
 
-def _free_devices(context: NodeContext, claim: ResourceClaim, evaluated: RequestLook) -> Iterator[Step]:
+def _free_devices(context: NodeContext, claim: ResourceClaim, evaluated: RequestReport) -> Iterator[Step]:
     """Yield a step that frees devices that the request could use, by deleting other claims with their pods.
 
     It deletes as few claims as possible, those with the fewest pods first.

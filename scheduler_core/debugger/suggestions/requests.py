@@ -38,7 +38,7 @@ def free(context: NodeContext, resource: str) -> int:
 def short(context: NodeContext) -> dict[str, int]:
     """Return resource -> free quantity, for resources of which the pod requests more and that its profile checks."""
     plugin = next((p for p in parts_of(context.framework.filter) if isinstance(p, NodeResourcesFit)), None)
-    requested = plugin.held_against(context.pod) if plugin is not None else context.pod.requests.items()
+    requested = plugin.resources_needed(context.pod) if plugin is not None else context.pod.requests.items()
     lacking = {name: free(context, name) for name, amount in requested if amount > 0}
     return {name: left for name, left in lacking.items() if context.pod.requests[name] > left}
 

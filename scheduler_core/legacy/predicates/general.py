@@ -37,22 +37,22 @@ class PodFitsResources(NodeResourcesFit):
             SimpleNamespace(ignored_resources=ignored, ignored_resource_groups=(), scoring_strategy=strategy), cluster
         )
 
-    def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
+    def resources_needed(self, pod: PodInfo) -> list[tuple[str, int]]:
         """Return the pairs of the plugin, and also extended resources of which the pod requests 0."""
-        wanted = super().held_against(pod)
+        wanted = super().resources_needed(pod)
         none = [(name, 0) for name, n in pod.requests.items() if not n and resources.is_scalar(name)]
         return wanted + [entry for entry in none if entry[0] not in self.ignored]
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         verdict = super().filter(state, pod)
-        return fwk.Verdict(verdict.codes, tuple(map(_pods_told, verdict.statuses)))
+        return fwk.Verdict(verdict.codes, tuple(map(_with_old_pods_reason, verdict.statuses)))
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         status = super().filter_node(state, pod, change)
-        return None if status is None else _pods_told(status)
+        return None if status is None else _with_old_pods_reason(status)
 
 
-def _pods_told(status: fwk.Status) -> fwk.Status:
+def _with_old_pods_reason(status: fwk.Status) -> fwk.Status:
     return fwk.Status(status.code, tuple(PODS if told == TOO_MANY_PODS else told for told in status.reasons))
 
 
@@ -103,9 +103,9 @@ class GeneralPredicates(fwk.FilterPlugin):
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         trees = [(part.name, part.explain_filter(state, view)) for part in self.parts]
         told = [tree for name, tree in trees if tree is not None]
-        labelled = [tree.says(f"{name}: {tree.label or tree.text}") for name, tree in trees if tree is not None]
+        labelled = [tree.with_label(f"{name}: {tree.label or tree.text}") for name, tree in trees if tree is not None]
         refused = [tree.text.removeprefix(f"{view.node.name}: ") for tree in told if tree.value]
-        return some(labelled).tells(f"{view.node.name}: {'; '.join(refused) or 'all general predicates pass'}")
+        return some(labelled).with_text(f"{view.node.name}: {'; '.join(refused) or 'all general predicates pass'}")
 
 
 def together(refusing: Sequence[fwk.Verdict]) -> fwk.Verdict:

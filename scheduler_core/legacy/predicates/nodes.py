@@ -55,7 +55,7 @@ class CheckNodeLabelPresence(fwk.FilterPlugin):
             there = contains(labels, constant(name, "label of the Policy"), f"has the label {name}")
             parts.append(opposite(there, f"lacks {name}") if self.args.presence else there)
         told = next((part.label for part in parts if part.value), "its labels are as the Policy wants them")
-        return some(parts).tells(f"{view.node.name}: {told}")
+        return some(parts).with_text(f"{view.node.name}: {told}")
 
 
 class _ByNode(fwk.FilterPlugin):
@@ -101,7 +101,7 @@ class CheckNodeCondition(_ByNode):
         cordoned = view.field(node, "spec", "unschedulable", missing=False)
         parts.append(every([cordoned], reasons.UNSCHEDULABLE))
         found = [part.label for part in parts if part.value]
-        return some(parts).tells(f"{node.name}: {'; '.join(found) or 'its conditions are fine'}")
+        return some(parts).with_text(f"{node.name}: {'; '.join(found) or 'its conditions are fine'}")
 
 
 class _Pressure(_ByNode):
@@ -121,7 +121,7 @@ class _Pressure(_ByNode):
             if condition.type == self.condition
         ]
         told = self.reason if any(part.value for part in parts) else f"has no {self.condition}"
-        return some(parts, f"{self.condition} is True").tells(f"{node.name}: {told}")
+        return some(parts, f"{self.condition} is True").with_text(f"{node.name}: {told}")
 
 
 class CheckNodeMemoryPressure(_Pressure):
@@ -136,7 +136,7 @@ class CheckNodeMemoryPressure(_Pressure):
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         alone = constant(is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
         tree = super().explain_filter(state, view)
-        return every([alone, tree]).tells(tree.text if alone.value else "The pod is not BestEffort")
+        return every([alone, tree]).with_text(tree.text if alone.value else "The pod is not BestEffort")
 
 
 class CheckNodeDiskPressure(_Pressure):

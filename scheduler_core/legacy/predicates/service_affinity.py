@@ -93,7 +93,7 @@ class CheckServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 leaf = view.field(self.cluster.nodes.nodes[row], "metadata", "labels", label)
             parts.append(label_equals(view, view.node, label, leaf))
         if not parts:
-            return constant(False, "no pod of the service tells where").tells("No pod of the service runs yet")
+            return constant(False, "no pod of the service tells where").with_text("No pod of the service runs yet")
         refused = opposite(every(parts), "its labels are not those of the service's pods")
         told = "is not where the pods of the service are" if refused.value else "is where the pods of the service are"
-        return refused.tells(f"{view.node.name} {told}")
+        return refused.with_text(f"{view.node.name} {told}")

@@ -81,7 +81,7 @@ class CheckVolumeBinding(VolumeBinding):
         failed: fwk.Status | None = state.get(f"{self.name}/error")
         if failed is None:
             return super().explain_filter(state, view)
-        return super().explain_pre_filter(state, view).tells(f"{view.node.name}: {failed.message}")
+        return super().explain_pre_filter(state, view).with_text(f"{view.node.name}: {failed.message}")
 
 
 class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
@@ -172,7 +172,7 @@ class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
                     told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
         refused = every([labelled, some(away, "a volume is elsewhere, or a claim has none")])
         words = "; ".join(told) or (failed.message if failed is not None else "")
-        return refused.tells(f"{node.name}: {words if refused.value else 'is where the volumes are'}")
+        return refused.with_text(f"{node.name}: {words if refused.value else 'is where the volumes are'}")
 
 
 def _zone(view: View, volume: PersistentVolume, key: str, zone: str) -> Tree:

@@ -80,9 +80,13 @@ class EvenPodsSpreadPriority(PodTopologySpread):
         constraints = self._constraints(view.pod, "ScheduleAnyway")
         labelled = self._with_all_keys(constraints) if constraints else None
         if not constraints:
-            return constant(0, "the pod has no such constraints").tells("0: the pod asks for no spreading of this kind")
+            return constant(0, "the pod has no such constraints").with_text(
+                "0: the pod asks for no spreading of this kind"
+            )
         if labelled is not None and not labelled[view.row]:
-            return constant(_SKIPPED, "stands for a node that lacks a label").tells(f"{view.node.name} lacks a label")
+            return constant(_SKIPPED, "stands for a node that lacks a label").with_text(
+                f"{view.node.name} lacks a label"
+            )
         parts = []
         for constraint in constraints:
             ids, key = constraint.topology.ids, constraint.topology_key
@@ -94,20 +98,22 @@ class EvenPodsSpreadPriority(PodTopologySpread):
             number = int(column.counts[alike].sum())
             parts.append(over("sum", number, int(alike.sum()), f"pods that match where {key} is the same"))
         tree = total(parts, "pods that match around the node")
-        return tree.tells(f"{tree.value} = pods that match in the domains of {view.node.name}")
+        return tree.with_text(f"{tree.value} = pods that match in the domains of {view.node.name}")
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         if state[self.name] is None:
-            return multiply(raw, constant(1), "left as it is").tells("0: the pod asks for no spreading of this kind")
+            return multiply(raw, constant(1), "left as it is").with_text(
+                "0: the pod asks for no spreading of this kind"
+            )
         scored = scores != _SKIPPED
         if raw.value == _SKIPPED:
             skipped = equal(raw, constant(_SKIPPED, "lacks a label"))
-            return either(skipped, constant(0), raw).tells(f"0: {view.node.name} lacks a label")
+            return either(skipped, constant(0), raw).with_text(f"0: {view.node.name} lacks a label")
         everything = over("sum", int(scores[scored].sum()), int(scored.sum()), "all feasible nodes' raw scores")
         fewest = over("min", int(scores[scored].min()), int(scored.sum()), "lowest raw score")
         if everything.value == fewest.value:
             tree = either(equal(everything, fewest, "all alike"), max_priority(), constant(0))
-            return tree.tells(f"{tree.value}: nothing matches elsewhere")
+            return tree.with_text(f"{tree.value}: nothing matches elsewhere")
         share = divide(subtract(everything, raw), subtract(everything, fewest))
         tree = truncated(multiply(max_priority(), share))
-        return tree.tells(f"{tree.value}: {raw.value} of {everything.value} match around {view.node.name}")
+        return tree.with_text(f"{tree.value}: {raw.value} of {everything.value} match around {view.node.name}")

@@ -48,8 +48,8 @@ class InterPodAffinityPriority(InterPodAffinity):
         most = highest([extreme(view, scores, "max"), constant(0, "not below 0")])
         if least.value == most.value:
             tree = either(equal(most, least, "all alike"), constant(0), raw)
-            return tree.tells("0: nothing draws the pod to a node or keeps it away")
+            return tree.with_text("0: nothing draws the pod to a node or keeps it away")
         share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
         tree = truncated(multiply(max_priority(), share))
         between = f"{raw.value} lies between {least.value} and {most.value}"
-        return tree.tells(f"{tree.value} = how far {between}, in tenths: {view.node.name}")
+        return tree.with_text(f"{tree.value} = how far {between}, in tenths: {view.node.name}")

@@ -56,7 +56,7 @@ class NodeAffinityPriority(NodeAffinity):
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         if not scores.any():
-            return multiply(raw, constant(1), "left as it is").tells("0: no node meets a preferred term")
+            return multiply(raw, constant(1), "left as it is").with_text("0: no node meets a preferred term")
         return by_highest(view, raw, scores, reverse=False, scale=max_priority)
 
 
@@ -96,7 +96,7 @@ class ImageLocalityPriority(ImageLocality):
         held = total([self._share(view, image, beyond) for image in images], "sizes, each by its share of nodes", BYTES)
         within = lowest([highest([held, least]), most], "kept between the thresholds", BYTES)
         tree = divide_int(multiply(max_priority(), subtract(within, least)), subtract(most, least))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value} = what of {len(images)} images is on {view.node.name}: {amount('memory', held.value)}"
         )
 
@@ -140,9 +140,13 @@ class NodePreferAvoidPodsPriority(fwk.ScorePlugin):
             away = view.holds(
                 view.node, "metadata", "annotations", AVOID, label=f"asks {owner.name}'s pods to stay away"
             )
-            return either(away, constant(0), max_priority()).tells(f"0: {name} asks pods of {owner.name} to stay away")
+            return either(away, constant(0), max_priority()).with_text(
+                f"0: {name} asks pods of {owner.name} to stay away"
+            )
         none = constant(True, "no annotation of the node means the pod's controller")
-        return either(none, max_priority(), constant(0)).tells(f"{MAX_PRIORITY}: {name} does not ask it to stay away")
+        return either(none, max_priority(), constant(0)).with_text(
+            f"{MAX_PRIORITY}: {name} does not ask it to stay away"
+        )
 
 
 class NodeLabelPriority(fwk.ScorePlugin):
@@ -161,7 +165,7 @@ class NodeLabelPriority(fwk.ScorePlugin):
         )
         met = there if self.args.presence else opposite(there, f"does not have {label}")
         tree = either(met, max_priority(), constant(0))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value}: {view.node.name} {'has' if there.value else 'does not have'} the label {label}"
         )
 
@@ -175,4 +179,4 @@ class EqualPriority(fwk.ScorePlugin):
         return np.ones(len(self.cluster.nodes), np.int64)[rows]
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        return constant(1, "the same for all").tells("1: EqualPriority gives every node the same")
+        return constant(1, "the same for all").with_text("1: EqualPriority gives every node the same")

@@ -42,7 +42,7 @@ from scheduler_core.provenance.tree import (
 CPU_AND_MEMORY = (("cpu", 1), ("memory", 1))
 
 
-def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: fwk.Rows) -> tuple[fwk.Int64, fwk.Int64]:
+def quantities(cluster: Cluster, pod: PodInfo, name: str, rows: fwk.Rows) -> tuple[fwk.Int64, fwk.Int64]:
     """Return (allocatable, requested with the pod) over the rows; int64.
 
     cpu and memory include default requests for containers without requests. The allocatable amount of a resource that
@@ -52,28 +52,28 @@ def amounts(cluster: Cluster, pod: PodInfo, name: str, rows: fwk.Rows) -> tuple[
     allocatable = nodes.allocatable.get(name)
     if allocatable is None:
         none = np.zeros(len(nodes), np.int64)[rows]
-        return none, none + _asked(pod, name)
+        return none, none + _container_requests(pod, name)
     used = nodes.requested[name]
     if name in (resources.CPU, resources.MEMORY):
         used = nodes.nonzero_cpu if name == resources.CPU else nodes.nonzero_memory
         return allocatable[rows], used[rows] + pod.nonzero_incoming[name == resources.MEMORY]
-    return allocatable[rows], used[rows] + _asked(pod, name)
+    return allocatable[rows], used[rows] + _container_requests(pod, name)
 
 
-def _asked(pod: PodInfo, name: str) -> int:
+def _container_requests(pod: PodInfo, name: str) -> int:
     """Return the requests of the containers; init containers do not count here."""
     requests = [container.resources.requests for container in pod.pod.spec.containers]
     return sum(resources.amount(name, quantity.nano_value(asked[name])) for asked in requests if name in asked)
 
 
 def filled(view: View, name: str) -> tuple[Tree, Tree]:
-    """Return the trees of `amounts` on the view's node."""
+    """Return the trees of `quantities` on the view's node."""
     unit = unit_of(name)
     has = view.field(view.node, "status", "allocatable", name, unit=unit, label=f"allocatable {name}", missing=0)
     if name in (resources.CPU, resources.MEMORY):
         with_pod = request(view, view.pod, name, nonzero=True, incoming=True)
     else:
-        with_pod = constant(_asked(view.pod, name), f"{name} of the pod's containers", unit)
+        with_pod = constant(_container_requests(view.pod, name), f"{name} of the pod's containers", unit)
     return has, in_use(view, view.row, name, nonzero=True, also=with_pod)
 
 
@@ -87,7 +87,7 @@ class _Mean(fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         total = np.zeros(len(self.cluster.nodes.pod_count[rows]), np.int64)
         for name, _ in CPU_AND_MEMORY:
-            capacity, requested = amounts(self.cluster, pod, name, rows)
+            capacity, requested = quantities(self.cluster, pod, name, rows)
             fits = (capacity > 0) & (requested <= capacity)
             if fits.all():
                 total += self.points(requested, capacity)
@@ -107,11 +107,11 @@ class _Mean(fwk.ScorePlugin):
                 own = divide_int(self.explain_points(has, used), has, f"points for {name}")
             else:
                 own = either(less(has, used, f"{name} would be overcommitted"), constant(0), constant(0))
-                own = own.says(f"points for {name}")
+                own = own.with_label(f"points for {name}")
             points.append(own)
             told.append(f"{name} {own.value}")
         tree = divide_int(total(points, "points"), constant(len(points), "resources"))
-        return tree.tells(f"{tree.value} = the mean of {' and '.join(told)} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = the mean of {' and '.join(told)} ({view.node.name})")
 
 
 class LeastRequestedPriority(_Mean):
@@ -146,7 +146,7 @@ class BalancedResourceAllocation(fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         shares = []
         for name, _ in CPU_AND_MEMORY:
-            capacity, requested = amounts(self.cluster, pod, name, rows)
+            capacity, requested = quantities(self.cluster, pod, name, rows)
             there = capacity != 0
             if there.all():
                 shares.append(requested / capacity)
@@ -162,14 +162,14 @@ class BalancedResourceAllocation(fwk.ScorePlugin):
         for name, _ in CPU_AND_MEMORY:
             has, used = filled(view, name)
             share = divide(used, has) if has.value else constant(1.0, f"no {name}: full")
-            shares.append(share.says(f"used share of {name}"))
+            shares.append(share.with_label(f"used share of {name}"))
         told = " and ".join(f"{share.label.removeprefix('used share of ')} {share.value:.0%}" for share in shares)
         full = [less_equal(constant(1), share, f"{share.label}: full") for share in shares]
         if any(part.value for part in full):
-            return either(some(full), constant(0), constant(0)).tells(f"0: full, {told} used ({view.node.name})")
+            return either(some(full), constant(0), constant(0)).with_text(f"0: full, {told} used ({view.node.name})")
         apart = absolute(subtract(shares[0], shares[1]), "how far the shares are apart")
         tree = truncated(multiply(subtract(constant(1), apart), max_priority()))
-        return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
 
 
 class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
@@ -187,7 +187,7 @@ class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
         size = len(self.cluster.nodes.pod_count[rows])
         total, divisor = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for name, weight in self.weights:
-            capacity, requested = amounts(self.cluster, pod, name, rows)
+            capacity, requested = quantities(self.cluster, pod, name, rows)
             full = (capacity == 0) | (requested > capacity)
             free = (capacity - requested) * 100 // np.where(full, 1, capacity)
             points = self._table[np.where(full, 100, np.clip(100 - free, 0, 100))]
@@ -209,9 +209,9 @@ class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
                 points.append(multiply(own, constant(weight, f"weight of {name}"), f"{name} x weight"))
                 weights.append(constant(weight, f"weight of {name}"))
         if not points:
-            return constant(0, "no resource scores").tells(f"0: {', '.join(told)} ({view.node.name})")
+            return constant(0, "no resource scores").with_text(f"0: {', '.join(told)} ({view.node.name})")
         tree = rounded(divide(total(points, "points"), total(weights, "weights")))
-        return tree.tells(f"{tree.value} = the weighted mean of {', '.join(told)} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = the weighted mean of {', '.join(told)} ({view.node.name})")
 
 
 class ResourceLimitsPriority(fwk.ScorePlugin):
@@ -237,7 +237,7 @@ class ResourceLimitsPriority(fwk.ScorePlugin):
                 asks = constant(limit, f"limit of {name}", unit_of(name))
                 parts.append(every([less(constant(0), has), less_equal(asks, has)], f"the limit of {name} fits"))
         tree = either(some(parts, "a limit of the pod fits"), constant(1), constant(0))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value}: {view.node.name} {'could' if tree.value else 'could not'} hold the pod's limits"
         )
 

@@ -54,7 +54,7 @@ class _Counting(fwk.ScorePlugin):
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         owners = self.owners(view.pod)
         if not owners:
-            return constant(0, "no service or controller selects the pod").tells("0: nothing selects the pod")
+            return constant(0, "no service or controller selects the pod").with_text("0: nothing selects the pod")
         chosen = [selector_of(owner) for owner in owners]
         here = [
             partial(view.holds, pod, "metadata", "labels", label=pod.key)
@@ -65,7 +65,7 @@ class _Counting(fwk.ScorePlugin):
         ]
         names = ", ".join(f"{type(owner).__name__} {owner.name}" for owner in owners)
         tree = view.long_count(here, "pods", f"pods on the node that {names} select")
-        return tree.tells(f"{tree.value} = pods on {view.node.name} that {names} select")
+        return tree.with_text(f"{tree.value} = pods on {view.node.name} that {names} select")
 
 
 class SelectorSpreadPriority(_Counting):
@@ -104,19 +104,21 @@ class SelectorSpreadPriority(_Counting):
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         name, most = view.node.name, extreme(view, scores, "max")
-        here = _fewer(raw, most).says("the fewer on the node the better")
+        here = _fewer(raw, most).with_label("the fewer on the node the better")
         ids = self.zones().ids[view.rows]
         mine = int(self.zones().ids[view.row])
         if mine < 0:
             tree = truncated(here)
-            return tree.tells(f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone")
+            return tree.with_text(
+                f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone"
+            )
         sums = np.bincount(ids[ids >= 0], weights=scores[ids >= 0]).astype(np.int64)
         around = over("sum", int(sums[mine]), int((ids == mine).sum()), "pods on the feasible nodes of the zone")
         fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
         share = constant(ZONE_WEIGHT, "zoneWeighting")
-        zone = multiply(share, _fewer(around, fullest).says("the fewer in the zone the better"))
+        zone = multiply(share, _fewer(around, fullest).with_label("the fewer in the zone the better"))
         tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
-        return tree.tells(
+        return tree.with_text(
             f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "
             f"{fullest.value} in its zone, which counts twice as much"
         )
@@ -155,12 +157,12 @@ class ServiceAntiAffinityPriority(_Counting):
         mine = int(ids[view.row])
         if mine < 0:
             there = contains(view.field(view.node, "metadata", "labels", missing={}), constant(label))
-            return either(there, max_priority(), constant(0)).tells(f"0: {view.node.name} has no label {label}")
+            return either(there, max_priority(), constant(0)).with_text(f"0: {view.node.name} has no label {label}")
         alike = ids[view.rows] == mine
         around = over("sum", int(scores[alike].sum()), int(alike.sum()), f"pods where {label} is the same")
         everywhere = over("sum", int(scores.sum()), len(scores), "pods of the service on feasible nodes")
         tree = truncated(_fewer(around, everywhere))
-        return tree.tells(f"{tree.value}: {around.value} of {everywhere.value} pods are where {label} is the same")
+        return tree.with_text(f"{tree.value}: {around.value} of {everywhere.value} pods are where {label} is the same")
 
 
 def _fewer(number: Tree, most: Tree) -> Tree:

@@ -1,7 +1,7 @@
 """Device by device: what is against giving it to a claim."""
 
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.explain import look
+from scheduler_core.dra.explain import node_report
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 
@@ -25,7 +25,7 @@ def test_what_is_against_each_device() -> None:
         release="1.36",
     )
     cluster = simulation.cluster
-    found = look(Devices.of(cluster), 0, [cluster.device_claims["default/c"]])
+    found = node_report(Devices.of(cluster), 0, [cluster.device_claims["default/c"]])
     ((request,),) = found.claims[0].requests
     said = {one.device: [(o.kind, o.text) for o in one.objections] for one in request.devices}
     assert said["taken"] == [("taken", "given to default/other")]

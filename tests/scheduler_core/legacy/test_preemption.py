@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.legacy.victim_fast_path import Room
+from scheduler_core.legacy.victim_fast_path import PreemptionNodes
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
 
@@ -38,11 +38,11 @@ def test_numbers_and_predicates_agree(seed: int, monkeypatch: pytest.MonkeyPatch
 
     by_numbers = found()
     assert any(victims for _, _, victims, _ in by_numbers)
-    made = Room.__init__
+    made = PreemptionNodes.__init__
 
-    def by_predicates(self: Room, *args: Any) -> None:
+    def by_predicates(self: PreemptionNodes, *args: Any) -> None:
         made(self, *args)
         self.by_numbers = False
 
-    monkeypatch.setattr(Room, "__init__", by_predicates)
+    monkeypatch.setattr(PreemptionNodes, "__init__", by_predicates)
     assert found() == by_numbers

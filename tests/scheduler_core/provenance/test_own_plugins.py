@@ -27,7 +27,7 @@ class Telling(Silent):
     def explain_score(self, state: CycleState, view: View) -> Tree:
         labels = view.node.metadata.labels
         found = [view.holds(view.node, "metadata", "labels", key, label=key) for key in sorted(labels)]
-        return count(found, "labels").tells(f"{view.node.name} has {len(found)} labels")
+        return count(found, "labels").with_text(f"{view.node.name} has {len(found)} labels")
 
 
 class Wrong(Silent):
