@@ -307,7 +307,8 @@ async def counted(instance: Instance, teacher: Teacher, given: dict[tuple[str, i
     seen = {(row["nickname"], int(row["step"])): row["right"] == "yes" for row in lines}
     with sqlite3.connect(f"file:{instance.var}/kubesched.sqlite3?mode=ro", uri=True) as database:
         rows = database.execute(
-            "select name, step, count(*) from rooms_answer a join rooms_student s on s.id = a.student_id group by 1, 2"
+            "select name, step, count(*) from live_classes_answer a"
+            " join live_classes_student s on s.id = a.student_id group by 1, 2"
         ).fetchall()
     return {
         "sent": len(given),

@@ -38,7 +38,7 @@ http = Http()
 
 from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import Doors  # noqa: E402
-from kubesched_ui.live_classes.consumers import room_socket  # noqa: E402
+from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
@@ -47,8 +47,8 @@ from kubesched_ui.websockets.consumers import nothing_here, progress_socket, run
 sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
     r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
-    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": room_socket,
-    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": room_socket,
+    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": live_class_socket,
+    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": live_class_socket,
     r"": nothing_here,
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from kubesched_ui.lessons import catalog, markdown, questions
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.live_classes.models import Answer, Room
-from kubesched_ui.live_classes.parts import Given, option_text, told
+from kubesched_ui.live_classes.models import Answer, LiveClass
+from kubesched_ui.live_classes.parts import GivenAnswer, answer_text, option_text
 
-MOST = 10  # maximum number of different answers shown, most common first
-WRONG = 3
+BARS_MAX = 10  # maximum number of different answers shown, most common first
+WRONG_MAX = 3
 # a spreadsheet evaluates a cell that starts with one of these
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
@@ -32,7 +32,7 @@ class Bar(NamedTuple):
     right: bool | None
 
 
-class Hard(NamedTuple):
+class QuestionResult(NamedTuple):
     """The result of one question. `share`: percentage of right answers, None if there are no answers."""
 
     step: int
@@ -44,14 +44,14 @@ class Hard(NamedTuple):
     wrong: list[Bar]
 
 
-def bars(lesson: Lesson, step: int, answers: Sequence[Given], revealed: bool) -> list[Bar]:
+def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bool) -> list[Bar]:
     """Return the bars of a step's question: one per option if it has options, else one per common answer."""
     with catalog.lock:
         question = lesson.question(step)
         if question is None:
             return []
         if question.form not in ("choice", "set"):
-            return _given(lesson, step, answers, revealed)
+            return _text_bars(lesson, step, answers, revealed)
         known = questions.options(question)
         texts = {option: option_text(question, option) for option in known}
         right = _right_options(question.form, questions.answer(question)) if revealed else None
@@ -71,9 +71,11 @@ def _listed(given: Any) -> list[str]:
     return given if isinstance(given, list) else [given]
 
 
-def _given(lesson: Lesson, step: int, answers: Iterable[Given], revealed: bool, most: int = MOST) -> list[Bar]:
+def _text_bars(
+    lesson: Lesson, step: int, answers: Iterable[GivenAnswer], revealed: bool, most: int = BARS_MAX
+) -> list[Bar]:
     answers = list(answers)
-    found: Counter[tuple[str, bool]] = Counter((told(lesson, step, one.given), one.right) for one in answers)
+    found: Counter[tuple[str, bool]] = Counter((answer_text(lesson, step, one.given), one.right) for one in answers)
     total = len(answers)
     common = found.most_common(most)
     made = [
@@ -88,26 +90,30 @@ def _per_cent(part: int, whole: int) -> int:
     return round(100 * part / whole) if whole else 0
 
 
-def results(room: Room, lesson: Lesson) -> list[Hard]:
+def results(live_class: LiveClass, lesson: Lesson) -> list[QuestionResult]:
     """Return the results of the questions that the class has reached, hardest first."""
-    rows = Answer.objects.filter(student__room=room).values_list("step", "given", "right")
-    by_step: dict[int, list[Given]] = {}
+    rows = Answer.objects.filter(student__live_class=live_class).values_list("step", "given", "right")
+    by_step: dict[int, list[GivenAnswer]] = {}
     for step, given, right in rows:
-        by_step.setdefault(step, []).append(Given(given, right))
-    asked = [step for step, one in enumerate(lesson.steps, 1) if one.ask and (step <= room.step or step in by_step)]
-    found = [_hard(lesson, step, by_step.get(step, [])) for step in asked]
+        by_step.setdefault(step, []).append(GivenAnswer(given, right))
+    question_text = [
+        step for step, one in enumerate(lesson.steps, 1) if one.ask and (step <= live_class.step or step in by_step)
+    ]
+    found = [_question_result(lesson, step, by_step.get(step, [])) for step in question_text]
     return sorted(found, key=lambda one: (one.share is None, one.share or 0, one.step))
 
 
-def _hard(lesson: Lesson, step: int, answers: list[Given]) -> Hard:
+def _question_result(lesson: Lesson, step: int, answers: list[GivenAnswer]) -> QuestionResult:
     right = sum(one.right for one in answers)
-    wrong = _given(lesson, step, (one for one in answers if not one.right), True, WRONG)
+    wrong = _text_bars(lesson, step, (one for one in answers if not one.right), True, WRONG_MAX)
     wrong = [one._replace(share=_per_cent(one.number, len(answers))) for one in wrong]
     share = _per_cent(right, len(answers)) if answers else None
-    return Hard(step, lesson.steps[step - 1].title, asked(lesson, step, True), len(answers), right, share, wrong)
+    return QuestionResult(
+        step, lesson.steps[step - 1].title, question_text(lesson, step, True), len(answers), right, share, wrong
+    )
 
 
-def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
+def question_text(lesson: Lesson, step: int, as_html: bool = False) -> str:
     """Return the text of a step's question."""
     with catalog.lock:
         question = lesson.question(step)
@@ -117,7 +123,7 @@ def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
         return markdown.plain(question.text, question.facts).replace("`", "")
 
 
-def table(room: Room, lesson: Lesson) -> str:
+def csv_table(live_class: LiveClass, lesson: Lesson) -> str:
     """Return a CSV table with one line per student and question, including unanswered questions.
 
     No cell is a formula.
@@ -125,19 +131,20 @@ def table(room: Room, lesson: Lesson) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["nickname", "step", "question", "answer", "right", "answered at (UTC)"])
-    writer.writerows([safe(cell) for cell in row] for row in _rows(room, lesson))
+    writer.writerows([escape_formula(cell) for cell in row] for row in _rows(live_class, lesson))
     return out.getvalue()
 
 
-def _rows(room: Room, lesson: Lesson) -> Iterator[list[str]]:
+def _rows(live_class: LiveClass, lesson: Lesson) -> Iterator[list[str]]:
     found = {
-        (one.student_id, one.step): one for one in Answer.objects.filter(student__room=room).order_by("step", "pk")
+        (one.student_id, one.step): one
+        for one in Answer.objects.filter(student__live_class=live_class).order_by("step", "pk")
     }
     steps = {step for _, step in found}
-    steps |= {step for step, one in enumerate(lesson.steps, 1) if one.ask and step <= room.step}
+    steps |= {step for step, one in enumerate(lesson.steps, 1) if one.ask and step <= live_class.step}
     steps = {step for step in steps if step <= len(lesson.steps) and lesson.steps[step - 1].ask}
-    texts = {step: asked(lesson, step) for step in steps}
-    for student in room.students.there().order_by("pk"):
+    texts = {step: question_text(lesson, step) for step in steps}
+    for student in live_class.students.there().order_by("pk"):
         for step in sorted(steps):
             one = found.get((student.pk, step))
             row = _cells(lesson, one) if one else [""] * 3
@@ -145,9 +152,9 @@ def _rows(room: Room, lesson: Lesson) -> Iterator[list[str]]:
 
 
 def _cells(lesson: Lesson, one: Answer) -> list[str]:
-    return [told(lesson, one.step, one.given), "yes" if one.right else "no", f"{one.at:%Y-%m-%d %H:%M:%S}"]
+    return [answer_text(lesson, one.step, one.given), "yes" if one.right else "no", f"{one.at:%Y-%m-%d %H:%M:%S}"]
 
 
-def safe(cell: str) -> str:
+def escape_formula(cell: str) -> str:
     """Return the cell, quoted if a spreadsheet would evaluate it as a formula."""
     return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(FORMULA) else cell

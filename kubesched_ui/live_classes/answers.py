@@ -8,49 +8,49 @@ from django.db import transaction
 from django.db.models import F
 
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Answer, Room, Student
-from kubesched_ui.live_classes.parts import Given, judged, lesson_of
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import Answer, LiveClass, Student
+from kubesched_ui.live_classes.parts import GivenAnswer, judge, lesson_of
 from kubesched_ui.live_classes.removal import check, check_now
 from kubesched_ui.live_classes.teacher_actions import OVER
 
 TWICE = "You have answered this question already; the first answer counts."
-LATE = "The answer was shown before yours came."
-NOT_YET = "The class has not come to this question yet."
-NOTHING = "This step asks nothing."
+LATE = "The answer was revealed before yours arrived."
+NOT_YET = "The class has not reached this question yet."
+NOTHING = "This step has no question."
 
 
-def take(student: Student, step: int, answers: Sequence[str]) -> Given:
+def accept(student: Student, step: int, answers: Sequence[str]) -> GivenAnswer:
     """Judge and store an answer. The answer counts once this returns. Raises Refused."""
-    room = student.room
+    live_class = student.live_class
     check(student)
-    if not room.lesson:
-        raise Refused(NOTHING, 404)
-    lesson = lesson_of(room.lesson)
+    if not live_class.lesson:
+        raise Rejected(NOTHING, 404)
+    lesson = lesson_of(live_class.lesson)
     if not 1 <= step <= len(lesson.steps) or lesson.steps[step - 1].ask is None:
-        raise Refused(NOTHING, 404)
-    if step > room.step:  # check before judging, so that the response to an invalid answer reveals nothing
-        raise Refused(NOT_YET)
-    return _store(student, step, judged(lesson, step, answers))
+        raise Rejected(NOTHING, 404)
+    if step > live_class.step:  # check before judging, so that the response to an invalid answer reveals nothing
+        raise Rejected(NOT_YET)
+    return _store(student, step, judge(lesson, step, answers))
 
 
 @transaction.atomic
-def _store(student: Student, step: int, answer: Given) -> Given:
+def _store(student: Student, step: int, answer: GivenAnswer) -> GivenAnswer:
     # lock the row so that the step cannot be revealed concurrently
-    room = Room.objects.select_for_update().get(pk=student.room_id)
+    live_class = LiveClass.objects.select_for_update().get(pk=student.live_class_id)
     check_now(student)
     known = Answer.objects.filter(student=student, step=step).first()
     if known is not None:
         if known.given != answer.given:
-            raise Refused(TWICE)
+            raise Rejected(TWICE)
         return answer
-    if not room.live:
-        raise Refused(OVER, 410)
-    if step > room.step:
-        raise Refused(NOT_YET)
-    if step in room.revealed:
-        raise Refused(LATE)
+    if not live_class.live:
+        raise Rejected(OVER, 410)
+    if step > live_class.step:
+        raise Rejected(NOT_YET)
+    if step in live_class.revealed:
+        raise Rejected(LATE)
     Answer.objects.create(student=student, step=step, given=answer.given, right=answer.right)
-    Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
-    publisher.publish_after_commit(room.pk)
+    LiveClass.objects.filter(pk=live_class.pk).update(answers_version=F("answers_version") + 1)
+    publisher.publish_after_commit(live_class.pk)
     return answer

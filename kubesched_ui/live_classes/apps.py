@@ -3,6 +3,6 @@
 from django.apps import AppConfig
 
 
-class Rooms(AppConfig):
+class LiveClassesConfig(AppConfig):
     name = "kubesched_ui.live_classes"
-    label = "rooms"
+    label = "live_classes"

@@ -24,9 +24,9 @@ from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
 from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher
-from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.errors import Rejected
 from kubesched_ui.live_classes.impersonated_view import Section
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.offload import client
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.routes import LARGE
@@ -34,69 +34,69 @@ from kubesched_ui.queries.recording_cache import NotRecorded
 
 logger = logging.getLogger(__name__)
 
-KEPT_S = 3600
-AGAIN_S = 60  # after this time a failed part is retried, and a part of an active run is rendered again
-SALT, TOKEN_S = "rooms.later", 600
+CACHE_S = 3600
+RETRY_S = 60  # after this time a failed part is retried, and a part of an active run is rendered again
+SALT, TOKEN_S = "live-class-parts", 600
 THREADS = 3  # number of threads that wait for offloaded requests
-SAYS = '{}<p class="small" role="status">{}</p>'
+MESSAGE = '{}<p class="small" role="status">{}</p>'
 HEADS = {
     "why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'),
     "together": mark_safe("<h3>Suggested fixes</h3>"),
 }
 WAITING = {"map": "Drawing the cluster …"}
 
-_here = threading.Lock()
+_render_lock = threading.Lock()
 
 
 class Job(NamedTuple):
     """A request to render one part of the page at an address."""
 
-    room: int
+    live_class: int
     address: str
     what: str
     load: str
 
 
-def part(room: Room, section: Section) -> str:
+def part(live_class: LiveClass, section: Section) -> str:
     """Return the HTML of a part. If it is not in the cache, render it, or request it and return a placeholder."""
-    assert room.run is not None
-    job, key = Job(room.pk, room.address, *section), key_of(room, *section)
+    assert live_class.run is not None
+    job, key = Job(live_class.pk, live_class.address, *section), key_of(live_class, *section)
     found: str | None = cache.get(key)
     if found is not None:
         return found
-    if settings.OFFLOAD and (section.address or room.run.cycles_done > LARGE):
-        _makers.ask(job)
-        return says(job, WAITING.get(section.name, "Simulating fixes …"))
-    with _here:
+    if settings.OFFLOAD and (section.address or live_class.run.cycles_done > LARGE):
+        _renderers.queue(job)
+        return message(job, WAITING.get(section.name, "Simulating fixes …"))
+    with _render_lock:
         found = cache.get(key)
         if found is None:
-            found = make(room, job)
-            cache.set(key, found, AGAIN_S if room.run.active else KEPT_S)
+            found = make(live_class, job)
+            cache.set(key, found, RETRY_S if live_class.run.active else CACHE_S)
     return found
 
 
-def key_of(room: Room, what: str, load: str) -> str:
+def key_of(live_class: LiveClass, what: str, load: str) -> str:
     """Return the cache key of a part. It changes when the state of the run changes, but not with the run's progress."""
-    run = room.run
+    run = live_class.run
     assert run is not None
-    told = f"{room.pk}/{run.pk}/{run.created_at.timestamp()}/{run.state}/{what}/{load or room.address}"
-    return f"room-part-{hashlib.sha256(told.encode()).hexdigest()}"
+    text = f"{live_class.pk}/{run.pk}/{run.created_at.timestamp()}/{run.state}/{what}/{load or live_class.address}"
+    return f"live-class-part-{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def make(room: Room, job: Job) -> str:
+def make(live_class: LiveClass, job: Job) -> str:
     """Render a part in this process with the permissions of the students. Raises Refused."""
-    who = impersonated_view.class_of(room)
+    who = impersonated_view.class_of(live_class)
     if not job.load:
-        assert room.run is not None
+        assert live_class.run is not None
         with current_viewer.looking(who), suppress(NotRecorded):
-            return cluster_preview.card(room.run, job.address)
+            return cluster_preview.card(live_class.run, job.address)
         return ""
-    return impersonated_view.section(job.load, who) or says(job, "This part could not be loaded.")
+    return impersonated_view.section(job.load, who) or message(job, "This part could not be loaded.")
 
 
-def says(job: Job, sentence: object) -> str:
+def message(job: Job, sentence: object) -> str:
     """Return a sentence in place of a part."""
-    return format_html(SAYS, HEADS.get(job.what, ""), sentence)
+    return format_html(MESSAGE, HEADS.get(job.what, ""), sentence)
 
 
 # ---- outside the web process
@@ -112,68 +112,70 @@ def by_token(token: str) -> str:
     try:
         job = Job(*signing.loads(token, salt=SALT, max_age=TOKEN_S))
     except (signing.BadSignature, TypeError):
-        raise Refused("There is nothing at this address.", 404) from None
-    room = _room_of(job)
-    if room is None:
-        raise Refused("The class shows another page now.", 404)
-    return make(room, job)
+        raise Rejected("Nothing exists at this address.", 404) from None
+    live_class = _live_class_of(job)
+    if live_class is None:
+        raise Rejected("The class shows another page now.", 404)
+    return make(live_class, job)
 
 
-def _room_of(job: Job) -> Room | None:
-    return Room.objects.live().select_related("run", "owner").filter(pk=job.room, address=job.address).first()
+def _live_class_of(job: Job) -> LiveClass | None:
+    return (
+        LiveClass.objects.live().select_related("run", "owner").filter(pk=job.live_class, address=job.address).first()
+    )
 
 
 def fetch(job: Job) -> None:
     """Render a part outside this process, cache it, and notify viewers if the class still shows that page."""
-    room = _room_of(job)
-    if room is None or room.run is None:
+    live_class = _live_class_of(job)
+    if live_class is None or live_class.run is None:
         return
-    key, seconds = key_of(room, job.what, job.load), AGAIN_S if room.run.active else KEPT_S
+    key, seconds = key_of(live_class, job.what, job.load), RETRY_S if live_class.run.active else CACHE_S
     try:
-        html = client.fetch(reverse("room-made", args=[token_of(job)]), str(room.run_id))
+        html = client.fetch(reverse("room-made", args=[token_of(job)]), str(live_class.run_id))
     except OffloadError as problem:
-        html, seconds = says(job, problem), AGAIN_S
+        html, seconds = message(job, problem), RETRY_S
     if cache.add(key, html, seconds):
-        Room.objects.filter(pk=job.room, address=job.address).update(version=F("version") + 1)
-        publisher.publish(job.room)
+        LiveClass.objects.filter(pk=job.live_class, address=job.address).update(version=F("version") + 1)
+        publisher.publish(job.live_class)
 
 
-class Makers:
+class Renderers:
     """A few threads that fetch parts. Of each live class and part, only the newest request is kept."""
 
     def __init__(self) -> None:
-        self.wanted: OrderedDict[tuple[int, str], Job] = OrderedDict()
-        self.under_way: set[Job] = set()
-        self.some = threading.Condition()
+        self.queued: OrderedDict[tuple[int, str], Job] = OrderedDict()
+        self.running: set[Job] = set()
+        self.condition = threading.Condition()
         self.threads = 0
 
-    def ask(self, job: Job) -> None:
+    def queue(self, job: Job) -> None:
         """Queue a job. Returns at once; can be called from any thread."""
-        with self.some:
-            if job in self.under_way:
+        with self.condition:
+            if job in self.running:
                 return
-            self.wanted[job.room, job.what] = job
+            self.queued[job.live_class, job.what] = job
             if self.threads < THREADS:
                 self.threads += 1
-                threading.Thread(target=self.run, name="room-parts", daemon=True).start()
-            self.some.notify()
+                threading.Thread(target=self.run, name="live-class-parts", daemon=True).start()
+            self.condition.notify()
 
     def run(self) -> None:
         """Fetch queued parts in an endless loop."""
         while True:
-            with self.some:
-                while not self.wanted:
-                    self.some.wait()
-                _, job = self.wanted.popitem(last=False)
-                self.under_way.add(job)
+            with self.condition:
+                while not self.queued:
+                    self.condition.wait()
+                _, job = self.queued.popitem(last=False)
+                self.running.add(job)
             try:
                 fetch(job)
             except Exception:
                 logger.exception("A part of a class page could not be rendered")
             finally:
-                with self.some:
-                    self.under_way.discard(job)
+                with self.condition:
+                    self.running.discard(job)
                 connections.close_all()
 
 
-_makers = Makers()
+_renderers = Renderers()

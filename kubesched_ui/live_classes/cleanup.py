@@ -10,16 +10,16 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kubesched_ui.housekeeping import tasks
-from kubesched_ui.live_classes.models import Room, RoomQuerySet
+from kubesched_ui.live_classes.models import LiveClass, LiveClassQuerySet
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100
 
 
-def over() -> RoomQuerySet:
+def over() -> LiveClassQuerySet:
     """Return the live classes whose retention period is over."""
     before = timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS)
-    return Room.objects.filter(Q(closed_at__lt=before) | Q(expires_at__lt=before))
+    return LiveClass.objects.filter(Q(closed_at__lt=before) | Q(expires_at__lt=before))
 
 
 def due() -> bool:
@@ -29,9 +29,9 @@ def due() -> bool:
 
 def sweep() -> None:
     """Delete the live classes that are due."""
-    for room in over().order_by("pk")[:AT_ONCE]:
-        room.delete()
-        logger.info("Room %s is deleted: its days were over", room.code)
+    for live_class in over().order_by("pk")[:AT_ONCE]:
+        live_class.delete()
+        logger.info("Deleted live class %s: its retention period is over", live_class.code)
 
 
 tasks.cleanups.append(tasks.Cleanup(due, sweep))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.template.loader import render_to_string
 
 from kubesched_ui.exports import slides
-from kubesched_ui.live_classes.run_position import Place, moment_of, place_of
+from kubesched_ui.live_classes.run_position import Position, position_of, timepoint_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, explanations
 from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
@@ -29,10 +29,10 @@ TOGETHER = 24  # maximum number of bars when nodes are grouped
 WORDS = {
     "chosen": "chosen",
     "fits": "fit the pod",
-    "made": "where evicting pods makes room",
-    "refused": "fall out here",
+    "made": "fit after evicting pods",
+    "refused": "rejected here",
     "out": "out",
-    "unseen": "not looked at",
+    "unseen": "not evaluated",
     "": "without a verdict",
 }
 
@@ -71,34 +71,36 @@ def card(run: Run, address: str) -> str:
 
     Raises NotRecorded, also if the run is too large for this process.
     """
-    place = place_of(run, address)
+    position = position_of(run, address)
     context: dict[str, Any]
-    row = Cycle.objects.filter(run=run, number=place.cycle).first() if place.cycle else None
-    if place.page == "pod" and row is None:
+    row = Cycle.objects.filter(run=run, number=position.cycle).first() if position.cycle else None
+    if position.page == "pod" and row is None:
         return ""
     try:
         recording = recording_of(run)
-        moment = recording.before_cycle(row.number) if row else moment_of(run, place.query)
+        moment = recording.before_cycle(row.number) if row else timepoint_of(run, position.query)
         state = State(recording, moment)
         context = (
-            _of_attempt(run, place, row, state) if row else {"shelf": drawn(capacity_bars.nodes_of(state), None, None)}
+            _of_attempt(run, position, row, state)
+            if row
+            else {"shelf": drawn(capacity_bars.nodes_of(state), None, None)}
         )
     except (InputError, ValueError):
         return ""
     t = recording.time_of_cycle(row.number) if row else recording.time_of(moment)
-    told = {"told": place.told, "at": clock(t) if run.in_time else "", "row": row}
+    told = {"told": position.text, "at": clock(t) if run.in_time else "", "row": row}
     context["counts"] = [] if context["shelf"].named else counts(context["shelf"])
     return render_to_string("parts/live_class_map.html", {"run": run, **told, **context})
 
 
-def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, Any]:
+def _of_attempt(run: Run, position: Position, row: Cycle, state: State) -> dict[str, Any]:
     pod = f"{row.namespace}/{row.name}"
-    verdicts = _verdicts(run, row, place)
+    verdicts = _verdicts(run, row, position)
     shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.requests_at(state, pod), verdicts)
     return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
 
 
-def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
+def _verdicts(run: Run, row: Cycle, position: Position) -> Verdicts:
     """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
@@ -107,7 +109,11 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
         explanations.add_quantities(matrix, room)
     preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)
-    at = slides.at(found, place.query.get("point", ""), place.query.get("plugin", "")) if place.page == "pod" else 0
+    at = (
+        slides.at(found, position.query.get("point", ""), position.query.get("plugin", ""))
+        if position.page == "pod"
+        else 0
+    )
     if found[at].point in slides.WITHOUT_NODES or found[at].point == "nodes":
         at = len(found) - 1
     return Verdicts(found, at, matrix, cycle, preemption)
@@ -126,8 +132,8 @@ def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None
 
 def _packed(node: Node, kept: Collection[str], most: int) -> Node:
     """Keep the first `most` pods and those in `kept` as single pods, and merge the others into one."""
-    alone = [(key, asks) for place, (key, asks) in enumerate(node.pods) if key in kept or place < most]
-    rest = [asks for place, (key, asks) in enumerate(node.pods) if key not in kept and place >= most]
+    alone = [(key, asks) for position, (key, asks) in enumerate(node.pods) if key in kept or position < most]
+    rest = [asks for position, (key, asks) in enumerate(node.pods) if key not in kept and position >= most]
     return node._replace(pods=[*alone, (f"{len(rest):,} pods", _sum(rest))] if rest else alone)
 
 

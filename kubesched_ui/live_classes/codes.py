@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from kubesched_ui.accounts.rate_limits import Limit
-from kubesched_ui.live_classes.models import CODE, Room
+from kubesched_ui.live_classes.models import CODE, LiveClass
 
 LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # no letters that look alike, and no vowels, so that a code is never a word
 TRIES = Limit("room-codes", 100, 300)  # wrong codes per client IP; a whole school may share one
@@ -15,7 +15,7 @@ def new_code() -> str:
     """Return a random unused code, one of 378 thousand million."""
     while True:
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
-        if not Room.objects.filter(code=code).exists():
+        if not LiveClass.objects.filter(code=code).exists():
             return code
 
 

@@ -35,31 +35,31 @@ from kubesched_ui.websockets.websocket_base import (
 
 logger = logging.getLogger(__name__)
 
-CROWDED = "Too many people are on this server now."
-NO_ROOM = "There is no such class, or you have not joined it."
+TOO_MANY = "The server has too many connections. Try again later."
+NO_CLASS = "There is no such class, or you have not joined it."
 
 
-async def room_socket(scope: Scope, receive: Receive, send: Send) -> None:
+async def live_class_socket(scope: Scope, receive: Receive, send: Send) -> None:
     """Serve the websocket. Raises as `attended`."""
     await attended(serve, scope, receive, send)
 
 
-def who(scope: Scope) -> tuple[int, int | None] | None:
+def authenticate(scope: Scope) -> tuple[int, int | None] | None:
     """Return the primary keys of the live class and of the student (None for the teacher), or None if unauthorised."""
     named = scope["url_route"]["kwargs"]
     if "key" in named:
-        room = start.by_key(named["key"])
-        return (room.pk, None) if room else None
+        live_class = start.by_key(named["key"])
+        return (live_class.pk, None) if live_class else None
     cookies = "; ".join(value.decode("latin1") for name, value in scope["headers"] if name == b"cookie")
     student = membership.student_of(named["code"], parse_cookie(cookies))
-    return (student.room_id, student.pk) if student else None
+    return (student.live_class_id, student.pk) if student else None
 
 
 async def serve(scope: Scope, send: Send) -> None:
     """Serve one connection until it ends, then close it."""
     if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
         socket_metrics.refused += 1
-        await close(send, Ending(LATER, CROWDED))
+        await close(send, Ending(LATER, TOO_MANY))
         return
     hub = LiveClassHub.of_this_loop()
     version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
@@ -67,9 +67,9 @@ async def serve(scope: Scope, send: Send) -> None:
     subscriber: LiveClassSubscriber | None = None
     socket_metrics.sockets.add(waiting := Waiting())
     try:
-        found = await in_thread(who, scope)
+        found = await in_thread(authenticate, scope)
         if found is None:
-            await close(send, Ending(NOT_FOUND, NO_ROOM))
+            await close(send, Ending(NOT_FOUND, NO_CLASS))
             return
         subscriber = LiveClassSubscriber(hub.subscribe(found[0]), found[1], known, task=asyncio.current_task())
         ending = await stream(hub, subscriber, send)
@@ -100,7 +100,7 @@ async def stream(hub: LiveClassHub, subscriber: LiveClassSubscriber, send: Send)
     while True:
         snapshot = subscription.snapshot
         if snapshot is None or subscription.gone:
-            return Ending(NOT_FOUND, NO_ROOM)
+            return Ending(NOT_FOUND, NO_CLASS)
         if snapshot.over or subscriber.student in snapshot.removed:
             await send_text(send, encode({"over": snapshot.over or REMOVED}))
             return Ending(OVER)

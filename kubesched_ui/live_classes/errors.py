@@ -1,7 +1,7 @@
 """Errors of live classes."""
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A rejected request: a message for the user and an HTTP status."""
 
     def __init__(self, says: str, status: int = 409) -> None:

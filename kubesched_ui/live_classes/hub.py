@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kubesched_ui.live_classes import publisher, serializers
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.live_classes.teacher_actions import OVER
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.websocket_base import in_thread
@@ -36,7 +36,7 @@ class LiveClassSnapshot(NamedTuple):
     """
 
     version: int
-    heard: int
+    answers_version: int
     over: str
     shown: str | None = None
     none: str | None = None
@@ -48,35 +48,54 @@ class LiveClassSnapshot(NamedTuple):
 class LiveClassQuery(NamedTuple):
     """The known state of a live class. `teaches`: whether a teacher's socket is subscribed."""
 
-    room_id: int
+    live_class_id: int
     known: LiveClassSnapshot | None
     teaches: bool
 
 
 def query_live_classes(queries: Iterable[LiveClassQuery]) -> dict[int, LiveClassSnapshot | None]:
     """Return current snapshots, None for a deleted live class. Unchanged state is not read again."""
-    by_class = {one.room_id: one for one in queries}
-    rows = {room.pk: room for room in Room.objects.select_related("run").filter(pk__in=by_class)}
+    by_class = {one.live_class_id: one for one in queries}
+    rows = {live_class.pk: live_class for live_class in LiveClass.objects.select_related("run").filter(pk__in=by_class)}
     return {pk: read(rows[pk], one) if pk in rows else None for pk, one in by_class.items()}
 
 
-def read(room: Room, query: LiveClassQuery) -> LiveClassSnapshot:
+def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
     """Return the current snapshot of one live class."""
-    known, over = query.known, "" if room.live else OVER
-    if known and (known.version, known.heard) == (room.version, room.heard) and (known.counts or not query.teaches):
+    known, over = query.known, "" if live_class.live else OVER
+    if (
+        known
+        and (known.version, known.answers_version) == (live_class.version, live_class.answers_version)
+        and (known.counts or not query.teaches)
+    ):
         return known._replace(over=over)
     try:
-        if known is None or known.version != room.version:
-            none = encode({"mine": serializers.own(room, room.step, None)})
-            known = LiveClassSnapshot(room.version, room.heard, over, encode({"room": serializers.state(room)}), none)
-        answers = serializers.answers_of(room)
+        if known is None or known.version != live_class.version:
+            none = encode({"mine": serializers.own_answer(live_class, live_class.step, None)})
+            known = LiveClassSnapshot(
+                live_class.version,
+                live_class.answers_version,
+                over,
+                encode({"room": serializers.state(live_class)}),
+                none,
+            )
+        answers = serializers.answers_of(live_class)
         words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
-        told = {key: encode({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
-        mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
-        counts = encode({"counts": serializers.counted(room, answers)}) if query.teaches else None
-        return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=serializers.removed(room))
-    except Refused as refused:
-        return LiveClassSnapshot(room.version, room.heard, str(refused))
+        messages = {
+            key: encode({"mine": serializers.own_answer(live_class, live_class.step, one)})
+            for key, one in words.items()
+        }
+        mine = {student: messages[msgspec.json.encode(one)] for student, one in answers.items()}
+        counts = encode({"counts": serializers.counts_html(live_class, answers)}) if query.teaches else None
+        return known._replace(
+            answers_version=live_class.answers_version,
+            over=over,
+            mine=mine,
+            counts=counts,
+            removed=serializers.removed(live_class),
+        )
+    except Rejected as refused:
+        return LiveClassSnapshot(live_class.version, live_class.answers_version, str(refused))
 
 
 @dataclass(eq=False)

@@ -20,8 +20,8 @@ from django.utils.safestring import SafeString, mark_safe
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.access import Viewer
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.models import Run
 
 
@@ -32,17 +32,17 @@ class ReadOnlyViewer(current_viewer.By):
         return False
 
 
-def class_of(room: Room) -> current_viewer.Viewer:
+def class_of(live_class: LiveClass) -> current_viewer.Viewer:
     """Return a viewer that has only the share link of the live class.
 
     Raises Refused if the teacher cannot see the run.
     """
     if not settings.ACCOUNTS:
         return ReadOnlyViewer(None)
-    teacher = access.viewer_of(room.owner or AnonymousUser())
-    if room.share_id is None or not access.sees(teacher, Run, room.run_id or 0):
-        raise Refused("The teacher of this class can no longer view the run.", 410)
-    return Viewer(links=(room.share_id,))
+    teacher = access.viewer_of(live_class.owner or AnonymousUser())
+    if live_class.share_id is None or not access.sees(teacher, Run, live_class.run_id or 0):
+        raise Rejected("The teacher of this class can no longer view the run.", 410)
+    return Viewer(links=(live_class.share_id,))
 
 
 class Section(NamedTuple):
@@ -88,7 +88,7 @@ def _rendered(address: str, who: current_viewer.Viewer, layout: str) -> Page:
         with current_viewer.looking(who):
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
-        raise Refused(str(problem) or "The run has no such page any more.", 404) from None
+        raise Rejected(str(problem) or "This page of the run does not exist any more.", 404) from None
     return Page(mark_safe(answer.content.decode()), tuple(map(Section._make, request.sections)))
 
 

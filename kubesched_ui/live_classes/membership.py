@@ -12,8 +12,8 @@ from django.db.models import F
 
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import MAX_NICKNAME, Room, Student
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import MAX_NICKNAME, LiveClass, Student
 from kubesched_ui.live_classes.teacher_actions import OVER
 
 READ = 200  # maximum number of characters read from the input
@@ -35,7 +35,11 @@ def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None
-    return Student.objects.select_related("room__run").filter(digest=token_hash.digest(secret), room__code=code).first()
+    return (
+        Student.objects.select_related("live_class__run")
+        .filter(digest=token_hash.digest(secret), live_class__code=code)
+        .first()
+    )
 
 
 def nickname(text: str) -> str:
@@ -45,20 +49,20 @@ def nickname(text: str) -> str:
 
 
 @transaction.atomic
-def join(room: Room, name: str) -> tuple[Student, str]:
+def join(live_class: LiveClass, name: str) -> tuple[Student, str]:
     """Create a student. Return it with the secret for its cookie. Raises Refused."""
     name = nickname(name)
     if not name:
-        raise Refused("Say how you want to be called.", 400)
-    now = Room.objects.select_for_update().get(pk=room.pk)
+        raise Rejected("Enter a nickname.", 400)
+    now = LiveClass.objects.select_for_update().get(pk=live_class.pk)
     if not now.live:
-        raise Refused(OVER, 410)
+        raise Rejected(OVER, 410)
     names = {one.casefold() for one in now.students.there().values_list("name", flat=True)}
     if len(names) >= settings.ROOM_STUDENTS_MAX:
-        raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} students in this class, which is the limit.", 409)
+        raise Rejected(f"This class is full: the limit is {settings.ROOM_STUDENTS_MAX} students.", 409)
     secret = token_hash.new()
-    student = Student.objects.create(room=now, name=distinct(name, names), digest=token_hash.digest(secret))
-    Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)
+    student = Student.objects.create(live_class=now, name=distinct(name, names), digest=token_hash.digest(secret))
+    LiveClass.objects.filter(pk=now.pk).update(answers_version=F("answers_version") + 1)
     publisher.publish_after_commit(now.pk)
     return student, secret
 

@@ -13,44 +13,44 @@ CODE = 8  # length of a code
 MAX_NICKNAME = 32
 
 
-class RoomQuerySet(models.QuerySet["Room"]):
+class LiveClassQuerySet(models.QuerySet["LiveClass"]):
     """Queryset of live classes."""
 
-    def live(self) -> RoomQuerySet:
+    def live(self) -> LiveClassQuerySet:
         """Return the open live classes."""
         return self.filter(closed_at=None, expires_at__gt=timezone.now())
 
 
-class Room(models.Model):
+class LiveClass(models.Model):
     """A live class on a lesson or a run.
 
-    `version` counts changes of what is shown, `heard` counts messages from students.
+    `version` counts changes of what is shown, `answers_version` counts messages from students.
     """
 
     code = models.CharField(max_length=CODE, unique=True, help_text="What students type.")
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the teacher's key.")
-    owner = owned("rooms")
+    owner = owned("live_classes")
     lesson = models.CharField(max_length=200, blank=True, help_text="The name of a lesson's file.")
-    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="rooms")
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="live_classes")
     share = models.ForeignKey(
         Share, null=True, blank=True, on_delete=models.SET_NULL, help_text="By which students see the run."
     )
     step = models.PositiveSmallIntegerField(default=1)
     revealed = models.JSONField(default=list, help_text="Steps whose answer was shown.")
-    address = models.TextField(blank=True, help_text="Of a run's room: the page that the class looks at.")
+    address = models.TextField(blank=True, help_text="For a class on a run: the shown page.")
     version = models.PositiveIntegerField(default=1)
-    heard = models.PositiveIntegerField(default=0)
+    answers_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
     closed_at = models.DateTimeField(null=True, blank=True)
 
-    objects = RoomQuerySet.as_manager()
+    objects = LiveClassQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
             models.CheckConstraint(
-                condition=(Q(run=None) & ~Q(lesson="")) | Q(run__isnull=False, lesson=""), name="room_is_of_one_thing"
+                condition=(Q(run=None) & ~Q(lesson="")) | Q(run__isnull=False, lesson=""), name="lesson_or_run"
             )
         ]
 
@@ -84,7 +84,7 @@ class Student(models.Model):
     For a removed student only the digest of this secret is kept, so that the cookie cannot be used to join again.
     """
 
-    room = models.ForeignKey(Room, on_delete=models.CASCADE, related_name="students")
+    live_class = models.ForeignKey(LiveClass, on_delete=models.CASCADE, related_name="students")
     name = models.CharField(max_length=MAX_NICKNAME, blank=True)
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the cookie's secret.")
     joined_at = models.DateTimeField(default=timezone.now)
@@ -95,7 +95,9 @@ class Student(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["room", "name"], condition=Q(removed_at=None), name="name_once_per_room")
+            models.UniqueConstraint(
+                fields=["live_class", "name"], condition=Q(removed_at=None), name="name_once_per_live_class"
+            )
         ]
 
 

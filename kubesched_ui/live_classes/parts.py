@@ -22,15 +22,15 @@ from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.lessons.step_state import State
-from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.errors import Rejected
 
-KEPT = 3000  # cached items per lesson: rendered steps and judged answers
-GONE = "This lesson is not there any more."
+CACHE_SIZE = 3000  # cached items per lesson: rendered steps and judged answers
+GONE = "This lesson does not exist any more."
 
-_kept: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
 
 
-class Given(NamedTuple):
+class GivenAnswer(NamedTuple):
     """A stored answer, and whether it is right."""
 
     given: Any
@@ -46,7 +46,7 @@ def lesson_of(name: str) -> Lesson:
             return found
     except (LessonError, Unknown):
         pass
-    raise Refused(GONE, 404)
+    raise Rejected(GONE, 404)
 
 
 def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
@@ -65,16 +65,16 @@ def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
     return {"title": view["title"], **made}
 
 
-def judged(lesson: Lesson, step: int, answers: Sequence[str]) -> Given:
+def judge(lesson: Lesson, step: int, answers: Sequence[str]) -> GivenAnswer:
     """Judge an answer. Raises Refused if it is not a valid answer."""
     answers = tuple(text.strip()[: questions.MAX_CHARS] for text in answers[: questions.MAX_ANSWERS])
-    verdict: Verdict = _once(lesson, ("judged", step, answers), partial(_judged, lesson, step, answers))
+    verdict: Verdict = _once(lesson, ("judged", step, answers), partial(_judge, lesson, step, answers))
     if verdict.problem:
-        raise Refused(verdict.problem, 400)
-    return Given(verdict.given, verdict.right)
+        raise Rejected(verdict.problem, 400)
+    return GivenAnswer(verdict.given, verdict.right)
 
 
-def _judged(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
+def _judge(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
     with catalog.lock:
         question = lesson.question(step)
         assert question is not None
@@ -85,12 +85,12 @@ def _judged(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
         return Verdict(verdict.right, sorted(verdict.given, key=known.index))
 
 
-def told(lesson: Lesson, step: int, given: Any) -> str:
+def answer_text(lesson: Lesson, step: int, given: Any) -> str:
     """Return an answer as display text."""
-    return _once(lesson, ("told", step, json.dumps(given)), partial(_told, lesson, step, given))
+    return _once(lesson, ("told", step, json.dumps(given)), partial(_answer_text, lesson, step, given))
 
 
-def _told(lesson: Lesson, step: int, given: Any) -> str:
+def _answer_text(lesson: Lesson, step: int, given: Any) -> str:
     with catalog.lock:
         question = lesson.question(step)
         assert question is not None
@@ -109,18 +109,18 @@ def option_text(question: Question, option: str) -> str:
     return markdown.plain(option, question.facts).replace("`", "") if own else option
 
 
-def mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> str:
+def own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | None) -> str:
     """Return HTML about a student's answer: that it was received, and the result once the step is revealed."""
     key = ("mine", step, revealed, json.dumps(answer))
-    return _once(lesson, key, partial(_mine, lesson, step, revealed, answer))
+    return _once(lesson, key, partial(_own_result, lesson, step, revealed, answer))
 
 
-def _mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> str:
+def _own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | None) -> str:
     if lesson.steps[step - 1].ask is None or not (answer or revealed):
         return ""
     context: dict[str, Any] = {"revealed": revealed, "answer": answer}
     if answer:
-        context["told"] = told(lesson, step, answer.given)
+        context["told"] = answer_text(lesson, step, answer.given)
         if revealed and not answer.right:
             with catalog.lock:
                 question = lesson.question(step)
@@ -132,10 +132,10 @@ def _mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> st
 def _once(lesson: Lesson, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """Return the cached value, or compute it. The cache belongs to the current version of the lesson's file."""
     with catalog.lock:
-        kept = _kept.setdefault(lesson, OrderedDict())
+        kept = _cache.setdefault(lesson, OrderedDict())
         if key not in kept:
             kept[key] = make()
         kept.move_to_end(key)
-        while len(kept) > KEPT:
+        while len(kept) > CACHE_SIZE:
             kept.popitem(last=False)
         return kept[key]

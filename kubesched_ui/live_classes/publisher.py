@@ -19,7 +19,7 @@ from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
 
-KIND = "room"
+KIND = "live_class"
 listeners: list[Callable[[int], None]] = []  # listeners of this process; they are called from any thread
 
 
@@ -30,42 +30,42 @@ class Publisher:
         self.loop = asyncio.new_event_loop()
         self.pending: dict[int, None] = {}
         self.sending: asyncio.Task[None] | None = None
-        threading.Thread(target=self.loop.run_forever, name="rooms", daemon=True).start()
+        threading.Thread(target=self.loop.run_forever, name="live-classes", daemon=True).start()
 
-    def publish(self, room_id: int) -> None:
+    def publish(self, live_class_id: int) -> None:
         """Queue a notice. Can be called from any thread."""
-        self.loop.call_soon_threadsafe(self._add, room_id)
+        self.loop.call_soon_threadsafe(self._add, live_class_id)
 
-    def _add(self, room_id: int) -> None:
-        self.pending[room_id] = None
+    def _add(self, live_class_id: int) -> None:
+        self.pending[live_class_id] = None
         if self.sending is None or self.sending.done():
             self.sending = self.loop.create_task(self._send())
 
     async def _send(self) -> None:
         while self.pending:
-            room_id = next(iter(self.pending))
-            del self.pending[room_id]
+            live_class_id = next(iter(self.pending))
+            del self.pending[live_class_id]
             try:
-                notice = {"type": "room.changed", KIND: room_id}
-                await asyncio.wait_for(get_channel_layer().group_send(group(room_id, KIND), notice), timeout=2)
+                notice = {"type": "live_class.changed", KIND: live_class_id}
+                await asyncio.wait_for(get_channel_layer().group_send(group(live_class_id, KIND), notice), timeout=2)
             except Exception as error:  # depends on the backend of the channel layer
-                logger.debug("No notice for room %s: %s", room_id, error)
+                logger.debug("No notice for live class %s: %s", live_class_id, error)
 
 
 _lock = threading.Lock()
 _publisher: Publisher | None = None
 
 
-def publish(room_id: int) -> None:
+def publish(live_class_id: int) -> None:
     """Notify all processes that this live class has changed."""
     global _publisher
     for listener in list(listeners):
-        listener(room_id)
+        listener(live_class_id)
     with _lock:
         _publisher = _publisher or Publisher()
-    _publisher.publish(room_id)
+    _publisher.publish(live_class_id)
 
 
-def publish_after_commit(room_id: int) -> None:
+def publish_after_commit(live_class_id: int) -> None:
     """Call `publish` after the current transaction commits."""
-    transaction.on_commit(partial(publish, room_id))
+    transaction.on_commit(partial(publish, live_class_id))

@@ -20,10 +20,10 @@ from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 # Query parameters that are dropped on navigation: the timepoint, the selected node, and the page of the node list.
-LEFT = ("cycle", "attempt", "t", "seq", "node", "page")
+DROPPED_PARAMETERS = ("cycle", "attempt", "t", "seq", "node", "page")
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A position in a run.
 
     `page`: URL name of the page. `cycles`: cycle numbers that the buttons step through. `at`: index of the shown
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     query: QueryDict
     cycles: range | list[int]
     at: int
-    told: str
+    text: str
     between: bool = False
 
     @property
@@ -49,9 +49,9 @@ class Place(NamedTuple):
     def sentence(self) -> str:
         """What is shown, with its attempt: `default/web-1: attempt 2 of 3`."""
         what = "/".join(self.named[key] for key in ("namespace", "name") if key in self.named)
-        if not what or not self.told:
-            return what or self.told
-        return f"{what}: {self.told[0].lower()}{self.told[1:]}"
+        if not what or not self.text:
+            return what or self.text
+        return f"{what}: {self.text[0].lower()}{self.text[1:]}"
 
     def address(self, by: int) -> str:
         """Return the address of this page one cycle earlier (-1) or later (1), or "" if there is none."""
@@ -59,18 +59,18 @@ class Place(NamedTuple):
         if self.at < 0 or not 0 <= to < len(self.cycles):
             return ""
         query = self.query.copy()
-        for key in LEFT:
+        for key in DROPPED_PARAMETERS:
             query.pop(key, None)
         query["cycle"] = str(self.cycles[to])
         return f"{self.path}?{query.urlencode()}"
 
 
-def place_of(run: Run, address: str) -> Place:
+def position_of(run: Run, address: str) -> Position:
     """Return the position of a run's page. `address` must be a URL of this product."""
     parts = urlsplit(address)
     match, query = resolve(parts.path), QueryDict(parts.query)
     page = match.url_name or ""
-    return Place(page, parts.path, match.kwargs, query, *_among(run, page, match.kwargs, query))
+    return Position(page, parts.path, match.kwargs, query, *_among(run, page, match.kwargs, query))
 
 
 def _among(run: Run, page: str, named: dict[str, Any], query: QueryDict) -> tuple[range | list[int], int, str, bool]:
@@ -93,12 +93,12 @@ def _in_run(run: Run, query: QueryDict) -> tuple[range, int, str, bool]:
     cycles, number, between = range(1, last + 2), number_in(query) or last + 1, False
     if not number_in(query) and (query.get("t") or query.get("seq")):
         try:
-            number, between = recording_of(run).cycle_after(moment_of(run, query)), True
+            number, between = recording_of(run).cycle_after(timepoint_of(run, query)), True
         except (NotRecorded, InputError, ValueError):
             return cycles, -1, "", False
     at = min(number, last + 1) - 1
-    told = f"{'Before c' if between else 'C'}ycle {number:,} of {last:,}" if number <= last else "The end of the run"
-    return cycles, at, told, between
+    text = f"{'Before c' if between else 'C'}ycle {number:,} of {last:,}" if number <= last else "The end of the run"
+    return cycles, at, text, between
 
 
 def number_in(query: QueryDict) -> int:
@@ -107,7 +107,7 @@ def number_in(query: QueryDict) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def moment_of(run: Run, query: QueryDict) -> int:
+def timepoint_of(run: Run, query: QueryDict) -> int:
     """Return the timepoint that an address names, as an index into the recording.
 
     Raises NotRecorded, InputError, ValueError.

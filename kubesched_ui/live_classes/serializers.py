@@ -11,110 +11,120 @@ from django.template.loader import render_to_string
 
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.live_classes import answer_counts, shared_page
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Answer, Room, Student
-from kubesched_ui.live_classes.parts import Given, lesson_of, mine, parts
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import Answer, LiveClass, Student
+from kubesched_ui.live_classes.parts import GivenAnswer, lesson_of, own_result, parts
 from kubesched_ui.live_classes.removal import check
 from kubesched_ui.live_classes.teacher_actions import OVER
 
-CHANGED = "The lesson has changed since the class started; open another one."
+CHANGED = "The lesson has changed since the class started; start a new class."
 
 
-def state(room: Room, at: int = 0) -> dict[str, Any]:
+def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
     """Return a lesson step (the class's current step if `at` is 0) or the shared page of a run, as everyone sees it.
 
     Raises Refused.
     """
-    if room.run_id:
-        return shared_page.state(room)
-    lesson, step = _lesson(room), at or room.step
-    revealed = step in room.revealed
+    if live_class.run_id:
+        return shared_page.state(live_class)
+    lesson, step = _lesson(live_class), at or live_class.step
+    revealed = step in live_class.revealed
     asks = lesson.steps[step - 1].ask is not None
-    told = {"version": room.version, "step": step, "class": room.step, "of": len(lesson.steps), "asks": asks}
-    return told | {"revealed": revealed, "parts": parts(lesson, step, revealed)}
+    student_state = {
+        "version": live_class.version,
+        "step": step,
+        "class": live_class.step,
+        "of": len(lesson.steps),
+        "asks": asks,
+    }
+    return student_state | {"revealed": revealed, "parts": parts(lesson, step, revealed)}
 
 
-def own(room: Room, step: int, given: Given | None) -> dict[str, Any]:
+def own_answer(live_class: LiveClass, step: int, given: GivenAnswer | None) -> dict[str, Any]:
     """Return the state of a student's own answer; `mine` is HTML. Raises Refused."""
-    if room.run_id:
+    if live_class.run_id:
         return {"step": step, "mine": "", "answered": False}
-    told = mine(_lesson(room), step, step in room.revealed, given)
-    return {"step": step, "mine": told, "answered": given is not None}
+    student_state = own_result(_lesson(live_class), step, step in live_class.revealed, given)
+    return {"step": step, "mine": student_state, "answered": given is not None}
 
 
-def own_of(student: Student, step: int) -> dict[str, Any]:
+def stored_own_answer(student: Student, step: int) -> dict[str, Any]:
     """Return the same for the stored answer of a student. Raises Refused."""
     found = Answer.objects.filter(student=student, step=step).first()
-    return own(student.room, step, Given(found.given, found.right) if found else None)
+    return own_answer(student.live_class, step, GivenAnswer(found.given, found.right) if found else None)
 
 
-def _lesson(room: Room) -> Lesson:
-    lesson = lesson_of(room.lesson)
-    if room.step > len(lesson.steps):
-        raise Refused(CHANGED, 410)
+def _lesson(live_class: LiveClass) -> Lesson:
+    lesson = lesson_of(live_class.lesson)
+    if live_class.step > len(lesson.steps):
+        raise Rejected(CHANGED, 410)
     return lesson
 
 
 # ---- students
 
 
-def told(student: Student, step: str) -> dict[str, Any]:
+def student_state(student: Student, step: str) -> dict[str, Any]:
     """Return a step as the student page needs it; `step` comes from its address. Raises Refused."""
-    room = student.room
+    live_class = student.live_class
     check(student)
-    if not room.live:
-        raise Refused(OVER, 410)
-    at = chosen(room, step)
-    return state(room, at) | (own_of(student, at) if room.lesson else {})
+    if not live_class.live:
+        raise Rejected(OVER, 410)
+    at = chosen(live_class, step)
+    return state(live_class, at) | (stored_own_answer(student, at) if live_class.lesson else {})
 
 
-def chosen(room: Room, step: str) -> int:
+def chosen(live_class: LiveClass, step: str) -> int:
     """Return the requested step, or the current step of the class if none is requested or the class has not reached
     it.
     """
     number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
-    return number if 1 <= number <= room.step else room.step
+    return number if 1 <= number <= live_class.step else live_class.step
 
 
-def by_student(student: Student, step: str) -> dict[str, Any]:
+def student_context(student: Student, step: str) -> dict[str, Any]:
     """Return the context of the student page; its script uses `state`. Raises Refused."""
-    room = student.room
-    found: dict[str, Any] = {"classroom": room, "student": student, "state": told(student, step)}
-    if room.run_id:
+    live_class = student.live_class
+    found: dict[str, Any] = {"classroom": live_class, "student": student, "state": student_state(student, step)}
+    if live_class.run_id:
         return found | {"page": shared_page.whole(found["state"])}
-    steps = range(1, room.step + 1)
-    return found | {"lesson": _lesson(room), "steps": steps, "wanders": found["state"]["step"] != room.step}
+    steps = range(1, live_class.step + 1)
+    return found | {"lesson": _lesson(live_class), "steps": steps, "wanders": found["state"]["step"] != live_class.step}
 
 
 # ---- teachers
 
 
-def by_teacher(room: Room) -> dict[str, Any]:
+def teacher_context(live_class: LiveClass) -> dict[str, Any]:
     """Return the context of the teacher page: `state` as its script uses it, and the answer counts. Raises Refused."""
-    told: dict[str, Any] = {"classroom": room, "state": state(room)}
-    told |= {"lesson": _lesson(room)} if room.lesson else {"page": shared_page.whole(told["state"])}
-    return told | counts(room, answers_of(room))
+    student_state: dict[str, Any] = {"classroom": live_class, "state": state(live_class)}
+    student_state |= (
+        {"lesson": _lesson(live_class)} if live_class.lesson else {"page": shared_page.whole(student_state["state"])}
+    )
+    return student_state | counts(live_class, answers_of(live_class))
 
 
-def answers_of(room: Room) -> dict[int, Given]:
+def answers_of(live_class: LiveClass) -> dict[int, GivenAnswer]:
     """Return the answers to the current step by student."""
-    rows = Answer.objects.filter(student__room=room, step=room.step).values_list("student", "given", "right")
-    return {student: Given(given, right) for student, given, right in rows}
+    rows = Answer.objects.filter(student__live_class=live_class, step=live_class.step).values_list(
+        "student", "given", "right"
+    )
+    return {student: GivenAnswer(given, right) for student, given, right in rows}
 
 
-def removed(room: Room) -> frozenset[int]:
+def removed(live_class: LiveClass) -> frozenset[int]:
     """Return the keys of the removed students."""
-    return frozenset(room.students.exclude(removed_at=None).values_list("pk", flat=True))
+    return frozenset(live_class.students.exclude(removed_at=None).values_list("pk", flat=True))
 
 
-def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
+def counts(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, Any]:
     """Return the numbers of students and answers, the students without and with an answer as (number, name), and the
     bars. Raises Refused.
     """
-    names = list(room.students.there().order_by("pk").values_list("pk", "name"))
-    if room.run_id:
+    names = list(live_class.students.there().order_by("pk").values_list("pk", "name"))
+    if live_class.run_id:
         return {"asks": False, "students": len(names), "answered": 0, "names": names, "others": [], "bars": []}
-    lesson, step = _lesson(room), room.step
+    lesson, step = _lesson(live_class), live_class.step
     asks = lesson.steps[step - 1].ask is not None
     return {
         "asks": asks,
@@ -122,16 +132,16 @@ def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
         "answered": len(given),
         "names": [one for one in names if not (asks and one[0] in given)],
         "others": [one for one in names if asks and one[0] in given],
-        "bars": answer_counts.bars(lesson, step, list(given.values()), step in room.revealed) if asks else [],
+        "bars": answer_counts.bars(lesson, step, list(given.values()), step in live_class.revealed) if asks else [],
     }
 
 
-def counted(room: Room, given: dict[int, Given]) -> dict[str, Any]:
+def counts_html(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, Any]:
     """Return the same counts for the page's script, with the parts as HTML. Raises Refused."""
-    found = counts(room, given)
+    found = counts(live_class, given)
     html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
     return {
-        "step": room.step,
+        "step": live_class.step,
         "students": found["students"],
         "answered": found["answered"],
         "asks": found["asks"],

@@ -8,50 +8,50 @@ from django.db import transaction
 from django.utils import timezone
 
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import LiveClass
 
 OVER = "This class is closed."
 
 
-def go(room: Room, step: int) -> None:
+def go_to_step(live_class: LiveClass, step: int) -> None:
     """Go to a step of the lesson. Raises Refused."""
-    _change(room, lambda now: setattr(now, "step", step))
+    _change(live_class, lambda now: setattr(now, "step", step))
 
 
-def reveal(room: Room, step: int) -> None:
+def reveal(live_class: LiveClass, step: int) -> None:
     """Reveal the answer of a step that the class has reached. Raises Refused."""
 
-    def show(now: Room) -> None:
+    def show(now: LiveClass) -> None:
         if step > now.step:
-            raise Refused("The class has not come to this step yet.")
+            raise Rejected("The class has not reached this step yet.")
         now.revealed = sorted({*now.revealed, step})
 
-    _change(room, show)
+    _change(live_class, show)
 
 
-def look_at(room: Room, address: str) -> None:
+def show_page(live_class: LiveClass, address: str) -> None:
     """Show a page of the run. Raises Refused."""
-    _change(room, lambda now: setattr(now, "address", address))
+    _change(live_class, lambda now: setattr(now, "address", address))
 
 
-def close(room: Room) -> None:
+def close(live_class: LiveClass) -> None:
     """Close the class: students can no longer join, answer or see the run. Raises Refused."""
 
-    def end(now: Room) -> None:
+    def end(now: LiveClass) -> None:
         now.closed_at = timezone.now()
         if now.share is not None:
             now.share.delete()
             now.share = None
 
-    _change(room, end)
+    _change(live_class, end)
 
 
 @transaction.atomic
-def _change(room: Room, change: Callable[[Room], None]) -> None:
-    now = Room.objects.select_for_update().get(pk=room.pk)
+def _change(live_class: LiveClass, change: Callable[[LiveClass], None]) -> None:
+    now = LiveClass.objects.select_for_update().get(pk=live_class.pk)
     if not now.live:
-        raise Refused(OVER)
+        raise Rejected(OVER)
     before = (now.step, list(now.revealed), now.address, now.closed_at)
     change(now)
     if (now.step, now.revealed, now.address, now.closed_at) != before:

@@ -21,8 +21,8 @@ from kubesched_ui.live_classes import (
     start,
     teacher_actions,
 )
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
@@ -30,7 +30,7 @@ from kubesched_ui.views.runs import find
 GONE = "There is no such class, or it was deleted. Classes are deleted some days after they end."
 
 
-def room_of(key: str) -> Room:
+def live_class_of(key: str) -> LiveClass:
     """Return the live class of a teacher's key. Raises Http404."""
     found = start.by_key(key)
     if found is None:
@@ -44,7 +44,7 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
     lesson = lesson_at(name, step)
     try:
         _, key = start.on_lesson(lesson.name, step)
-    except Refused as refused:
+    except Rejected as refused:
         return refusal(request, refused)
     return redirect("room", key)
 
@@ -55,20 +55,20 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find(run_id)
     try:
         _, key = start.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
-    except Refused as refused:
+    except Rejected as refused:
         return refusal(request, refused)
     return redirect("room", key)
 
 
 @require_GET
-def room(request: HttpRequest, key: str) -> HttpResponse:
+def teacher_page(request: HttpRequest, key: str) -> HttpResponse:
     """Show the teacher's view: code, current step or page, answers and controls."""
-    found = room_of(key)
+    found = live_class_of(key)
     join = request.build_absolute_uri(reverse("join-room", args=[found.code]))
     context: dict[str, Any] = {"key": key, "join": join, "qr": qr(join)}
     try:
-        context |= serializers.by_teacher(found)
-    except Refused as refused:
+        context |= serializers.teacher_context(found)
+    except Rejected as refused:
         raise Http404(str(refused)) from None
     return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
 
@@ -84,7 +84,7 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
     """Control the class: `step` goes to a step, `reveal` reveals a step's answer, `address` shows a page of the run,
     `close` ends the class, `remove` removes the student with that number.
     """
-    found, form = room_of(key), request.POST
+    found, form = live_class_of(key), request.POST
     try:
         if "remove" in form:
             removal.remove(found, form["remove"])
@@ -93,30 +93,30 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
         elif "reveal" in form:
             teacher_actions.reveal(found, step_in(found, form["reveal"]))
         elif found.run and "address" in form:
-            teacher_actions.look_at(found, shared_page.address_in(found.run, form["address"]))
+            teacher_actions.show_page(found, shared_page.address_in(found.run, form["address"]))
         elif "step" in form:
-            teacher_actions.go(found, step_in(found, form["step"]))
-    except Refused as refused:
+            teacher_actions.go_to_step(found, step_in(found, form["step"]))
+    except Rejected as refused:
         return refusal(request, refused)
     return answer(request, {"ok": True}, "room", key)
 
 
-def step_in(room: Room, text: str) -> int:
+def step_in(live_class: LiveClass, text: str) -> int:
     """Return the number of an existing step. Raises Refused."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
-    if not room.lesson or not 1 <= number <= len(lesson_of(room.lesson).steps):
-        raise Refused("There is no such step.", 404)
+    if not live_class.lesson or not 1 <= number <= len(lesson_of(live_class.lesson).steps):
+        raise Rejected("There is no such step.", 404)
     return number
 
 
 @require_GET
 def results(request: HttpRequest, key: str) -> HttpResponse:
     """Show the results by question, hardest first."""
-    found = room_of(key)
+    found = live_class_of(key)
     try:
         lesson = lesson_of(found.lesson)
         context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
-    except Refused as refused:
+    except Rejected as refused:
         raise Http404(str(refused)) from None
     return render(request, "live_class_results.html", context | {"students": found.students.there().count()})
 
@@ -124,10 +124,10 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 @require_GET
 def answers(request: HttpRequest, key: str) -> HttpResponse:
     """Return all answers as CSV."""
-    found = room_of(key)
+    found = live_class_of(key)
     try:
-        told = answer_counts.table(found, lesson_of(found.lesson))
-    except Refused as refused:
+        told = answer_counts.csv_table(found, lesson_of(found.lesson))
+    except Rejected as refused:
         raise Http404(str(refused)) from None
     name = f"room-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -142,9 +142,9 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
     """
     try:
         if settings.OFFLOAD:
-            raise Refused("Nothing exists at this address.", 404)
+            raise Rejected("Nothing exists at this address.", 404)
         return HttpResponse(async_parts.by_token(token))
-    except Refused as refused:
+    except Rejected as refused:
         raise Http404(str(refused)) from None
 
 
@@ -155,7 +155,7 @@ def answer(request: HttpRequest, told: dict[str, Any], to: str, *args: Any) -> H
     return redirect(to, *args)
 
 
-def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+def refusal(request: HttpRequest, refused: Rejected) -> HttpResponse:
     """Return the reason for a rejection: JSON for scripts, else an error page."""
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse({"error": str(refused)}, status=refused.status)

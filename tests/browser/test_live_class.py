@@ -60,7 +60,7 @@ def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
     for one in (page, ada, bob):
         expect(one.locator("#t-step")).to_have_text(lesson.steps[step - 2].title)
     wander(ada, step)
-    page.get_by_role("link", name="How it went").click()
+    page.get_by_role("link", name="Results").click()
     expect(page.get_by_role("main")).to_contain_text("100 % right")
     page.go_back()
     page.get_by_role("button", name="Close the class").click()
@@ -101,7 +101,7 @@ def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) 
 
 def attempts(page: Page, ada: Page, run: int) -> None:
     """From the run's end back to its first attempt, by arrow keys."""
-    page.get_by_label("The class looks at").fill(f"/runs/{run}/")
+    page.get_by_label("Shown page").fill(f"/runs/{run}/")
     page.keyboard.press("Enter")
     told = page.locator("[data-position]")
     expect(told).to_have_text("The end of the run")
@@ -125,9 +125,9 @@ def removed(page: Page, ada: Page) -> None:
     page.locator("#confirm button[value=yes]").focus()
     page.keyboard.press("Enter")
     expect(page.locator("[data-summary]")).to_have_text("0 students in the class")
-    expect(ada.locator("[data-link]")).to_have_text("Whoever teaches has removed you from this room.")
+    expect(ada.locator("[data-link]")).to_have_text("The teacher removed you from this class.")
     ada.reload()
-    expect(ada.get_by_role("main")).to_contain_text("Whoever teaches has removed you from this room.")
+    expect(ada.get_by_role("main")).to_contain_text("The teacher removed you from this class.")
 
 
 def _join_run(site: Instance, page: Page) -> Page:

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Room',
+            name='LiveClass',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(help_text='What students type.', max_length=8, unique=True)),
@@ -27,14 +27,14 @@ class Migration(migrations.Migration):
                 ('lesson', models.CharField(blank=True, help_text="The name of a lesson's file.", max_length=200)),
                 ('step', models.PositiveSmallIntegerField(default=1)),
                 ('revealed', models.JSONField(default=list, help_text='Steps whose answer was shown.')),
-                ('address', models.TextField(blank=True, help_text="Of a run's room: the page that the class looks at.")),
+                ('address', models.TextField(blank=True, help_text="For a class on a run: the shown page.")),
                 ('version', models.PositiveIntegerField(default=1)),
-                ('heard', models.PositiveIntegerField(default=0)),
+                ('answers_version', models.PositiveIntegerField(default=0)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('expires_at', models.DateTimeField(db_index=True)),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.current_viewer.owner_id, editable=False, help_text='Who made it; nobody of samples, and where there are no accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='rooms', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='rooms', to='kubesched_ui.run')),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.current_viewer.owner_id, editable=False, help_text='Who made it; nobody of samples, and where there are no accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='live_classes', to=settings.AUTH_USER_MODEL)),
+                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='live_classes', to='kubesched_ui.run')),
                 ('share', models.ForeignKey(blank=True, help_text='By which students see the run.', null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.share')),
             ],
             options={
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(editable=False, help_text="Of the cookie's secret.", max_length=64, unique=True)),
                 ('joined_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('removed_at', models.DateTimeField(blank=True, null=True)),
-                ('room', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='students', to='rooms.room')),
+                ('live_class', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='students', to='live_classes.liveclass')),
             ],
             options={
                 'ordering': ['pk'],
@@ -63,19 +63,19 @@ class Migration(migrations.Migration):
                 ('given', models.JSONField(help_text='A text, a list of texts, or a number.')),
                 ('right', models.BooleanField()),
                 ('at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('student', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='rooms.student')),
+                ('student', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='live_classes.student')),
             ],
             options={
                 'ordering': ['pk'],
             },
         ),
         migrations.AddConstraint(
-            model_name='room',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('run', None), models.Q(('lesson', ''), _negated=True)), models.Q(('lesson', ''), ('run__isnull', False)), _connector='OR'), name='room_is_of_one_thing'),
+            model_name='liveclass',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('run', None), models.Q(('lesson', ''), _negated=True)), models.Q(('lesson', ''), ('run__isnull', False)), _connector='OR'), name='lesson_or_run'),
         ),
         migrations.AddConstraint(
             model_name='student',
-            constraint=models.UniqueConstraint(condition=models.Q(('removed_at', None)), fields=('room', 'name'), name='name_once_per_room'),
+            constraint=models.UniqueConstraint(condition=models.Q(('removed_at', None)), fields=('live_class', 'name'), name='name_once_per_live_class'),
         ),
         migrations.AddConstraint(
             model_name='answer',

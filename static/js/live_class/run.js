@@ -16,7 +16,7 @@ function move(state) {
   }
   const address = document.getElementById("address");
   if (address && address !== document.activeElement) address.value = state.address;
-  say(room, state.at || `The class looks at ${decodeURIComponent(state.address)}`);
+  say(room, state.at || `Shown: ${decodeURIComponent(state.address)}`);
 }
 
 function heard({ room: state, counts, over }) {

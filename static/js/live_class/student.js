@@ -113,7 +113,7 @@ async function look(step) {
     showStep(state);
     own(state);
   } catch (error) {
-    problem(error instanceof TypeError ? "The server cannot be reached now." : error.message);
+    problem(error instanceof TypeError ? "The server cannot be reached." : error.message);
   }
 }
 
@@ -169,11 +169,11 @@ async function send(step, body = pending(step)) {
     if (wait === null) {
       underWay.delete(step);
       forget(step);
-      problem(told.ok || step !== shown.step ? "" : told.error || "This was not taken. Reload the page.");
+      problem(told.ok || step !== shown.step ? "" : told.error || "The answer was not accepted. Reload the page.");
       if (told.ok) own(told);
       return;
     }
-    if (tries) problem("The server cannot be reached now. Your answer is sent as soon as it can be.");
+    if (tries) problem("The server cannot be reached. Your answer is sent when the connection is back.");
     await new Promise((after) => setTimeout(after, wait));
   }
 }

@@ -11,7 +11,7 @@ export async function send(room, body) {
     const told = await response.json();
     if (!response.ok) say(room, told.error);
   } catch {
-    say(room, "The server cannot be reached now. Try again.");
+    say(room, "The server cannot be reached. Try again.");
   }
 }
 

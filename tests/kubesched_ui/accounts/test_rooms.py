@@ -10,7 +10,7 @@ from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Entry, Share
 from kubesched_ui.live_classes import async_parts
 from kubesched_ui.live_classes.async_parts import Job
-from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.errors import Rejected
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.live_classes.conftest import FIRST, Class
 
@@ -60,6 +60,6 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     assert "undercover run" not in room.page(student)
     assert "can no longer view the run" in room.page(student)
     job = Job(room.room.pk, room.room.address, "map", "")
-    with pytest.raises(Refused, match="can no longer view the run"):
+    with pytest.raises(Rejected, match="can no longer view the run"):
         async_parts.by_token(async_parts.token_of(job))
     assert set(room.part(student)["parts"]) == {"run"}, "nor its cluster"

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from kubesched_ui.lessons import catalog
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.live_classes.models import Answer, Room, Student
+from kubesched_ui.live_classes.models import Answer, LiveClass, Student
 
 FIRST = catalog.paths()[0].stem
 
@@ -34,10 +34,10 @@ class Class:
     teacher: Client = field(default_factory=browser)
 
     @property
-    def room(self) -> Room:
+    def room(self) -> LiveClass:
         from kubesched_ui.accounts.token_hash import digest
 
-        return Room.objects.get(digest=digest(self.key))
+        return LiveClass.objects.get(digest=digest(self.key))
 
     @property
     def lesson(self) -> Lesson:
@@ -65,11 +65,11 @@ class Class:
         return client.get(f"{reverse('join-part', args=[self.room.code])}?step={step}").json()
 
     def answers(self, step: int) -> list[tuple[str, Any, bool]]:
-        rows = Answer.objects.filter(student__room=self.room, step=step)
+        rows = Answer.objects.filter(student__live_class=self.room, step=step)
         return list(rows.values_list("student__name", "given", "right"))
 
     def names(self) -> list[str]:
-        return list(Student.objects.filter(room=self.room).values_list("name", flat=True))
+        return list(Student.objects.filter(live_class=self.room).values_list("name", flat=True))
 
 
 def opened(name: str = FIRST, step: int = 1, teacher: Client | None = None) -> Class:

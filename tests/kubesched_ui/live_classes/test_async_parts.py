@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from kubesched_ui.live_classes import async_parts
 from kubesched_ui.live_classes.async_parts import Job
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.models import Run
 from kubesched_ui.offload import client, request_worker
 from kubesched_ui.offload.pool import OffloadError
@@ -124,5 +124,5 @@ def test_many_that_ask_are_one_question(room: Class, monkeypatch: pytest.MonkeyP
 
 def test_a_run_that_goes_on_keeps_no_part_for_long(room: Class) -> None:
     Run.objects.update(state="running")
-    found = Room.objects.select_related("run").get()
+    found = LiveClass.objects.select_related("run").get()
     assert async_parts.key_of(found, "why", "x") != async_parts.key_of(found, "map", "x")

@@ -33,11 +33,11 @@ def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:
     for one in (ada, bob):
         assert lesson_class.answer(one, step, answers_of(lesson_class)).status_code == 200
     page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
-    heard, rude = lesson_class.room.heard, number("Rude <b>")
+    heard, rude = lesson_class.room.answers_version, number("Rude <b>")
     assert f'name="remove" value="{rude}"' in " ".join(page.split()), "there is a button, also of who has answered"
     for _ in range(2):  # what is sent twice removes once
         assert lesson_class.move(remove=rude).status_code == 302
-    assert lesson_class.room.heard == heard + 1
+    assert lesson_class.room.answers_version == heard + 1
     assert Student.objects.filter(name="Rude <b>").count() == 0
     assert [name for name, _, _ in lesson_class.answers(step)] == ["Bob"]
     for address in ("room", "room-results", "room-answers"):
@@ -65,13 +65,13 @@ def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monk
     from kubesched_ui.live_classes import answers
 
     step, ada = lesson_class.room.step, lesson_class.join("Ada")
-    judged = answers.judged
+    judged = answers.judge
 
     def meanwhile(*args: Any) -> Any:
         lesson_class.move(remove=number("Ada"))
         return judged(*args)
 
-    monkeypatch.setattr(answers, "judged", meanwhile)
+    monkeypatch.setattr(answers, "judge", meanwhile)
     assert lesson_class.answer(ada, step, answers_of(lesson_class)).status_code == 403
     assert Answer.objects.count() == 0
 

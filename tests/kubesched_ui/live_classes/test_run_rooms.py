@@ -10,7 +10,7 @@ from django.urls import reverse
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.live_classes import impersonated_view
-from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.live_classes.conftest import Class, browser
@@ -96,7 +96,7 @@ def test_nothing_is_answered_or_stepped_there(run: Run) -> None:
 def test_the_room_goes_with_its_run(run: Run) -> None:
     opened(run)
     run.delete()
-    assert Room.objects.count() == 0
+    assert LiveClass.objects.count() == 0
 
 
 def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> None:

@@ -17,7 +17,7 @@ from kubesched_ui.asgi import application
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, questions, step_state
 from kubesched_ui.live_classes import hub as hub_module
 from kubesched_ui.live_classes import membership, parts, publisher
-from kubesched_ui.live_classes.models import Room, Student
+from kubesched_ui.live_classes.models import LiveClass, Student
 from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import hub, socket_metrics
 from kubesched_ui.websockets.publisher import group
@@ -101,7 +101,7 @@ async def test_everybody_follows_and_counts_come() -> None:
 
 
 async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publisher, "publish", lambda room_id: None)
+    monkeypatch.setattr(publisher, "publish", lambda live_class_id: None)
     room = await sync_to_async(opened)()
     _, socket = await joined(room, "Ada")
     await until(socket, "mine")
@@ -117,7 +117,7 @@ async def test_other_processes_hear_through_the_channel_layer() -> None:
     while notices.channel is None or not layer.groups:
         await asyncio.sleep(0.01)
     for _ in range(40):  # this layer loses half of them
-        await layer.group_send(group(7, publisher.KIND), {"type": "room.changed", publisher.KIND: 7})
+        await layer.group_send(group(7, publisher.KIND), {"type": "live_class.changed", publisher.KIND: 7})
     assert await asyncio.wait_for(heard, 5) == 7
     notices.stop()
 
@@ -133,7 +133,7 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
     publisher.publish(7)
     while not sent:
         await asyncio.sleep(0.01)
-    assert sent == [("room-7", {"type": "room.changed", "room": 7})]
+    assert sent == [("live_class-7", {"type": "live_class.changed", "live_class": 7})]
 
 
 def question_of(room: Class, step: int) -> questions.Question:
@@ -178,7 +178,7 @@ async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPa
         question = await sync_to_async(question_of)(room, step)
         secret = await sync_to_async(hidden)(room, step)
         right, wrong = lint.right_answers(question), lint.wrong_answers(question)[0]
-        parts._kept.clear()  # what is made for who has not answered is made now
+        parts._cache.clear()  # what is made for who has not answered is made now
         silent = "".join(await untold(room, step, monkeypatch))
         told = [await answered(room, step, f"Student {n}", give) for n, give in enumerate((right, wrong))]
         for text in (silent, *told):
@@ -260,7 +260,7 @@ async def test_a_room_that_is_deleted_ends_its_sockets() -> None:
     room = await sync_to_async(opened)()
     _, socket = await joined(room, "Ada")
     await until(socket, "mine")
-    await sync_to_async(Room.objects.all().delete)()
+    await sync_to_async(LiveClass.objects.all().delete)()
     assert await sync_to_async(Student.objects.count)() == 0
     assert "no such class" in (await socket.receive_output(timeout=5))["text"]
     assert (await socket.receive_output(timeout=5))["code"] == 4404

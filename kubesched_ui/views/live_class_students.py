@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.client_ip import address_of
 from kubesched_ui.live_classes import answers, codes, membership, serializers
-from kubesched_ui.live_classes.errors import Refused
-from kubesched_ui.live_classes.models import Room, Student
+from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import LiveClass, Student
 from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
 from kubesched_ui.views.live_classes import refusal
@@ -38,7 +38,7 @@ def wrong(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def room(request: HttpRequest, code: str) -> HttpResponse:
+def student_page(request: HttpRequest, code: str) -> HttpResponse:
     """Show the live class to its students, and the nickname form to others."""
     code = codes.typed(code)
     student = membership.student_of(code, request.COOKIES)
@@ -46,7 +46,7 @@ def room(request: HttpRequest, code: str) -> HttpResponse:
         return inside(request, student)
     if codes.TRIES.reached(address_of(request)):
         return too_many(request)
-    found = Room.objects.live().filter(code=code).first() if code else None
+    found = LiveClass.objects.live().filter(code=code).first() if code else None
     if found is None:
         return wrong(request, code)
     return (
@@ -56,12 +56,12 @@ def room(request: HttpRequest, code: str) -> HttpResponse:
     )
 
 
-def enter(request: HttpRequest, found: Room) -> HttpResponse:
+def enter(request: HttpRequest, found: LiveClass) -> HttpResponse:
     """Join with a nickname. A cookie identifies the student from then on."""
     name = request.POST.get("name", "")
     try:
         _, secret = membership.join(found, name)
-    except Refused as refused:
+    except Rejected as refused:
         context = {"classroom": found, "problem": str(refused), "name": membership.nickname(name)}
         return render(request, "live_class_name.html", context, status=refused.status)
     if found.share_id and found.opens_run:
@@ -78,10 +78,10 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
 def inside(request: HttpRequest, student: Student) -> HttpResponse:
     """Show the current page of the class, or an earlier step."""
     try:
-        context = serializers.by_student(student, request.GET.get("step", ""))
-    except Refused as refused:
+        context = serializers.student_context(student, request.GET.get("step", ""))
+    except Rejected as refused:
         return refusal(request, refused)
-    template = "live_class_student.html" if student.room.lesson else "live_class_run_student.html"
+    template = "live_class_student.html" if student.live_class.lesson else "live_class_run_student.html"
     return render(request, template, context)
 
 
@@ -92,7 +92,7 @@ def of_request(request: HttpRequest, code: str) -> Student:
     """
     student = membership.student_of(codes.typed(code), request.COOKIES)
     if student is None:
-        raise Refused(COME_IN, 403)
+        raise Rejected(COME_IN, 403)
     return student
 
 
@@ -100,8 +100,8 @@ def of_request(request: HttpRequest, code: str) -> Student:
 def part(request: HttpRequest, code: str) -> HttpResponse:
     """Return a step as JSON for the page's script: the current one, or an earlier one."""
     try:
-        told: dict[str, Any] = serializers.told(of_request(request, code), request.GET.get("step", ""))
-    except Refused as refused:
+        told: dict[str, Any] = serializers.student_state(of_request(request, code), request.GET.get("step", ""))
+    except Rejected as refused:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     return JsonResponse(told)
 
@@ -113,8 +113,8 @@ def answer(request: HttpRequest, code: str) -> HttpResponse:
         student = of_request(request, code)
         step = request.POST.get("step", "")
         number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
-        answers.take(student, number, request.POST.getlist("answer"))
-    except Refused as refused:
+        answers.accept(student, number, request.POST.getlist("answer"))
+    except Rejected as refused:
         return refusal(request, refused)
-    told = {"ok": True} | serializers.own_of(student, number)
-    return answered(request, told, "join-room", student.room.code)
+    told = {"ok": True} | serializers.stored_own_answer(student, number)
+    return answered(request, told, "join-room", student.live_class.code)
