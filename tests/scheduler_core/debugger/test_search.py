@@ -84,7 +84,7 @@ def run_in_time(seed: int) -> Run:
 @cache
 def runs() -> list[Run]:
     found = [
-        run_of(simulation_of_case(case), case["name"]) for kind in KINDS for case in golden_cases("v1.34", kind)[:6]
+        run_of(simulation_of_case(case), case["name"]) for kind in KINDS for case in golden_cases("v1.34", kind)[:4]
     ]
     found += [run_of(simulation_of_case(case), case["name"]) for case in older()]
     return found + [run_in_time(seed) for seed in (1, 2, 3, 5, 8)]
@@ -258,8 +258,8 @@ def test_refused_on_is_exact_for_every_node() -> None:
             refused, fit = refused + len(expected), fit + len(cycles) - len(expected)
         picked = [cycle.cycle for cycle in cycles if cycle.refused_on(cycle.nominated)]
         assert [m["cycle"] for m in search.find("refused_on(nominated)", limit=10_000)["matches"]] == picked
-    assert refused > 2000
-    assert fit > 2000
+    assert refused > 1000
+    assert fit > 1000
 
 
 # ------------------------------------------------------------------------------------------------ how it is asked

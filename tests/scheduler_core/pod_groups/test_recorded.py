@@ -107,7 +107,7 @@ def test_what_filters_say_of_members_is_told_again() -> None:
                 continue
             found = provenance_of(moving, trace.number, trace)
             for plugin in trace.verdicts:
-                tree = found.tell(Question("filter", names[0], plugin))
+                tree = found.explain(Question("filter", names[0], plugin))
                 asked += 1
                 different += DISAGREES in tree.text
     assert asked > 500
