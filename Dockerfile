@@ -4,13 +4,18 @@ WORKDIR /app
 # memmon, which replaces a web process that is too large, asks ps.
 RUN apt-get update && apt-get install --yes --no-install-recommends procps && rm -rf /var/lib/apt/lists/*
 COPY requirements.txt .
-RUN pip install --no-cache-dir -r requirements.txt
+# The secrets are optional: the configuration of pip and the certificates of a network that has its own.
+RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
+    --mount=type=secret,id=ca-certificates.crt,target=/run/ca-certificates.crt \
+    pip install --no-cache-dir --require-hashes -r requirements.txt \
+    && find /usr/local/lib/python3.11/site-packages -depth -type d \
+        \( -name tests -o -path '*/twisted/*' -name test \) -exec rm -r {} +
 COPY manage.py pyproject.toml ./
 COPY scheduler_core scheduler_core
 COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
-COPY docs/plugins.md docs/plugins.md
+COPY docs/plugins.md docs/writing-plugins.md docs/
 COPY docs/examples/per_node_plugin.py docs/examples/per_node_plugin.py
 RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched

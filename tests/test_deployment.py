@@ -201,11 +201,16 @@ def test_old_names_still_count_and_are_warned_of(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_the_files_of_the_image_are_enough_to_start(checkout: Path, tmp_path: Path) -> None:
-    """Docker sends what .dockerignore excepts, and the image has what is copied from it."""
+    """Docker sends what .dockerignore excepts. The image has what is copied from it: the files of the wheel."""
     lines = re.findall(r"^COPY (.+) (\S+)$", (checkout / "Dockerfile").read_text(), re.MULTILINE)
     sources = [source for words, _ in lines for source in words.split()]
     excepted = re.findall(r"^!(.+)$", (checkout / ".dockerignore").read_text(), re.MULTILINE)
     assert sorted(excepted) == sorted(sources)
+    wheel = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert {*sources} - {"manage.py", "pyproject.toml", "requirements.txt"} == {
+        *wheel["packages"],
+        *wheel["force-include"],
+    }
     image = tmp_path / "app"
     for source in sources:
         place = image / source
@@ -227,6 +232,11 @@ assert explanations.notes()
 """
     done = run_python(start, image, tmp_path / "var")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_image_installs_by_hash(checkout: Path) -> None:
+    installs = re.findall(r"pip install (.*)", (checkout / "Dockerfile").read_text())
+    assert [line.removesuffix(" \\") for line in installs] == ["--no-cache-dir --require-hashes -r requirements.txt"]
 
 
 def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
