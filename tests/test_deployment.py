@@ -291,7 +291,7 @@ import django
 ended = Mock(poll=lambda: 0, wait=lambda: 0)
 django.setup()
 with patch('kubesched_ui.management.commands.run.start', return_value=ended), \\
-     patch('kubesched_ui.housekeeping.vacuum.give_back', side_effect=lambda alone: print('vacuum', alone)):
+     patch('kubesched_ui.housekeeping.vacuum.vacuum', side_effect=lambda alone: print('vacuum', alone)):
     call_command('run')
 """
     var = tmp_path / "var"
