@@ -1,0 +1,172 @@
+"""Names of modules, classes, functions, attributes and parameters say what they are in the words of the field."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import modules
+
+BANNED = {
+    *("told", "untold", "asked", "said", "heard", "beside", "nobody", "somebody", "whoever", "room", "rooms"),
+    *("door", "doors", "lookout", "fate", "fates", "reel", "reels", "vessel", "vessels"),
+}
+BANNED_IN_CLASSES = BANNED | {"seen"}
+BANNED_FUNCTIONS = {"of", "told", "tell", "asked"}
+OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
+
+# The names that are left, by module. Who renames one takes it out of its line.
+REMAINING: dict[str, str] = {
+    "kubesched_ui.accounts.bootstrap_admin": "tell",
+    "kubesched_ui.accounts.invitations": "of",
+    "kubesched_ui.accounts.middleware": "said",
+    "kubesched_ui.accounts.share_links": "_check_room of",
+    "kubesched_ui.accounts.tokens": "said",
+    "kubesched_ui.accounts.websocket_auth": "Doors",
+    "kubesched_ui.api.common": "ASKED",
+    "kubesched_ui.api.debugger": "asked",
+    "kubesched_ui.api.groups": "asked said",
+    "kubesched_ui.api.provenance": "asked said",
+    "kubesched_ui.api.runs": "resolve_told told",
+    "kubesched_ui.api.time": "Said said told",
+    "kubesched_ui.editor.constraint_text": "Said",
+    "kubesched_ui.editor.schema": "told",
+    "kubesched_ui.event_log.events": "said told",
+    "kubesched_ui.event_log.fingerprints": "of",
+    "kubesched_ui.event_log.log": "told",
+    "kubesched_ui.event_log.rows": "said told",
+    "kubesched_ui.exports.parquet": "of",
+    "kubesched_ui.ingest.errors": "of",
+    "kubesched_ui.ingest.formats": "of",
+    "kubesched_ui.ingest.preflight": "told",
+    "kubesched_ui.ingest.warnings": "_said",
+    "kubesched_ui.lessons.catalog": "said",
+    "kubesched_ui.lessons.diagram": "room",
+    "kubesched_ui.lessons.fake_extender": "asked told",
+    "kubesched_ui.lessons.formatting": "of",
+    "kubesched_ui.lessons.functions": "told_why",
+    "kubesched_ui.lessons.markdown": "said",
+    "kubesched_ui.lessons.runner": "told",
+    "kubesched_ui.lessons.step_state": "asked",
+    "kubesched_ui.live_classes.cluster_preview": "_most_said said",
+    "kubesched_ui.live_classes.shared_page": "asked",
+    "kubesched_ui.models": "Seen told",
+    "kubesched_ui.observability.bounded_probe": "asked_at",
+    "kubesched_ui.observability.metric_sources": "told",
+    "kubesched_ui.presenters.capacity_bars": "said told vessel vessels",
+    "kubesched_ui.presenters.cycle_presenter": "said told",
+    "kubesched_ui.presenters.events_at": "TOLD",
+    "kubesched_ui.presenters.explanations": "told",
+    "kubesched_ui.presenters.queue_timeline": "TOLD",
+    "kubesched_ui.runs.suggested_comparisons": "asked",
+    "kubesched_ui.scenarios.progress": "told",
+    "kubesched_ui.server": "no_room",
+    "kubesched_ui.settings": "ROOMS_MAX ROOM_HOURS ROOM_KEEP_DAYS ROOM_STUDENTS_MAX",
+    "kubesched_ui.templatetags.ui": "of said",
+    "kubesched_ui.upgrades.presenters": "fate",
+    "kubesched_ui.views.compare": "NOBODY asked told",
+    "kubesched_ui.views.editor": "asked not_told told",
+    "kubesched_ui.views.home_example": "of said",
+    "kubesched_ui.views.lists": "asked",
+    "kubesched_ui.views.live_classes": "told",
+    "kubesched_ui.views.present": "PODS_TOLD asked told",
+    "kubesched_ui.views.runs": "beside",
+    "scheduler_core.config.introspection": "told",
+    "scheduler_core.debugger.claim_schema": "said",
+    "scheduler_core.dra.devices": "of",
+    "scheduler_core.explain.groups": "told",
+    "scheduler_core.explain.summary": "told",
+    "scheduler_core.framework.interface": "of",
+    "scheduler_core.framework.per_node": "Said",
+    "scheduler_core.framework.status_merge": "said",
+    "scheduler_core.plugins.default_preemption": "_nobody",
+    "scheduler_core.plugins.pod_topology_spread": "_counts_nobody",
+    "scheduler_core.plugins.resource_allocation": "of",
+    "scheduler_core.plugins.volume_binding": "_room",
+    "scheduler_core.pod_groups.group_cycle": "said told",
+    "scheduler_core.pod_groups.serialize": "told_of",
+    "scheduler_core.pod_groups.trace": "ASKED_TO_WAIT said",
+}
+# The class names that occur more than once, by package.
+REMAINING_TWICE: dict[str, str] = {
+    "kubesched_ui": "Accounts Bar Cancelled Facts Kind Position Problem Section State Viewer _Spec",
+    "scheduler_core": (
+        "Candidate Change Constraint Cycle Device Difference Entry Extender Found Group NodeAffinity "
+        "Objection Plan Plugin Pod PodGroup PodGroupSpec Preemption Selector ServiceAffinity Spec Spread "
+        "State Strategy Strict Table WaitingPod _File"
+    ),
+}
+
+
+def banned(name: str, kind: str) -> bool:
+    """Whether a part of the name, between underscores or capitals, is a banned word."""
+    parts = {part.lower() for part in re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+", name)}
+    words = BANNED_IN_CLASSES if kind == "class" else BANNED
+    return bool(parts & words) or (kind == "function" and name in BANNED_FUNCTIONS)
+
+
+def names(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of all that a module defines but local variables."""
+    tree = ast.parse(file.read_text())
+    yield "module", file.stem
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield "class", node.name
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield "function", node.name
+        elif isinstance(node, ast.arg):
+            yield "parameter", node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield "attribute", node.attr
+        if isinstance(node, ast.Module | ast.ClassDef):
+            targets = (t for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign) for t in ast.walk(s))
+            yield from (
+                ("attribute", t.id) for t in targets if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
+            )
+
+
+def found(package: str) -> dict[str, str]:
+    """Return the banned names of each module that has some."""
+    left = {
+        module: " ".join(sorted({name for kind, name in names(file) if banned(name, kind)}))
+        for module, file in modules(package).items()
+    }
+    return {module: text for module, text in left.items() if text}
+
+
+def twice(package: str) -> str:
+    """Return the class names that more than one class of the package has."""
+    counts = Counter(name for file in modules(package).values() for kind, name in names(file) if kind == "class")
+    return " ".join(sorted(name for name, count in counts.items() if count > 1 and name not in OF_DJANGO))
+
+
+@pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])
+def test_no_name_has_a_banned_word(package: str) -> None:
+    assert found(package) == {m: names for m, names in REMAINING.items() if m.split(".")[0] == package}
+
+
+@pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])
+def test_a_class_name_occurs_once_in_a_package(package: str) -> None:
+    assert twice(package) == REMAINING_TWICE.get(package, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_banned"),
+    [
+        *[("room", "parameter", True), ("RoomKey", "class", True), ("_no_ROOM", "attribute", True)],
+        *[("headroom", "module", False), ("Seen", "class", True), ("seen", "attribute", False)],
+        *[
+            ("of", "function", True),
+            ("of", "parameter", False),
+            ("HTTPRoom", "class", True),
+            ("untolds", "class", False),
+        ],
+    ],
+)
+def test_whole_parts_of_names_are_banned(name: str, kind: str, is_banned: bool) -> None:
+    assert banned(name, kind) is is_banned
