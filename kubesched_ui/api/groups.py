@@ -123,15 +123,15 @@ def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1
     """List the pod groups of a run in the order tried, 20 per page."""
     run = find(Run, run_id)
     shown = Paginator(run.group_cycles.order_by("first"), PAGE).get_page(page)
-    told = [groups.summary(run, group) for group in shown.object_list]
-    return {"total": shown.paginator.count, "page": shown.number, "groups": told}
+    entries = [groups.summary(run, group) for group in shown.object_list]
+    return {"total": shown.paginator.count, "page": shown.number, "groups": entries}
 
 
 @router.get("/runs/{int:run_id}/groups/{namespace}/{name}", response={200: GroupDetail, **REFUSALS}, url_name="group")
-def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[GroupQuery]) -> dict[str, Any]:
+def group(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[GroupQuery]) -> dict[str, Any]:
     """Return one cycle of a group: its members in the order tried, the placements, the evicted pods and the outcome."""
     run = find(Run, run_id)
-    found = groups.group_at(run, namespace, name, asked.cycle)
+    found = groups.group_at(run, namespace, name, query.cycle)
     if found is None:
         raise Http404(f"Run {run_id} has no cycle of a pod group {namespace[:253]}/{name[:253]}.")
     return groups.detail(run, found)

@@ -58,23 +58,23 @@ class ProvenanceQuery(CycleQuery):
 
 @router.get(f"{POD}/provenance", response={200: Value, **ASKED})
 def provenance_of(
-    request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceQuery]
+    request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ProvenanceQuery]
 ) -> HttpResponse:
     """Return the provenance of a verdict, score, total or choice as a tree.
 
     Inner values are computed from their arguments; leaves are fields of objects and of the configuration.
     """
     run = find(Run, run_id)
-    if asked.point == QUEUE:
-        return encoded(_of_queue(run, namespace, name, asked))
-    question = Question(asked.point, asked.node, asked.plugin, asked.page)
-    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
+    if query.point == QUEUE:
+        return encoded(_of_queue(run, namespace, name, query))
+    question = Question(query.point, query.node, query.plugin, query.page)
+    cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
     return encoded(provenance.explain_number(run, cycle, question))
 
 
-def _of_queue(run: Run, namespace: str, name: str, asked: ProvenanceQuery) -> Tree:
-    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle) if asked.move is None else None
-    return queue_times.explain_time(run, cycle, namespace, name, asked.move, asked.until)
+def _of_queue(run: Run, namespace: str, name: str, query: ProvenanceQuery) -> Tree:
+    cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle) if query.move is None else None
+    return queue_times.explain_time(run, cycle, namespace, name, query.move, query.until)
 
 
 # ---- preemption
@@ -137,11 +137,11 @@ class TrialsQuery(CycleQuery):
 
 
 @router.get(f"{POD}/trials", response={200: Trials, **ASKED})
-def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[TrialsQuery]) -> HttpResponse:
+def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[TrialsQuery]) -> HttpResponse:
     """Return each removal and reprieve of the preemption dry run on one node."""
     run = find(Run, run_id)
-    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
-    return encoded(provenance.trials_of(run, cycle, asked.node, asked.page))
+    cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
+    return encoded(provenance.trials_of(run, cycle, query.node, query.page))
 
 
 # ---- resource claims
@@ -197,8 +197,8 @@ class ClaimsQuery(CycleQuery):
 
 
 @router.get(f"{POD}/claims", response={200: Claims, **ASKED})
-def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ClaimsQuery]) -> HttpResponse:
+def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ClaimsQuery]) -> HttpResponse:
     """Return the devices that each request of the pod's resource claims finds."""
     run = find(Run, run_id)
-    cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
-    return encoded(provenance.claims_of(run, cycle, asked.node, asked.page))
+    cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
+    return encoded(provenance.claims_of(run, cycle, query.node, query.page))

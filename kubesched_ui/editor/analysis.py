@@ -25,30 +25,30 @@ def analyze(text: str) -> dict[str, Any]:
     `release`: the release that the scheduler configuration is checked against.
     """
     read_text = parse(text)
-    things = index_objects(read_text)
-    problems = _of_documents(read_text, things)
-    told = []
-    among = cross_checks.check(things)
-    for number, thing in enumerate(things.objects):
-        document = read_text.documents[thing.document]
-        found = [*schema_validation.check(thing.value, thing.path), *among[number]]
+    object_index = index_objects(read_text)
+    problems = _of_documents(read_text, object_index)
+    described = []
+    among = cross_checks.check(object_index)
+    for number, obj in enumerate(object_index.objects):
+        document = read_text.documents[obj.document]
+        found = [*schema_validation.check(obj.value, obj.path), *among[number]]
         problems += [_problem(problem, document, number) for problem in found]
-        told.append(_thing(thing, document, sum(problem.severity == "error" for problem in found)))
+        described.append(_thing(obj, document, sum(problem.severity == "error" for problem in found)))
     problems.sort(key=lambda problem: (problem["line"], problem["column"]))
     return {
-        "things": told,
-        "scenario": _scenario(read_text, things),
-        "config": _config(read_text, things),
-        "effective": effective_scores(read_text, things),
-        "release": release_of(read_text, things).name,
+        "things": described,
+        "scenario": _scenario(read_text, object_index),
+        "config": _config(read_text, object_index),
+        "effective": effective_scores(read_text, object_index),
+        "release": release_of(read_text, object_index).name,
         "problems": problems[:MAX_PROBLEMS],
         "errors": sum(problem["severity"] == "error" for problem in problems),
         "more": max(0, len(problems) - MAX_PROBLEMS),
-        "picture": preview(things.objects),
+        "picture": preview(object_index.objects),
     }
 
 
-def _of_documents(text: Text, things: ObjectIndex) -> list[dict[str, Any]]:
+def _of_documents(text: Text, object_index: ObjectIndex) -> list[dict[str, Any]]:
     """Return the problems of whole documents: unreadable YAML, no object, or a scenario or configuration that a run
     would reject.
     """
@@ -57,27 +57,27 @@ def _of_documents(text: Text, things: ObjectIndex) -> list[dict[str, Any]]:
         if document.problem:
             place, message = document.problem
             problems.append(_at(place, message, "error"))
-    for number, path in things.odd:
+    for number, path in object_index.odd:
         document = text.documents[number]
         problems.append(
             _at(position_of(document, path), "is not an object: it needs apiVersion, kind and metadata", "error")
         )
-    release = release_of(text, things)
-    if things.scenario >= 0:
-        document = text.documents[things.scenario]
-        problems += [_problem(one, document) for one in cross_checks.check_scenario(document, things, release)]
-    for number in things.configs:
+    release = release_of(text, object_index)
+    if object_index.scenario >= 0:
+        document = text.documents[object_index.scenario]
+        problems += [_problem(one, document) for one in cross_checks.check_scenario(document, object_index, release)]
+    for number in object_index.configs:
         document = text.documents[number]
         problems += [_problem(one, document) for one in config_validation.check(document.value, release)]
     return problems
 
 
-def _problem(problem: Diagnostic, document: Document, thing: int | None = None) -> dict[str, Any]:
+def _problem(problem: Diagnostic, document: Document, obj: int | None = None) -> dict[str, Any]:
     place = position_of(document, problem.path)
-    return _at(place, problem.sentence, problem.severity, thing) | {"fix": problem.fix, "value": problem.value}
+    return _at(place, problem.sentence, problem.severity, obj) | {"fix": problem.fix, "value": problem.value}
 
 
-def _at(place: Position, message: str, severity: str, thing: int | None = None) -> dict[str, Any]:
+def _at(place: Position, message: str, severity: str, obj: int | None = None) -> dict[str, Any]:
     return {
         "severity": severity,
         "line": place.line,
@@ -86,37 +86,37 @@ def _at(place: Position, message: str, severity: str, thing: int | None = None) 
         "message": message,
         "fix": "",
         "value": False,
-        "thing": thing,
+        "thing": obj,
     }
 
 
-def _thing(thing: IndexedObject, document: Document, bad: int) -> dict[str, Any]:
+def _thing(obj: IndexedObject, document: Document, bad: int) -> dict[str, Any]:
     return {
-        "kind": thing.kind,
-        "api": thing.api,
-        "namespace": thing.namespace,
-        "name": thing.name,
-        "lines": lines_of(document, thing.path),
-        "value": thing.value,
-        "says": [[list(path), said] for path, said in sentences(thing.value)],
+        "kind": obj.kind,
+        "api": obj.api,
+        "namespace": obj.namespace,
+        "name": obj.name,
+        "lines": lines_of(document, obj.path),
+        "value": obj.value,
+        "says": [[list(path), said] for path, said in sentences(obj.value)],
         "bad": bad,
     }
 
 
-def _scenario(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
+def _scenario(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
     """Return the Scenario document without its objects, which are listed as things."""
-    if things.scenario < 0:
+    if object_index.scenario < 0:
         return None
-    document = text.documents[things.scenario]
+    document = text.documents[object_index.scenario]
     value = dict(document.value)
     if isinstance(value.get("spec"), dict):
         value["spec"] = {key: held for key, held in value["spec"].items() if key != "objects"}
     return {"value": value, "lines": [document.line, document.last]}
 
 
-def _config(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
+def _config(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
     """Return the configuration that is a document of its own. The last one counts, as in an upload."""
-    if not things.configs:
+    if not object_index.configs:
         return None
-    document = text.documents[things.configs[-1]]
+    document = text.documents[object_index.configs[-1]]
     return {"value": document.value, "lines": [document.line, document.last]}

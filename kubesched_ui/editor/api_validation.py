@@ -34,16 +34,16 @@ def name(kind: str, metadata: dict[str, Any], path: Path, found: Diagnostics) ->
         if kind in _OF_LABELS:
             _is_label(given, (*path, "name"), found)
         elif not _SUBDOMAIN.fullmatch(given) or len(given) > 253:
-            said = "lower case letters, digits, - and ., beginning and ending with a letter or digit, at most 253"
-            found.error((*path, "name"), f'"{shown(given)}" cannot be a name: {said}')
+            rule_text = "lower case letters, digits, - and ., beginning and ending with a letter or digit, at most 253"
+            found.error((*path, "name"), f'"{shown(given)}" cannot be a name: {rule_text}')
     if isinstance(namespace, str) and namespace:
         _is_label(namespace, (*path, "namespace"), found)
 
 
 def _is_label(text: str, path: Path, found: Diagnostics) -> None:
     if not _LABEL.fullmatch(text) or len(text) > 63:
-        said = "lower case letters, digits and -, beginning and ending with a letter or digit, at most 63"
-        found.error(path, f'"{shown(text)}" cannot be a name: {said}')
+        rule_text = "lower case letters, digits and -, beginning and ending with a letter or digit, at most 63"
+        found.error(path, f'"{shown(text)}" cannot be a name: {rule_text}')
 
 
 def _one_of(value: dict[str, Any], field: str, words: Iterable[str], path: Path, found: Diagnostics) -> None:
@@ -145,14 +145,14 @@ def _resources(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
     requests, limits = value.get("requests"), value.get("limits")
     if not isinstance(requests, dict) or not isinstance(limits, dict):
         return
-    for resource, asked in requests.items():
+    for resource, request in requests.items():
         limit = limits.get(resource)
         try:
-            more = limit is not None and quantity.nano_value(asked) > quantity.nano_value(limit)
+            more = limit is not None and quantity.nano_value(request) > quantity.nano_value(limit)
         except (ValueError, TypeError, AttributeError):
             continue
         if more:
-            problem = f"{shown(asked)} is more than the limit of {shown(limit)}"
+            problem = f"{shown(request)} is more than the limit of {shown(limit)}"
             found.error((*path, "requests", resource), problem)
 
 
@@ -196,8 +196,8 @@ def _workload(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
     missing = {key: text for key, text in wanted.items() if not isinstance(labels, dict) or labels.get(key) != text}
     if missing:
         key, text = next(iter(missing.items()))
-        said = f"selects {shown(key)}={shown(text)}, which the template's labels do not have"
-        found.error((*path, "selector"), said)
+        rule_text = f"selects {shown(key)}={shown(text)}, which the template's labels do not have"
+        found.error((*path, "selector"), rule_text)
 
 
 def _job(value: dict[str, Any], path: Path, found: Diagnostics) -> None:

@@ -20,10 +20,10 @@ Change = dict[str, Any]
 class _Draft:
     """The values of a text's documents during an edit."""
 
-    def __init__(self, text: Text, things: ObjectIndex) -> None:
-        self.text, self.things = text, things
+    def __init__(self, text: Text, object_index: ObjectIndex) -> None:
+        self.text, self.object_index = text, object_index
         self.values = [copy.deepcopy(document.value) for document in text.documents]
-        self.gone: set[int] = set()
+        self.removed_documents: set[int] = set()
         self.removed: dict[int, list[int]] = {}  # document -> removed elements of its list
         self.added: dict[int, list[Any]] = {}  # document after which to insert (-1: at the start) -> new values
         # document -> (element of its list after which to insert, value)
@@ -33,32 +33,32 @@ class _Draft:
         if not path:
             self.values[document] = value
             return
-        held = self.values[document]
+        container = self.values[document]
         for step in path[:-1]:
-            held = held[step]
-        held[path[-1]] = value
+            container = container[step]
+        container[path[-1]] = value
 
     def add(self, value: Any, after: int | None) -> None:
         """Add a value after an object or at the end: to the list of that object, or as a new document."""
-        objects = self.things.objects
-        thing = objects[after] if after is not None else (objects[-1] if objects else None)
-        if thing is not None and thing.path:
-            index = thing.path[-1]
+        objects = self.object_index.objects
+        obj = objects[after] if after is not None else (objects[-1] if objects else None)
+        if obj is not None and obj.path:
+            index = obj.path[-1]
             assert isinstance(index, int)
-            self.more.setdefault(thing.document, []).append((index, value))
-        elif thing is not None and after is not None:
-            self.added.setdefault(thing.document, []).append(value)
+            self.more.setdefault(obj.document, []).append((index, value))
+        elif obj is not None and after is not None:
+            self.added.setdefault(obj.document, []).append(value)
         else:
             self.added.setdefault(len(self.values) - 1, []).append(value)
 
     def remove(self, number: int) -> None:
-        thing = self.things.objects[number]
-        if not thing.path:
-            self.gone.add(thing.document)
+        obj = self.object_index.objects[number]
+        if not obj.path:
+            self.removed_documents.add(obj.document)
         else:
-            index = thing.path[-1]
+            index = obj.path[-1]
             assert isinstance(index, int)
-            self.removed.setdefault(thing.document, []).append(index)
+            self.removed.setdefault(obj.document, []).append(index)
 
     def lines(self) -> list[list[str]]:
         """Return the lines of each document and of the new documents."""
@@ -66,7 +66,7 @@ class _Draft:
         for value in self.added.get(-1, ()):
             found.append(new_document(value, first=not found))
         for number, document in enumerate(self.text.documents):
-            if number not in self.gone:
+            if number not in self.removed_documents:
                 lines = list(rewritten(document, self._finished(number)))
                 begins = not lines or not lines[0].startswith("---")
                 if found and begins and any(line.strip() for line in lines):
@@ -82,15 +82,15 @@ class _Draft:
         if not more and not removed:
             return value
         at = list_of(value)
-        held = value
+        container = value
         for step in at or ():
-            held = held[step]
+            container = container[step]
         items = []
-        for index, item in enumerate(held):
+        for index, item in enumerate(container):
             if index not in removed:
                 items.append(item)
             items += [one for after, one in more if after == index]
-        held[:] = items
+        container[:] = items
         return value
 
     @staticmethod
@@ -114,17 +114,17 @@ def apply_changes(text: str, changes: Any) -> dict[str, Any] | None:
     of the same text.
     """
     before = parse(text)
-    things = index_objects(before)
+    object_index = index_objects(before)
     if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
         raise InputError(WHERE, "", f"must be a list of 1 to {MAX_CHANGES:,} changes")
-    working = _Draft(before, things)
+    working = _Draft(before, object_index)
     for change in changes:
         _apply(change, working)
     return edits(before, working.lines())
 
 
 def _apply(change: Any, working: _Draft) -> None:
-    objects = working.things.objects
+    objects = working.object_index.objects
     if not isinstance(change, dict):
         raise InputError(WHERE, "", "must be an object")
     number = change.get("thing")
@@ -156,7 +156,7 @@ def _object(value: Any, field: str) -> dict[str, Any]:
 
 def _scenario(value: Any, working: _Draft) -> None:
     """Set the scenario document. Its objects are kept."""
-    at = working.things.scenario
+    at = working.object_index.scenario
     value = _object(value, "scenario")
     value = {"apiVersion": OUR_API, "kind": SCENARIO_KIND, **value}
     if not is_scenario(value) or not isinstance(value.get("spec", {}), dict):
@@ -175,9 +175,9 @@ def _scenario(value: Any, working: _Draft) -> None:
 
 def _config(value: Any, working: _Draft) -> None:
     """Set the configuration that is a document of its own, or remove it."""
-    configs = working.things.configs
+    configs = working.object_index.configs
     if value is None:
-        working.gone.update(configs)
+        working.removed_documents.update(configs)
     elif configs:
         working.values[configs[-1]] = _object(value, "config")
     else:

@@ -135,26 +135,30 @@ def _unknown(name: str, path: Path, version: str, release: Release, found: Diagn
 # ---- effective configuration
 
 
-def release_of(text: Text, things: ObjectIndex) -> Release:
+def release_of(text: Text, object_index: ObjectIndex) -> Release:
     """Return the release that the scenario names, else the newest."""
-    spec = _spec(text, things)
+    spec = _spec(text, object_index)
     try:
         return get_release(str(spec.get("kubernetes") or NEWEST))
     except InputError:
         return get_release(NEWEST)
 
 
-def effective_scores(text: Text, things: ObjectIndex) -> dict[str, Any] | None:
+def effective_scores(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
     """Return {profiles: [{name, score: [{name, weight, usual}]}], appends}, or None if the configuration cannot be
     read or the release uses predicates.
 
     `usual`: the release's default weight. `appends`: whether enabling a default plugin again requires disabling it
     as well.
     """
-    release = release_of(text, things)
+    release = release_of(text, object_index)
     if release.predicates:
         return None
-    held = text.documents[things.configs[-1]].value if things.configs else _spec(text, things).get("config")
+    held = (
+        text.documents[object_index.configs[-1]].value
+        if object_index.configs
+        else _spec(text, object_index).get("config")
+    )
     version = str(held.get("apiVersion")).rpartition("/")[2] if isinstance(held, dict) else ""
     try:
         configuration = load_configuration(held if isinstance(held, dict | str) else None, release)
@@ -172,7 +176,7 @@ def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
     return [{"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])]
 
 
-def _spec(text: Text, things: ObjectIndex) -> dict[str, Any]:
-    value = text.documents[things.scenario].value if things.scenario >= 0 else {}
+def _spec(text: Text, object_index: ObjectIndex) -> dict[str, Any]:
+    value = text.documents[object_index.scenario].value if object_index.scenario >= 0 else {}
     spec = value.get("spec")
     return spec if isinstance(spec, dict) else {}

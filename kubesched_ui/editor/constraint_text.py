@@ -34,8 +34,8 @@ def sentences(obj: dict[str, Any]) -> Iterator[Said]:
     for step in path:
         spec = spec.get(step) if isinstance(spec, dict) else None
     if path and isinstance(spec, dict):
-        for at, said in of_spec(spec):
-            yield (*path, *at), said
+        for at, text in of_spec(spec):
+            yield (*path, *at), text
 
 
 def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
@@ -83,8 +83,8 @@ def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[
         term = _map(one.get("podAffinityTerm"))
         weight = _number(one.get("weight"))
         more = "more" if near else "fewer"
-        said = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighting."
-        yield (*path, PREFERRED, index), said
+        text = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighting."
+        yield (*path, PREFERRED, index), text
 
 
 def spread(one: dict[str, Any]) -> str:
@@ -145,9 +145,9 @@ def _selected(term: dict[str, Any]) -> str:
         return "that nothing selects (labelSelector is missing)"
     parts = [f"{shown(key)}={shown(value)}" for key, value in _map(selector.get("matchLabels")).items()]
     parts += [_requirement(one) for _, one in _dicts(selector.get("matchExpressions"))]
-    said = f"with {_and(parts)}" if parts else "of any kind"
+    text = f"with {_and(parts)}" if parts else "of any kind"
     names = [shown(name) for name in term.get("namespaces") or () if isinstance(name, str)]
-    return f"{said} in {'namespace' if len(names) == 1 else 'namespaces'} {_and(names)}" if names else said
+    return f"{text} in {'namespace' if len(names) == 1 else 'namespaces'} {_and(names)}" if names else text
 
 
 def _domain(term: dict[str, Any]) -> str:

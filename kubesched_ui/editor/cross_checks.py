@@ -27,45 +27,45 @@ _UNKNOWN = re.compile("Object contains unknown field `(.*)`$")
 _FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
 
 
-def check(things: ObjectIndex) -> dict[int, Diagnostics]:
+def check(object_index: ObjectIndex) -> dict[int, Diagnostics]:
     """Return the problems of each object that concern other objects."""
-    names = _names(things.objects)
+    names = _names(object_index.objects)
     found: dict[int, Diagnostics] = {}
     seen: dict[Key, int] = {}
-    for number, thing in enumerate(things.objects):
+    for number, obj in enumerate(object_index.objects):
         mine = found[number] = Diagnostics()
-        if not thing.name:
+        if not obj.name:
             continue
-        key = key_of(thing)
+        key = key_of(obj)
         if key in seen:
-            mine.error((*thing.path, "metadata", "name"), f"there is another {thing.kind} named {shown(thing.name)}")
+            mine.error((*obj.path, "metadata", "name"), f"there is another {obj.kind} named {shown(obj.name)}")
         seen[key] = number
-        _check_references(thing, names, mine)
+        _check_references(obj, names, mine)
     return found
 
 
-def key_of(thing: IndexedObject) -> Key:
+def key_of(obj: IndexedObject) -> Key:
     """Return kind, namespace and name."""
-    kind = KINDS.get(thing.kind)
-    return thing.kind, (thing.namespace or "default") if kind and kind.namespaced else "", thing.name
+    kind = KINDS.get(obj.kind)
+    return obj.kind, (obj.namespace or "default") if kind and kind.namespaced else "", obj.name
 
 
 def _names(objects: list[IndexedObject]) -> set[Key]:
-    return {key_of(thing) for thing in objects}
+    return {key_of(obj) for obj in objects}
 
 
-def _check_references(thing: IndexedObject, names: set[Key], found: Diagnostics) -> None:
+def _check_references(obj: IndexedObject, names: set[Key], found: Diagnostics) -> None:
     """Warn about references to objects that are not in the text.
 
     They are not errors, because such objects may be created later.
     """
-    at = TEMPLATES.get(thing.kind)
-    spec: Any = thing.value
+    at = TEMPLATES.get(obj.kind)
+    spec: Any = obj.value
     for step in at or ():
         spec = spec.get(step) if isinstance(spec, dict) else None
     if not at or not isinstance(spec, dict):
         return
-    path: Path = (*thing.path, *at)
+    path: Path = (*obj.path, *at)
     node, priority = spec.get("nodeName"), spec.get("priorityClassName")
     if isinstance(node, str) and node and ("Node", "", node) not in names:
         found.warn((*path, "nodeName"), f"there is no node {shown(node)}")
@@ -76,12 +76,12 @@ def _check_references(thing: IndexedObject, names: set[Key], found: Diagnostics)
     for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
         claim = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
         name = claim.get("claimName") if isinstance(claim, dict) else None
-        if isinstance(name, str) and ("PersistentVolumeClaim", thing.namespace or "default", name) not in names:
+        if isinstance(name, str) and ("PersistentVolumeClaim", obj.namespace or "default", name) not in names:
             at_claim = (*path, "volumes", index, "persistentVolumeClaim", "claimName")
             found.warn(at_claim, f"there is no PersistentVolumeClaim {shown(name)}")
 
 
-def check_scenario(document: Document, things: ObjectIndex, release: Release) -> Diagnostics:
+def check_scenario(document: Document, object_index: ObjectIndex, release: Release) -> Diagnostics:
     """Return what a run would reject in the scenario apart from its objects.
 
     `release`: the one that the scenario names.
@@ -100,7 +100,7 @@ def check_scenario(document: Document, things: ObjectIndex, release: Release) ->
         found += config_validation.check(spec["config"], release, CONFIG)
     if any(problem.severity == "error" for problem in found):
         return found
-    rest = {key: held for key, held in spec.items() if key != "objects" and held is not None}
+    rest = {key: content for key, content in spec.items() if key != "objects" and content is not None}
     try:
         scenario_time.check(rest)
     except InputError as error:
@@ -111,7 +111,7 @@ def check_scenario(document: Document, things: ObjectIndex, release: Release) ->
         else:
             found.error(at, shown(error.problem))
         return found
-    nodes = {thing.name for thing in things.objects if thing.kind == "Node"}
+    nodes = {obj.name for obj in object_index.objects if obj.kind == "Node"}
     for index, entry in enumerate(spec.get("timeline") or ()):
         created = entry.get("create")
         if isinstance(created, dict) and created.get("kind") == "Node":
@@ -122,9 +122,9 @@ def check_scenario(document: Document, things: ObjectIndex, release: Release) ->
 
 def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Diagnostics) -> None:
     for operation in ("taint", "untaint"):
-        held = entry.get(operation)
-        if isinstance(held, dict) and held.get("node") not in nodes:
-            found.warn((*path, operation, "node"), f"there is no node {shown(held.get('node', ''))}")
+        content = entry.get(operation)
+        if isinstance(content, dict) and content.get("node") not in nodes:
+            found.warn((*path, operation, "node"), f"there is no node {shown(content.get('node', ''))}")
     for operation in ("cordon", "uncordon", "drain"):
         name = entry.get(operation)
         if isinstance(name, str) and name not in nodes:

@@ -79,9 +79,9 @@ def index_objects(text: Text) -> ObjectIndex:
         elif isinstance(value, dict) and value.get("kind") in CONFIG_KINDS:
             configs.append(number)
             continue
-        for path, held in _objects(value):
-            if isinstance(held, dict):
-                objects.append(IndexedObject(number, path, held))
+        for path, content in _objects(value):
+            if isinstance(content, dict):
+                objects.append(IndexedObject(number, path, content))
             else:
                 odd.append((number, path))
         if len(objects) > MAX_THINGS:
@@ -112,11 +112,11 @@ def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
     if at is None:
         yield (), value
         return
-    held = value
+    content = value
     for step in at:
-        held = held.get(step) if isinstance(held, dict) else None
-    if isinstance(held, list):
-        for index, one in enumerate(held):
+        content = content.get(step) if isinstance(content, dict) else None
+    if isinstance(content, list):
+        for index, one in enumerate(content):
             yield (*at, index), one
 
 

@@ -35,17 +35,17 @@ class _Columns:
         return place
 
 
-def preview(things: Sequence[IndexedObject]) -> dict[str, Any]:
+def preview(indexed: Sequence[IndexedObject]) -> dict[str, Any]:
     """Return the cluster in the format of `/api/runs/{id}/map`, before anything is placed.
 
     `waiting`: number of pods to place, including those of workloads.
     """
-    objects = [decoded for thing in things if (decoded := _decoded(thing)) is not None]
+    objects = [decoded for entry in indexed if (decoded := _decoded(entry)) is not None]
     nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
     pods = list({obj.key: obj for obj in objects if isinstance(obj, Pod)}.values())
     rows = {node.metadata.name: row for row, node in enumerate(nodes)}
-    told = _pods(pods, rows)
-    waiting = told["state"].count(PENDING) + sum(_replicas(thing, nodes) for thing in things)
+    columns = _pods(pods, rows)
+    waiting = columns["state"].count(PENDING) + sum(_replicas(entry, nodes) for entry in indexed)
     return {
         "moment": 0,
         "end": 0,
@@ -53,28 +53,28 @@ def preview(things: Sequence[IndexedObject]) -> dict[str, Any]:
         "cycles": 0,
         "t": 0,
         "nodes": _nodes(nodes),
-        "pods": told,
+        "pods": columns,
         "before": len(pods) + 1,
         "nominated": {},
         "waiting": waiting,
     }
 
 
-def _decoded(thing: IndexedObject) -> Any:
-    if thing.kind not in ("Node", "Pod"):
+def _decoded(entry: IndexedObject) -> Any:
+    if entry.kind not in ("Node", "Pod"):
         return None
     try:
-        return decode(thing.value)
+        return decode(entry.value)
     except InputError:
         return None
 
 
-def _replicas(thing: IndexedObject, nodes: list[Node]) -> int:
+def _replicas(entry: IndexedObject, nodes: list[Node]) -> int:
     """Return the number of pods that a workload would create."""
     try:
-        if not (makes_pods(thing.value) and is_typed(thing.value)):
+        if not (makes_pods(entry.value) and is_typed(entry.value)):
             return 0
-        return number_of_pods(read(thing.value), nodes, get_release(NEWEST))
+        return number_of_pods(read(entry.value), nodes, get_release(NEWEST))
     except InputError:
         return 0
 
@@ -105,13 +105,13 @@ def _common(nodes: list[Node]) -> list[str]:
 
 def _pods(pods: list[Pod], rows: Index) -> dict[str, Any]:
     release = get_release(NEWEST)
-    asked, owners = _Columns(), _Columns()
+    requests, owners = _Columns(), _Columns()
     on = [rows.get(pod.spec.node_name, -1) for pod in pods]
     return {
         "id": list(range(len(pods))),
         "key": [pod.key for pod in pods],
-        "requests": [asked.put(dict(requests_of(pod, release).counted)) for pod in pods],
-        "amounts": asked.values,
+        "requests": [requests.put(dict(requests_of(pod, release).counted)) for pod in pods],
+        "amounts": requests.values,
         "owner": [owners.put(_owner(pod)) for pod in pods],
         "owners": owners.values,
         "priority": [pod.spec.priority or 0 for pod in pods],

@@ -79,30 +79,36 @@ def completion_json() -> bytes:
     versions, types = scheduler.pop("versions"), scheduler.pop("types")
     described = json_schema()["$defs"]
     ours = {
-        _type_name(name): {"fields": {field: [_type_of_field(held), ""] for field, held in told["properties"].items()}}
-        for name, told in described.items()
-        if "properties" in told
+        _type_name(name): {
+            "fields": {
+                field: [_type_of_field(field_schema), ""] for field, field_schema in definition["properties"].items()
+            }
+        }
+        for name, definition in described.items()
+        if "properties" in definition
     }
     ours[_type_name("Spec")]["fields"]["config"] = [versions[NEWEST_API], ""]
-    whole = table()
-    kinds = whole["kinds"] | {KIND: {API_VERSION: _type_name(KIND)}, scheduler["kind"]: versions}
-    return json.dumps(whole | {"kinds": kinds, "types": whole["types"] | ours | types, "scheduler": scheduler}).encode()
+    full_table = table()
+    kinds = full_table["kinds"] | {KIND: {API_VERSION: _type_name(KIND)}, scheduler["kind"]: versions}
+    return json.dumps(
+        full_table | {"kinds": kinds, "types": full_table["types"] | ours | types, "scheduler": scheduler}
+    ).encode()
 
 
 def _type_name(name: str) -> str:
     return name if name in ("Scenario", "Meta") else f"Scenario{name}"
 
 
-def _type_of_field(told: dict[str, Any]) -> str:
+def _type_of_field(definition: dict[str, Any]) -> str:
     """Return the type of a field of a JSON schema in the notation of the table."""
-    if some := [one for one in told.get("anyOf", ()) if one.get("type") != "null"]:
+    if some := [one for one in definition.get("anyOf", ()) if one.get("type") != "null"]:
         return _type_of_field(some[0])
-    if ref := told.get("$ref"):
+    if ref := definition.get("$ref"):
         return _type_name(ref.rpartition("/")[2])
-    if told.get("type") == "array":
-        return f"[{_type_of_field(told.get('items', {}))}]"
+    if definition.get("type") == "array":
+        return f"[{_type_of_field(definition.get('items', {}))}]"
     plain = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
-    return plain.get(str(told.get("type")), "any")
+    return plain.get(str(definition.get("type")), "any")
 
 
 def most_similar(word: str, words: Iterable[str]) -> str:
@@ -132,10 +138,10 @@ def configurations() -> dict[str, Any]:
     types: dict[str, dict[str, Any]] = {}
     known = known_plugins(PLUGINS)
     for version in VERSIONS:
-        told = described(version, known)
-        versions[f"{GROUP}/{version}"] = told.root
-        args[f"{GROUP}/{version}"] = dict(told.args)
-        types |= {name: {"fields": fields, "strict": True} for name, fields in told.types.items()}
+        definition = described(version, known)
+        versions[f"{GROUP}/{version}"] = definition.root
+        args[f"{GROUP}/{version}"] = dict(definition.args)
+        types |= {name: {"fields": fields, "strict": True} for name, fields in definition.types.items()}
     releases = {
         name: {
             f"{GROUP}/{version}": offered(release, version, known)

@@ -54,8 +54,8 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Diagnostics) -> bool:
     if schema.type_of(kind, api):
         return True
     if versions := schema.versions_of(kind):
-        said = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
-        found.error((*path, "apiVersion"), said, versions[0], value=True)
+        message = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
+        found.error((*path, "apiVersion"), message, versions[0], value=True)
     elif "." in api.partition("/")[0] and not api.partition("/")[0].endswith(".k8s.io"):
         found.warn((*path, "kind"), f"{shown(kind)} is a custom resource and is ignored")
     elif schema.is_known_kind(kind):
@@ -123,22 +123,22 @@ def describe(value: Any) -> str:
     return f'"{shown(value)}"' if isinstance(value, str) else f"the number {value}"
 
 
-def _list(held: str, value: Any, path: Path, found: Diagnostics) -> None:
+def _list(content: str, value: Any, path: Path, found: Diagnostics) -> None:
     if not isinstance(value, list):
         found.error(path, f"must be a list, found {describe(value)}; each element begins with -")
         return
     for index, item in enumerate(value):
         if item is None:
             found.error((*path, index), "is empty; remove it")
-        walk(held, item, (*path, index), found)
+        walk(content, item, (*path, index), found)
 
 
-def _map(held: str, value: Any, path: Path, found: Diagnostics) -> None:
+def _map(content: str, value: Any, path: Path, found: Diagnostics) -> None:
     if not isinstance(value, dict):
         found.error(path, f"must be a map of names to values, found {describe(value)}")
         return
     for key, item in value.items():
-        walk(held, item, (*path, key), found)
+        walk(content, item, (*path, key), found)
 
 
 def _quantity(value: Any, path: Path, found: Diagnostics) -> None:
@@ -159,12 +159,12 @@ def _object(name: str, value: Any, path: Path, found: Diagnostics) -> None:
     if not isinstance(value, dict):
         found.error(path, f"must be a map with the fields of {name}, found {describe(value)}")
         return
-    for field, held in value.items():
+    for field, content in value.items():
         if len(found) > MOST:
             return
         if field in fields:
-            walk(fields[field][0], held, (*path, field), found)
-        elif held is not None or not schema.is_strict(name):
+            walk(fields[field][0], content, (*path, field), found)
+        elif content is not None or not schema.is_strict(name):
             _unknown(name, field, list(fields), (*path, field), found)
     for field in schema.required_of(name):
         if value.get(field) is None:

@@ -67,8 +67,8 @@ def cycle_events(
                 say("unreserve", node=trace.node)
     result = trace.result if outcome is None else outcome["result"]
     node = trace.node if result in ("scheduled", "waiting") else ""
-    said = trace.message or trace.error if outcome is None else outcome.get("message", "")
-    say("cycle.finished", result=result, node=node, nominated_node=trace.nominated_node, message=said)
+    message = trace.message or trace.error if outcome is None else outcome.get("message", "")
+    say("cycle.finished", result=result, node=node, nominated_node=trace.nominated_node, message=message)
     return found
 
 
@@ -88,32 +88,32 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
         say("select", node=node, score=None, ties=1, runner_up="", margin=None)
     say("assume", node=node)
     for point in points:
-        said: Status | None = getattr(trace, point)
-        say(point, node=node, status=status(said))
+        rejection: Status | None = getattr(trace, point)
+        say(point, node=node, status=status(rejection))
         if point == "permit" and trace.result == "waiting":
             return
-        if said is not None and (said.rejected or said.code == "Error"):
+        if rejection is not None and (rejection.rejected or rejection.code == "Error"):
             say("unreserve", node=node)
             return
     if points == BINDING:
         say("postbind", node=node)
 
 
-def group_event(told: Mapping[str, Any], t: float) -> Event:
+def group_event(group: Mapping[str, Any], t: float) -> Event:
     """Return the result of a group's cycle, which follows those of its members. `told`: as in the core's
     `groups.told`."""
-    members = told["members"]
+    members = group["members"]
     return event(
         "group.finished",
         t,
         data={
-            "group": told["name"],
-            "result": told["result"],
+            "group": group["name"],
+            "result": group["result"],
             "members": len(members),
             "fit": sum(member["fits"] for member in members),
-            "bound": told["bound"],
-            "message": "; ".join(told["status"]["reasons"]),
-            "victims": [victim["pod"] for victim in told["victims"]],
+            "bound": group["bound"],
+            "message": "; ".join(group["status"]["reasons"]),
+            "victims": [victim["pod"] for victim in group["victims"]],
             "cycles": [members[0]["cycle"], members[-1]["cycle"]] if members else [],
         },
     )
@@ -122,9 +122,9 @@ def group_event(told: Mapping[str, Any], t: float) -> Event:
 def filtering(trace: CycleTrace) -> dict[str, Any]:
     """Return the decisive rejections with their nodes, most nodes first."""
     grouped: dict[Status, list[Rows]] = {}
-    for said, rows in trace.decisive_statuses():
-        grouped.setdefault(said, []).append(rows)
-    refusals = [(said, np.sort(np.concatenate(parts))) for said, parts in grouped.items()]
+    for rejection, rows in trace.decisive_statuses():
+        grouped.setdefault(rejection, []).append(rows)
+    refusals = [(rejection, np.sort(np.concatenate(parts))) for rejection, parts in grouped.items()]
     looked = trace.nodes
     if trace.subset is not None:
         outside = np.ones(trace.nodes, np.bool_)
@@ -136,8 +136,8 @@ def filtering(trace: CycleTrace) -> dict[str, Any]:
         looked = int(np.count_nonzero(trace.looked))
     refusals.sort(key=lambda refusal: -len(refusal[1]))
     feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-    told = [{**(status(said) or {}), "count": len(rows), "nodes": ranges(rows)} for said, rows in refusals]
-    return {"looked": looked, "feasible": feasible, "refusals": told}
+    details = [{**(status(rejection) or {}), "count": len(rows), "nodes": ranges(rows)} for rejection, rows in refusals]
+    return {"looked": looked, "feasible": feasible, "refusals": details}
 
 
 def preempting(trace: CycleTrace) -> dict[str, Any]:
@@ -192,6 +192,6 @@ def ranges(rows: Rows) -> list[list[int]]:
     return pairs
 
 
-def status(said: Status | None) -> dict[str, Any] | None:
+def status(value: Status | None) -> dict[str, Any] | None:
     """Return a status in the format of events."""
-    return None if said is None else {"plugin": said.plugin, "code": said.code, "reasons": list(said.reasons)}
+    return None if value is None else {"plugin": value.plugin, "code": value.code, "reasons": list(value.reasons)}

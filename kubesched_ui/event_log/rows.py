@@ -102,8 +102,8 @@ NONE: dict[str, Any] = {}
 
 def pod_result(events: list[Event], position: int, recorded_message: str, duration: float) -> ResultRow:
     """Return the result. `position`: the pod's index in the run's order; `duration`: seconds that the cycle took."""
-    said: dict[str, dict[str, Any]] = {e["type"]: e["data"] for e in events}
-    finished, select = said["cycle.finished"], said.get("select", NONE)
+    data: dict[str, dict[str, Any]] = {e["type"]: e["data"] for e in events}
+    finished, select = data["cycle.finished"], data.get("select", NONE)
     namespace, _, name = events[0]["pod"].partition("/")
     return ResultRow(
         namespace=namespace,
@@ -115,18 +115,20 @@ def pod_result(events: list[Event], position: int, recorded_message: str, durati
         score=select.get("score"),
         runner_up=select.get("runner_up", ""),
         margin=select.get("margin"),
-        feasible=said.get("filter", NONE).get("feasible", 0),
+        feasible=data.get("filter", NONE).get("feasible", 0),
         attempts=events[0]["attempt"],
         message=finished["message"],
-        reasons=msgspec.json.encode(reasons(said)[:MAX_REASONS]).decode(),
+        reasons=msgspec.json.encode(reasons(data)[:MAX_REASONS]).decode(),
         recorded_message=recorded_message,
         duration=round(duration, 6),
     )
 
 
-def reasons(said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def reasons(data: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return [{plugin, reason, nodes}]: why nodes, or the pod as a whole (nodes 0), were rejected."""
-    whole = [status for point in ("preenqueue", "prefilter") if (status := said.get(point, NONE).get("status"))]
-    told = [(status, 0) for status in whole]
-    told += [(refusal, refusal["count"]) for refusal in said.get("filter", NONE).get("refusals", [])]
-    return [{"plugin": s["plugin"], "reason": reason, "nodes": count} for s, count in told for reason in s["reasons"]]
+    whole = [status for point in ("preenqueue", "prefilter") if (status := data.get(point, NONE).get("status"))]
+    statuses = [(status, 0) for status in whole]
+    statuses += [(refusal, refusal["count"]) for refusal in data.get("filter", NONE).get("refusals", [])]
+    return [
+        {"plugin": s["plugin"], "reason": reason, "nodes": count} for s, count in statuses for reason in s["reasons"]
+    ]

@@ -136,28 +136,28 @@ def _bar(node: Node, resource: str, most: int, wanted: int) -> Bar:
     taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
     free = has - sum(number for _, number in taken)
     blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
-    told = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
+    text = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
     comes = 100 * wanted / has if has else 0.0
-    return Bar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, told, comes)
+    return Bar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
 
 
 def nodes_of(state: State) -> list[Node]:
     """Return the nodes of a cluster at a timepoint of a recording."""
     tables = state.recording.tables
-    asked, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
+    requests, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
     keys, texts = tables["pods"]["key"], tables["pods"].texts["key"]
     pods: list[list[tuple[str, Amounts]]] = [[] for _ in range(len(state.rows))]
     for pod, row in zip(state.placed.tolist(), state.of_row.tolist(), strict=True):
         if row >= 0:
-            pods[row].append((texts[keys[pod]], asked[kinds[pod]]))
-    told, names = tables["nodes"], state.recording.names
+            pods[row].append((texts[keys[pod]], requests[kinds[pod]]))
+    table, names = tables["nodes"], state.recording.names
     return [
         Node(
             names[name],
-            zone_of(told.at("labels", version)),
-            told.at("taints", version),
-            bool(told["unschedulable"][version]),
-            told.at("allocatable", version),
+            zone_of(table.at("labels", version)),
+            table.at("taints", version),
+            bool(table["unschedulable"][version]),
+            table.at("allocatable", version),
             pods[row],
         )
         for row, (name, version) in enumerate(zip(state.rows.tolist(), state.versions.tolist(), strict=True))

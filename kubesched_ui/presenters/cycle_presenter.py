@@ -227,8 +227,8 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     skipped = set(cycle.get("skipped_filter") or ())
     named = (plugin for verdicts in wider.values() for plugin in verdicts)
     decisive = (status.get("plugin", "") for status in refused.values())
-    asked = cycle.get("filter_order")
-    plugins = list(asked) if asked else in_order([*order, *decisive, *named], order)
+    order_known = cycle.get("filter_order")
+    plugins = list(order_known) if order_known else in_order([*order, *decisive, *named], order)
     plugins = [name for name in plugins if name and name not in skipped]
     feasible, outside = set(cycle.get("feasible") or ()), set(cycle.get("outside") or ())
     groups: dict[tuple[Any, ...], NodeGroup] = {}

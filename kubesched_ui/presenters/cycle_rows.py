@@ -69,8 +69,11 @@ def started(run: Run) -> dict[str, Any]:
 
 def warnings_of(run: Run) -> list[str]:
     """Return the run's warnings on its settings, cluster and configuration when it started."""
-    told = started(run).get("warnings") or []
-    return [*told, *(note for note in run.notes if note not in told)]  # a fork has its own warnings and its parent's
+    warnings = started(run).get("warnings") or []
+    return [
+        *warnings,
+        *(note for note in run.notes if note not in warnings),
+    ]  # a fork has its own warnings and its parent's
 
 
 def left_of(run: Run) -> dict[str, int]:

@@ -22,16 +22,16 @@ def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None) -> An
 
     It includes the node that lacks least, and the taints.
     """
-    told = explain(trace, names=nodes)
-    unclear = [group for group in told.groups if group.plugin in WITH_DETAILS]
+    answer_ = explain(trace, names=nodes)
+    unclear = [group for group in answer_.groups if group.plugin in WITH_DETAILS]
     if unclear and headroom is not None:
         for group in unclear:
             if successor(group.plugin) == FIT and lacking(group.reasons):
                 group.closest = headroom.closest(group.nodes)
             elif group.reasons == [UNNAMED] and (taints := headroom.taints(group.nodes)):
                 group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
-        told.sentence = summary.answer(trace, told)
-    return told
+        answer_.sentence = summary.answer(trace, answer_)
+    return answer_
 
 
 # ---- plugins

@@ -18,7 +18,7 @@ from kubesched_ui.scenarios.cluster_overview import ClusterView
 def evicted(run: Run) -> set[str]:
     """Return the pods that preemption removed."""
     preemptors = PodResult.objects.filter(run=run).filter(Q(attempts__gt=1) | ~Q(nominated_node=""))
-    gone: set[str] = set()
+    victims: set[str] = set()
     for row in preemptors.only("namespace", "name"):
         cycles = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name)
         counted = set(cycles.values_list("attempt", flat=True))
@@ -26,8 +26,8 @@ def evicted(run: Run) -> set[str]:
             events = msgspec.json.decode(text)
             for event in events:
                 if event["type"] == "postfilter" and event["attempt"] in counted:
-                    gone.update(event["data"]["victims"])
-    return gone
+                    victims.update(event["data"]["victims"])
+    return victims
 
 
 def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, str]]:

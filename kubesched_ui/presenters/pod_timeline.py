@@ -106,14 +106,14 @@ def cycles(events: list[Event]) -> Iterator[list[Event]]:
 
 def attempt_of(group: list[Event]) -> dict[str, Any]:
     finished = group[-1]
-    said = finished["data"]
+    data = finished["data"]
     return {
         "t": finished["t"],
         "number": finished["attempt"],
-        "result": said["result"],
-        "node": said["node"],
-        "nominated_node": said["nominated_node"],
-        "message": said["message"],
+        "result": data["result"],
+        "node": data["node"],
+        "nominated_node": data["nominated_node"],
+        "message": data["message"],
         "seq": finished["seq"],
         "plugins": rejectors(group),
     }
@@ -137,12 +137,12 @@ def rejectors(group: list[Event]) -> list[str]:
 def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
     data = event["data"]
     cause = causes.get(data["cause"])
-    told = None
+    shown_cause = None
     if cause is not None:
         node = cause["data"].get("node", "") or (
             cause["data"].get("name", "") if cause["type"] == "node.changed" else ""
         )
-        told = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": event_sentence(cause)}
+        shown_cause = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": event_sentence(cause)}
     return {
         "t": event["t"],
         "from": data["from"],
@@ -150,7 +150,7 @@ def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
         "event": data["event"],
         "seq": event["seq"],
         "cause_seq": data["cause"],
-        "cause": told,
+        "cause": shown_cause,
     }
 
 

@@ -21,10 +21,10 @@ GANG = "GangScheduling"
 
 def sentence_of(run: Run, group: GroupCycle) -> str:
     """Return the group's result with the obstacle of its first member without a feasible node. Raises InputError."""
-    told = group.told
-    out = next((member for member in told["members"] if not member["fits"]), None)
+    data = group.told
+    out = next((member for member in data["members"] if not member["fits"]), None)
     row = run.cycles.filter(number=out["cycle"]).first() if out is not None and not out["preempts"] else None
-    return verdict(told, obstacle(run, row, told["placement"]) if row is not None else "")
+    return verdict(data, obstacle(run, row, data["placement"]) if row is not None else "")
 
 
 def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
@@ -35,13 +35,13 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
         return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({reason_text(trace.prefilter)})"
     if trace.reserve is not None:
         return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({reason_text(trace.reserve)})"
-    room = None if run.active else headroom_of(run, row, trace)
-    answer = explanations.answer(trace, nodes, room)
+    headroom = None if run.active else headroom_of(run, row, trace)
+    answer = explanations.answer(trace, nodes, headroom)
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
     names = [name for group in inside for name in group.nodes]
     everywhere = ""
-    if room is not None and inside and all(group.plugin == FIT for group in inside):
-        everywhere = room.everywhere(names)
+    if headroom is not None and inside and all(group.plugin == FIT for group in inside):
+        everywhere = headroom.everywhere(names)
     return keeps_out(everywhere, domain, refusals(inside))
 
 
@@ -84,10 +84,10 @@ def group_at(run: Run, namespace: str, name: str, cycle: int | None = None) -> G
 
 def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
     """Return all data of a group's cycle, with its sentence. Raises InputError."""
-    told = dict(group.told)
-    told.pop("next_start_index", None)
+    data = dict(group.told)
+    data.pop("next_start_index", None)
     cycles = list(run.group_cycles.filter(namespace=group.namespace, name=group.name).values_list("first", "last"))
-    return told | {
+    return data | {
         "sentence": sentence_of(run, group),
         "first": group.first,
         "last": group.last,
@@ -98,26 +98,26 @@ def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
 
 def summary(run: Run, group: GroupCycle) -> dict[str, Any]:
     """Return a group as an entry of lists."""
-    told = group.told
+    data = group.told
     try:
         sentence = sentence_of(run, group)
     except InputError:
-        sentence = verdict(told)
+        sentence = verdict(data)
     return {
         "name": group.key,
         "namespace": group.namespace,
         "own_name": group.name,
-        "policy": told["policy"],
-        "min_count": told["min_count"],
-        "topology_key": told["topology_key"],
+        "policy": data["policy"],
+        "min_count": data["min_count"],
+        "topology_key": data["topology_key"],
         "result": group.result,
         "members": group.members,
-        "fit": sum(member["fits"] for member in told["members"]),
+        "fit": sum(member["fits"] for member in data["members"]),
         "bound": group.bound,
-        "held": len(told["held"]),
-        "victims": len(told["victims"]),
+        "held": len(data["held"]),
+        "victims": len(data["victims"]),
         "sentence": sentence,
         "first": group.first,
         "last": group.last,
-        "pods": some([member["pod"].partition("/")[2] for member in told["members"]], NAMED),
+        "pods": some([member["pod"].partition("/")[2] for member in data["members"]], NAMED),
     }

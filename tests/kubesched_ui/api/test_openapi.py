@@ -83,7 +83,7 @@ def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None
         assert lanes["moves"]
         agrees(lanes, "Lanes")
         agrees(client.get(f"{run}/lanes/overview").json(), "Overview")
-        agrees(client.get(f"{run}/lanes/stretch?t=0").json(), "Stretch")
+        agrees(client.get(f"{run}/lanes/stretch?t=0").json(), "TimeWindow")
         agrees(client.get(f"{run}/moment?t=0").json(), "Moment")
 
 
