@@ -190,7 +190,7 @@ class Extenders:
             raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
         for name in remaining:
             if name not in nodes:
-                raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that it was not asked about")
+                raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that was not in the request")
         refused = {str(n): unschedulable(str(why)) for n, why in _lower_values(answer, "failednodes", extender)}
         hopeless = _lower_values(answer, "failedandunresolvablenodes", extender)
         return set(remaining), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
@@ -232,7 +232,7 @@ class Extenders:
             entry = _lower(item, extender)
             host, score = entry.get("host"), entry.get("score", 0)
             if host not in nodes:
-                raise ExtenderError(f"{extender.url}: scores a node {str(host)[:63]!r} that it was not asked about")
+                raise ExtenderError(f"{extender.url}: scores a node {str(host)[:63]!r} that was not in the request")
             if not isinstance(score, int) or not 0 <= score <= MAX_PRIORITY:
                 problem = f"{extender.url}: scores node {host!r} {str(score)[:20]}, which is not in 0..{MAX_PRIORITY}"
                 raise ExtenderError(problem)
@@ -264,7 +264,7 @@ class Extenders:
         left = []
         for node, victims_left in _lower_values(answer, "nodenametometavictims", extender):
             if node not in by_node:
-                raise ExtenderError(f"{extender.url}: claims a node {str(node)[:63]!r} that it was not asked about")
+                raise ExtenderError(f"{extender.url}: claims a node {str(node)[:63]!r} that was not in the request")
             mine = {_uid(victim): victim for victim in by_node[node].victims}
             remaining = _lower(victims_left, extender)
             uids = [_lower(item, extender).get("uid") for item in remaining.get("pods", [])]

@@ -57,16 +57,16 @@ def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
         yield _step("preenqueue", trace.preenqueue.plugin, text=_words(trace.preenqueue))
         return
     for plugin in trace.skipped_filter:
-        yield _step("prefilter", plugin, text="has nothing to say about this pod")
+        yield _step("prefilter", plugin, text="is skipped for this pod")
     if trace.prefilter is not None:
         yield _step("prefilter", trace.prefilter.plugin, text=_words(trace.prefilter))
     elif trace.subset_status is not None and trace.subset is not None and len(trace.subset) < trace.nodes:
-        yield _step("prefilter", "", text=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to be looked at")
+        yield _step("prefilter", "", text=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to evaluate")
     if trace.prefilter is None:
         yield from _filter_steps(trace)
     yield from _postfilter_steps(trace)
     for plugin in trace.skipped_score:
-        yield _step("prescore", plugin, text="has nothing to say about this pod")
+        yield _step("prescore", plugin, text="is skipped for this pod")
     for plugin, score in trace.scores.items():
         yield _step("score", plugin, text=f"{_span(score.normalized)} points, weight {score.weight}")
     if trace.scores:
@@ -84,11 +84,11 @@ def _filter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
             yield _step("filter", plugin, text="passes every node")
             continue
         refused, first = int(np.count_nonzero(verdict.codes)), int(np.count_nonzero((decisive == number) & looked))
-        also = f", {refused - first:,} more that are out already or not looked at" if refused > first else ""
+        also = f", {refused - first:,} more that were rejected before or not evaluated" if refused > first else ""
         yield _step("filter", plugin, text=f"decides against {first:,} of {trace.nodes:,} nodes{also}")
     if trace.nominated:
         out = sum(text is not None for text in trace.nominated.values())
-        text = f"with the pods nominated there counted in, {out:,} of {len(trace.nominated):,} nodes are full"
+        text = f"with nominated pods counted, {out:,} of {len(trace.nominated):,} nodes are full"
         yield _step("filter", "", text=text)
 
 
@@ -98,11 +98,11 @@ def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
         return
     plugin = found.status.plugin if found.status is not None and found.status.plugin else "DefaultPreemption"
     for node, (victims, violations) in found.candidates.items():
-        broken = f", {violations} against a disruption budget" if violations else ""
+        broken = f", {violations} violating a disruption budget" if violations else ""
         yield _step(
-            "postfilter", plugin, node, f"{len(victims)} {'pod' if len(victims) == 1 else 'pods'} would go{broken}"
+            "postfilter", plugin, node, f"{len(victims)} {'pod' if len(victims) == 1 else 'pods'} evicted{broken}"
         )
-    chosen = f"makes room on {found.nominated_node}" if found.nominated_node else "cannot make room"
+    chosen = f"nominates {found.nominated_node}" if found.nominated_node else "finds no candidate"
     yield _step("postfilter", plugin, text=chosen)
 
 

@@ -42,7 +42,7 @@ MAX_WEIGHT = 1_000_000
 
 OBJECTS = ("create", "patch", "delete", "cordon", "uncordon", "drain", "taint", "untaint")
 DECISIONS = ("place", "skip", "weight")
-NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
+NOT_LOOKED_AT = "the scheduler does not use objects of this kind"
 
 
 class Place(Strict, kw_only=True):

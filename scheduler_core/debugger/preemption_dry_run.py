@@ -20,7 +20,7 @@ from scheduler_core.preemption.victims import Budgets, Candidate, importance, se
 PAGE = 100  # nodes per page
 REMOVE, REPRIEVE = "remove", "reprieve"
 NOT_TRIED = "enough candidates were found before it"
-CHANGED = "the cycle recorded another outcome: an extender changed the candidates, or the run was of another version"
+CHANGED = "the cycle recorded another outcome: an extender changed the candidates, or another version made the run"
 
 
 class DryRunStep(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class PreemptionDryRuns:
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
         if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
-            raise NotDecided("point", "", "DefaultPreemption was not asked in this cycle")
+            raise NotDecided("point", "", "DefaultPreemption did not run in this cycle")
         self._framework, self._pod, self._trace, self._postfilter = framework, pod, trace, trace.postfilter
         self._state = CycleState()
         framework.cluster.nodes.refresh()
@@ -140,7 +140,7 @@ class PreemptionDryRuns:
         tried = node in self._postfilter.candidates or row in self._rejected
         if not tried and row not in self._order():
             status = self._trace.status_at(row)
-            reason = status.message if status is not None else "nothing that evicting could change"
+            reason = status.message if status is not None else "nothing that evictions could change"
             return DryRun(
                 node, False, [], [], 0, status.plugin if status else "", [reason], None, "evicting cannot help"
             )

@@ -41,7 +41,7 @@ OWN_POINTS = ("preenqueue", *BINDING)
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
 _FEW = 6  # terms of long sums if several scores are in one explanation
 UNEXPLAINED = "recorded; the plugin does not say where it comes from"
-DISAGREES = "recorded; what can be told of it now comes to another value"
+DISAGREES = "recorded; the explanation computed now has another value"
 
 
 class NotDecided(InputError):
@@ -226,14 +226,12 @@ class Provenance:
 
     def _preemption(self, view: View, name: str) -> Tree:
         if self.framework.cluster.release.predicates:
-            raise NotDecided(
-                "point", "", "preemption was a part of the scheduler then; where it comes from is not told"
-            )
+            raise NotDecided("point", "", "preemption was part of the scheduler in this release; it has no explanation")
         plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
         trace, state, pods = self.trace, CycleState(), self.framework.cluster.pods
         found = trace.postfilter
         if found is None:
-            raise NotDecided("point", "", "no PostFilter plugin was asked in this cycle")
+            raise NotDecided("point", "", "no PostFilter plugin ran in this cycle")
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]
@@ -259,9 +257,9 @@ class Provenance:
         before = [getattr(trace, earlier) for earlier in list(BINDING)[: list(BINDING).index(point)]]
         stopped = any(earlier_status is not None and earlier_status.rejected for earlier_status in before)
         if stopped or (refusing and names.index(refusing) < names.index(name)):
-            raise NotDecided("plugin", "", f"{name} was not asked: the cycle ended before")
+            raise NotDecided("plugin", "", f"{name} did not run: the cycle ended before")
         if point in ("prebind", "bind") and trace.permit_waits:
-            raise NotDecided("point", "", "Permit had the pod wait: its binding came later, if at all")
+            raise NotDecided("point", "", "Permit held the pod: its binding came later, if at all")
         state = CycleState()
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
@@ -327,8 +325,8 @@ def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str
     if name in skipped:
         return f"{name} had nothing to {point} for this pod and was skipped"
     if point == "filter" and trace.prefilter is not None:
-        return f"{name} was not asked: {trace.prefilter.plugin or 'PreFilter'} had rejected the pod"
-    return f"{name} was not asked in this cycle"
+        return f"{name} did not run: {trace.prefilter.plugin or 'PreFilter'} had rejected the pod"
+    return f"{name} did not run in this cycle"
 
 
 def _weighted(view: View, name: str, normalized: Tree, weight: int) -> Tree:

@@ -202,7 +202,7 @@ class QueueTimes:
     def _flushed(self, known: _Known) -> Tree:
         """Explain the first whole second at which the backoff is over."""
         end = self._expiry(known)
-        second, one = t.truncated(end), t.constant(1, "the queue looks every second")
+        second, one = t.truncated(end), t.constant(1, "the queue checks every second")
         after = t.total([second, one])
         label = "the first second after the end (flushBackoffQCompleted runs every second)"
         if not self._rules.past_its_end:
@@ -235,7 +235,7 @@ class QueueTimes:
             tree = self._expiry(known)
             text = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
             return tree.with_text(
-                f"{text}; it is looked at every second, so it may be tried at {_s(self._flushed(known).value)}"
+                f"{text}; the queue checks every second, so it may be tried at {_s(self._flushed(known).value)}"
             )
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
@@ -288,7 +288,7 @@ class QueueTimes:
             idle = t.total_floats(
                 [
                     _part(came, "when it came to backoffQ"),
-                    t.constant(0.0, "an idle scheduler takes it at once", SECONDS),
+                    t.constant(0.0, "an idle scheduler pops it immediately", SECONDS),
                 ],
                 "taken out early (SchedulerPopFromBackoffQ)",
             ).measured(SECONDS)
@@ -299,11 +299,7 @@ class QueueTimes:
             reason = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
             return tree.with_text(f"{what}: {reason} ({self._backoff_text(known)})")
         waited = move.t - came.value
-        why = (
-            "a cycle takes no time on the virtual clock, its turn comes at once"
-            if not waited
-            else "other pods went first"
-        )
+        why = "a cycle takes no virtual time, so it is popped immediately" if not waited else "other pods went first"
         tree = t.total_floats([came, t.constant(waited, why, SECONDS)], "its turn").measured(SECONDS)
         first = came.text[:1].lower() + came.text[1:]
         _part(came, "when it came to activeQ")

@@ -147,7 +147,7 @@ class CycleSearch:
             elif value is not False:
                 without += 1
                 sample = sample or f"cycle {i + 1}: {_without_codes(str(value))}"
-        return found, f"It has no answer in {without:,} of {len(self.facts):,} cycles ({sample})" if without else ""
+        return found, f"It has no value in {without:,} of {len(self.facts):,} cycles ({sample})" if without else ""
 
     def _column(self, name: str) -> list[Any]:
         """Return the values of a variable, one per cycle."""
@@ -252,7 +252,7 @@ def _wrong(message: str) -> WrongExpression:
     if _DEEP in message:
         return WrongExpression("is nested too deeply (32 levels are taken)")
     if _BUDGET in message:
-        return WrongExpression("goes through too many things at once")
+        return WrongExpression("iterates over too many elements")
     match = _ERROR.search(message)
     if match is None:
         return WrongExpression(_without_codes(message))

@@ -186,5 +186,5 @@ def _claim_devices(prepared: Prepared) -> list[Remark]:
         return []
     prepared.objects += made
     names = some([claim.name for claim in made], SHOWN)
-    message = f"{count(len(made), 'ResourceClaim')} made of templates for pods that have none yet: {names}."
+    message = f"{count(len(made), 'ResourceClaim')} created from templates for pods without claims: {names}."
     return [Remark("device-claims", message, {"claims": len(made)})]

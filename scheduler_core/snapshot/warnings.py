@@ -41,14 +41,14 @@ def _absent_claims(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
     claims, names = count(len(absent), "claim"), some(sorted(absent), SHOWN)
     naming = f"{count(len(pods), 'pod')} {agree(len(pods), 'name')} {claims}"
     if choices.absent_claims == "bound":
-        message = f"{naming} that the snapshot does not hold: {names}. Absent claims are taken as bound to volumes "
+        message = f"{naming} missing from the snapshot: {names}. Missing claims count as bound to volumes "
         message += "without constraints."
     elif not preflight.claims:
-        message = f"{naming}, and the snapshot holds none: it may lack them. Add the output of `{KUBECTL_VOLUMES}`, "
-        message += "or have a run take absent claims as bound."
+        message = f"{naming}, but the snapshot has no claims. Add the output of `{KUBECTL_VOLUMES}`, "
+        message += "or let a run treat missing claims as bound."
     else:
-        message = f"{naming} that the snapshot does not hold: {names}. Upload all claims, "
-        message += "or have a run take absent claims as bound."
+        message = f"{naming} missing from the snapshot: {names}. Upload all claims, "
+        message += "or let a run treat missing claims as bound."
     yield Remark("absent-claims", message, {"claims": len(absent), "pods": len(pods)})
 
 
@@ -78,7 +78,7 @@ def _unknown_classes(preflight: Preflight, choices: Choices) -> Iterator[Remark]
         names = some([f"{name} ({number:,})" for name, number in counts.items()], SHOWN)
         classes = count(len(unknown), "PriorityClass", "PriorityClasses")
         naming = f"{count(len(pods), 'pod')} {agree(len(pods), 'name')} {classes}"
-        message = f"{naming} that the snapshot does not hold, and {agree(len(pods), 'count with priority 0')}: "
+        message = f"{naming} missing from the snapshot, and {agree(len(pods), 'count with priority 0')}: "
         yield Remark("priority-class", f"{message}{names}; {some(pods, SHOWN)}.", counts)
 
 
@@ -95,12 +95,12 @@ def _workloads(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
     if made:
         pods = sum(made.values())
         names = some([f"{title} ({number:,})" for title, number in made.items()], SHOWN)
-        message = f"{count(pods, 'pod')} {agree(pods, 'are made')} of workloads that have none yet: {names}."
+        message = f"{count(pods, 'pod')} {agree(pods, 'are created')} for workloads without pods: {names}."
         yield Remark("workloads", message, made)
 
 
 def _cron_jobs(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
     jobs = preflight.bare.cron_jobs
     if jobs:
-        message = f"{some(jobs, SHOWN)} {agree(len(jobs), 'make Jobs by the clock')}; no run makes their pods."
+        message = f"{some(jobs, SHOWN)} {agree(len(jobs), 'create Jobs on a schedule')}; no run creates their pods."
         yield Remark("cron-jobs", message, {"CronJobs": len(jobs)})

@@ -185,7 +185,7 @@ class Engine:
     def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
         self.seq += 1
         if self.seq > self.max_records or len(self.api.pods) > self.max_pods:
-            what = f"{self.max_records:,} things happen" if self.seq > self.max_records else f"{self.max_pods:,} pods"
+            what = f"{self.max_records:,} events" if self.seq > self.max_records else f"{self.max_pods:,} pods"
             raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         changes, self._early = self._early, []
         self._records.append(Record(self.seq, self.clock.now, kind, data, self._cause, trace, changes))

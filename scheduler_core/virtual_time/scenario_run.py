@@ -33,7 +33,7 @@ from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
 
-NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
+NOT_LOOKED_AT = "the scheduler does not use objects of this kind"
 
 Action = Callable[[], None]
 
@@ -251,7 +251,7 @@ class ScenarioRun:
                     continue
                 there = obj.key in self.api.pods if isinstance(obj, Pod) else self.api.cluster.find(obj) is not None
                 if there and how == "create":
-                    raise InputError(describe(raw), "", "exists already and is left as it is")
+                    raise InputError(describe(raw), "", "exists already and is not changed")
                 if not there and how == "update":
                     raise InputError(describe(raw), "", "does not exist")
                 (self.api.create if how == "create" else self.api.update)(copy.deepcopy(obj))

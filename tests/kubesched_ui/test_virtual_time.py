@@ -322,7 +322,7 @@ def test_a_run_in_which_too_much_happens_ends_with_what_it_has(client: Client, s
     arrivals = [{"name": "job", "every": "1s", "duration": "1s", "template": {"spec": pod("x")["spec"]}}]
     run = ran(client, upload(client, document(node("n1"), arrivals=arrivals, until="1h")))
     assert run["state"] == "failed"
-    assert "more than 40 things happen" in run["error"]
+    assert "more than 40 events" in run["error"]
     assert 0 < run["clock"] < 3600
     found = events(client, run)
     assert [e["seq"] for e in found] == list(range(1, len(found) + 1))

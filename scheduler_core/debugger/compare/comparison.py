@@ -230,12 +230,12 @@ def groups_of(side: RunSide, label: str = ZONE) -> Mapping[str, str]:
 
 
 def sentence(summary: Mapping[str, int]) -> str:
-    """Return a sentence such as `Of 100 pods 90 come to the same; 7 move, 2 gain a node, 1 loses it.`"""
+    """Return a sentence such as `Of 100 pods, 90 have the same outcome; 7 move, 2 gain a node, 1 loses it.`"""
     total = sum(summary.values())
     if not total:
         return "No pod was tried in either run."
     if summary[SAME] == total:
-        return f"All {count(total, 'pod')} come to the same." if total > 1 else "The pod comes to the same."
+        return f"All {count(total, 'pod')} have the same outcome." if total > 1 else "The pod has the same outcome."
     parts = [
         f"{summary[key]:,} {one if summary[key] == 1 else many}"
         for key, one, many in (
@@ -243,11 +243,11 @@ def sentence(summary: Mapping[str, int]) -> str:
             (GAINED, "gains a node", "gain a node"),
             (LOST, "loses its node", "lose their node"),
             (OTHER, "fails in another way", "fail in another way"),
-            (ONLY_A, "is in the first run alone", "are in the first run alone"),
-            (ONLY_B, "is in the second run alone", "are in the second run alone"),
+            (ONLY_A, "is only in the first run", "are only in the first run"),
+            (ONLY_B, "is only in the second run", "are only in the second run"),
         )
         if summary[key]
     ]
     same = summary[SAME]
-    head = f"{same:,} {'comes' if same == 1 else 'come'} to the same" if same else "none comes to the same"
-    return f"Of {count(total, 'pod')} {head}; {listing(parts)}."
+    head = f"{same:,} {'has' if same == 1 else 'have'} the same outcome" if same else "none has the same outcome"
+    return f"Of {count(total, 'pod')}, {head}; {listing(parts)}."

@@ -21,7 +21,7 @@ MOST_RUNS = 600
 MOST_SECONDS = 10.0
 MOST_UNITS = 200
 UNKNOWN: Placement = ("unknown", "")
-NOT_EVEN_ALL = "the differences that can be applied do not give the second run's outcome, not even all of them"
+NOT_EVEN_ALL = "even all applicable differences together do not give the second run's outcome"
 
 
 @dataclass
@@ -59,9 +59,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
     time.
     """
     if (a.time is None) != (b.time is None):
-        problem = (
-            "is found between two runs in one pass or two in time; of these one is in time, and time is no setting"
-        )
+        problem = "both runs must be single passes, or both in virtual time"
         raise InputError("cause", "", problem)
     units = deltas_of(a, b)
     if len(units) > MOST_UNITS:
@@ -72,7 +70,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
         found.a, one = search.play(a)
         found.b, other = search.play(b)
     except LimitReached:
-        found.note = f"running a and b alone takes more than {MOST_SECONDS:g} seconds, so that nothing could be tried"
+        found.note = f"running a and b takes more than {MOST_SECONDS:g} seconds, so no difference could be tried"
         return found
     found.settled = one, other
     search.known[frozenset()] = found.a
@@ -81,7 +79,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
     try:
         search.find(found)
     except LimitReached:
-        found.note = f"stopped after {search.runs} runs; what is named is enough, but perhaps not the least"
+        found.note = f"stopped after {search.runs} runs; these differences suffice, but a smaller set may exist"
         if found.units is None:
             found.note = f"stopped after {search.runs} runs without an answer"
     found.runs = search.runs
@@ -121,7 +119,7 @@ class _CauseSearch:
     def find(self, cause: Cause) -> None:
         if cause.a == cause.b:
             cause.units, cause.minimal = [], True
-            cause.note = "both runs come to the same"
+            cause.note = "both runs have the same outcome"
             return
         smallest = MinimalCause()
         try:

@@ -166,9 +166,9 @@ class Pair:
         """Compare which nodes were evaluated before enough were found."""
         a, b = self._looked
         step = self._differs(
-            "filter", "", "looked", a != b, lambda s, i: "looked at" if self._looked[s][i] else "not looked at"
+            "filter", "", "looked", a != b, lambda s, i: "evaluated" if self._looked[s][i] else "not evaluated"
         )
-        step.summary = f"looks at {count(int(a.sum()))}", f"looks at {count(int(b.sum()))}"
+        step.summary = f"evaluates {count(int(a.sum()))}", f"evaluates {count(int(b.sum()))}"
         return step
 
     def filters(self) -> Iterator[ComparedStep]:
@@ -206,7 +206,7 @@ class Pair:
         summary = []
         for side, verdict in enumerate(verdicts):
             refused = int(((columns[side] > 0) & looked[side]).sum())
-            held = "is not asked" if verdict is None else "passes all" if not refused else f"refuses {count(refused)}"
+            held = "does not run" if verdict is None else "passes all" if not refused else f"refuses {count(refused)}"
             summary.append(held)
         step.summary = summary[0], summary[1]
         return step

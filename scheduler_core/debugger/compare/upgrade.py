@@ -131,14 +131,14 @@ class UpgradeStep:
 
 
 def upgrade_sentence(summary: Mapping[str, int]) -> str:
-    """Return a summary such as `Of 40 pods 36 come to the same; 3 move and 1 gains a node. 2 messages only read
+    """Return a summary such as `Of 40 pods, 36 have the same outcome; 3 move and 1 gains a node. 2 messages only read
     differently.`"""
     words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))
     decided = {kind: summary[kind] for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
     more = [
         text
         for number, text in (
-            (nominated, f"{count(nominated, 'pod')} would make room otherwise"),
+            (nominated, f"{count(nominated, 'pod')} would preempt differently"),
             (reasons, f"{count(reasons, 'pod')} without a node {'has' if reasons == 1 else 'have'} other reasons"),
             (words, f"{count(words, 'message')} only {'reads' if words == 1 else 'read'} differently"),
         )
@@ -168,7 +168,7 @@ def step(
     Raises InputError if one of the two cannot be run, or if only one is in virtual time.
     """
     if (a.time is None) != (b.time is None):
-        raise InputError("upgrade", "", "is found between two runs in one pass or two in time")
+        raise InputError("upgrade", "", "both runs must be single passes, or both in virtual time")
     search = _UpgradeSearch(a, b, deltas_of(a, b), watch, most_runs, clock() + most_seconds, clock)
     found = UpgradeStep(a.release.name, b.release.name, search.units)
     of_a: dict[str, Refusals] = {}
@@ -176,7 +176,7 @@ def step(
     try:
         before, after = search.play(a, of_a), search.play(b, of_b)
     except LimitReached:
-        found.note = f"running both releases alone takes more than {most_seconds:g} seconds, so that nothing is known"
+        found.note = f"running both releases takes more than {most_seconds:g} seconds, so no cause is known"
         return found
     search.known[frozenset()] = before
     found.pods = len({**before, **after})
@@ -196,7 +196,7 @@ def step(
     except LimitReached:
         left = sum(one.cause is None for one in found.changed)
         if left:
-            found.note = f"stopped after {count(search.runs, 'run')}; {count(left, 'pod')} left without a cause"
+            found.note = f"stopped after {count(search.runs, 'run')}; {count(left, 'pod')} without a cause"
     if not found.note and any(one.cause is None for one in found.changed):
         found.note = NOT_EVEN_ALL
     found.runs = search.runs

@@ -47,7 +47,7 @@ def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestReport) -> Ite
     for number, selector in enumerate(exact.selectors):
         expression = selector.cel.expression if selector.cel is not None else ""
         short = expression if len(expression) <= SHOWN else f"{expression[:SHOWN]}…"
-        text = f"do without selector #{number}, {short} ({of})"
+        text = f"drop selector #{number}, {short} ({of})"
         yield _edited(claim, request, j, k, text, 3.5, partial(_drop_selector, number))
     if len(exact.selectors) > 1:
         yield _edited(claim, request, j, k, f"take any device of its class ({of})", 4.5, partial(_set, "selectors", []))

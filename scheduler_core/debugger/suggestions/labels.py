@@ -131,10 +131,10 @@ def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> Pa
             cost = 1.0 - max(likeness(value, has) for value in req.values)
             return f"{why}: require {req.key}={has}", cost, partial(_put_values, term, req, [has])
         cost = 6.0 if req.key.endswith(("/arch", "/os")) else 3.5
-        return f"allow {req.key}={has}, too", cost, partial(_put_values, term, req, [*req.values, has])
+        return f"allow {req.key}={has} as well", cost, partial(_put_values, term, req, [*req.values, has])
     if req.operator == "NotIn" and has is not None and len(req.values) > 1:
         left = [value for value in req.values if value != has]
-        return f"allow {req.key}={has}, too", 3.5, partial(_put_values, term, req, left)
+        return f"allow {req.key}={has} as well", 3.5, partial(_put_values, term, req, left)
     for other in (
         nearest(req.key, context.labels) if not context.values(req.key) and req.operator in ("In", "Exists") else ()
     ):

@@ -38,7 +38,7 @@ def ports(context: NodeContext) -> list[Step]:
         return []
     text = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
     by = formatting.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
-    text = f"do without host port {text}, which {by} has on {context.name}"
+    text = f"drop host port {text}, which {by} has on {context.name}"
     found = [Step(text, POD, 2.5, partial(_without_ports, frozenset(taken)))]
     return [*found, *evict({pod.key: pod for users in taken.values() for pod in users}.values())]
 
@@ -90,7 +90,7 @@ def spread(context: NodeContext) -> list[Step]:
                     allowed.append((f"{why}: spread over {other}", 0.2, partial(_set, number, "topologyKey", other)))
             elif key not in GIVEN_LABELS:
                 others.append(_label(context, key))
-            preferred.append((f"{why}: prefer to spread over it instead of insisting", 2.5, soft))
+            preferred.append((f"{why}: prefer to spread over it instead of requiring it", 2.5, soft))
             continue
         skew = int(one.counts[domain]) + one.own - one.minimum
         if skew <= constraint.max_skew:
@@ -99,7 +99,7 @@ def spread(context: NodeContext) -> list[Step]:
         reason = f"{key}={value} would have {skew} more matching pods than the least"
         text = f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}"
         allowed.append((text, 2.0, partial(_set, number, "maxSkew", skew)))
-        preferred.append((f"{reason}: prefer to spread over {key} instead of insisting", 2.6, soft))
+        preferred.append((f"{reason}: prefer to spread over {key} instead of requiring it", 2.6, soft))
         matching = [p for p in context.domain(key) if one.column.matches(p)]
         others += evict(matching, skew - constraint.max_skew)
     sides = [side for side in (allowed, preferred) if side]
@@ -120,7 +120,7 @@ def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
         document["spec"]["topologySpreadConstraints"] = own
 
     return Step(
-        f"prefer to spread over {formatting.listing(keys)}, on which its profile insists by default", POD, 2.6, edit
+        f"prefer to spread over {formatting.listing(keys)}, which its profile requires by default", POD, 2.6, edit
     )
 
 
@@ -155,7 +155,7 @@ def affinity(context: NodeContext) -> list[Step]:
     if broken:
         users = {pod.key: pod for _, _, there in broken for pod in there}
         wanted = formatting.listing([selector_text(term.selector) for _, term, _ in broken])
-        text = f"do not insist on being away from {wanted} ({formatting.some(sorted(users), 2)})"
+        text = f"do not require anti-affinity to {wanted} ({formatting.some(sorted(users), 2)})"
         numbers = [i for i, _, _ in broken]
         return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", numbers)), *evict(users.values())]
     return existing_anti_affinity.steps(context)
@@ -196,7 +196,7 @@ def _unmet_steps(context: NodeContext, unmet: list[int]) -> list[Step]:
     wanted = formatting.listing([selector_text(terms[i].selector) for i in unmet])
     anywhere = any(all(_matches(context, terms[i], p) for i in unmet) for p in context.cluster.pods.values())
     why = "" if anywhere else f"no pod with {wanted} runs anywhere: "
-    text = f"{why}do not insist on being near {wanted}"
+    text = f"{why}do not require affinity to {wanted}"
     drop = partial(_drop_terms, "podAffinity", list(unmet))
     return [*found, Step(text, POD, 3.0 if anywhere else 1.8, drop)]
 

@@ -63,7 +63,7 @@ def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, atte
     pod does not exist.
     """
     if node not in simulation.cluster.nodes.rows:
-        raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
+        raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     search = _PreferNodeSearch(WhatIf(simulation, pod, attempt), node)
     found = shortened(search.win(), most)
     for remedy in found:
@@ -75,7 +75,7 @@ def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, atte
 
 def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
     if not tied:
-        return f"The pod goes to {node} as it is." if chosen == node else ""
+        return f"The pod goes to {node} without changes." if chosen == node else ""
     others, was = formatting.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
     have = "has" if len(tied) == 1 else "have"
     return f"{node} has the most points, but {others} {have} as many: {was} chosen {by}."

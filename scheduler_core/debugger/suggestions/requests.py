@@ -74,7 +74,7 @@ def _overcommitted(context: NodeContext) -> list[str]:
 
 
 def _nothing(context: NodeContext, over: list[str]) -> Step:
-    text = f"ask for nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
+    text = f"request nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
     return Step(text + _overhead_text(context.pod), POD, 7.0, _empty)
 
 

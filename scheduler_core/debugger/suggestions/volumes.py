@@ -93,7 +93,7 @@ def _claim_steps(
         return
     if claim.metadata.deletion_timestamp or claim.status.phase == "Lost":
         what = "is being deleted" if claim.metadata.deletion_timestamp else f"has lost volume {claim.spec.volume_name}"
-        yield from _made_anew(context, claim, f"claim {key} {what}: create it anew")
+        yield from _made_anew(context, claim, f"claim {key} {what}: create it again")
     bound = context.cluster.volumes.get(claim.spec.volume_name)
     if fully_bound(claim):
         if bound is None:
@@ -231,7 +231,8 @@ def _bindings(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> I
     """Yield steps that give an unbound claim a volume."""
     if claim.metadata.annotations.get(SELECTED_NODE):
         patch: Raw = {"metadata": {"annotations": {SELECTED_NODE: None}}}
-        text = f"claim {key} is being made on {claim.metadata.annotations[SELECTED_NODE]}: let it be made elsewhere"
+        there = claim.metadata.annotations[SELECTED_NODE]
+        text = f"claim {key} is being provisioned on {there}: let it be provisioned elsewhere"
         yield Step(text, ADD, 1.5, None, (_patch_claim(claim, patch),))
     cls = context.cluster.storage_classes.get(class_of_claim(claim))
     node = context.labels.get("kubernetes.io/hostname", "")

@@ -35,7 +35,7 @@ class WhatIf:
         self.edit = Edit(simulation)
         found = self.edit.find("Pod", pod)
         if not isinstance(found, PodInfo) or found.node:
-            raise InputError(f"Pod {pod}", "", "is not pending at that moment")
+            raise InputError(f"Pod {pod}", "", "is not pending at that timepoint")
         self.pod = found
         self.document: dict[str, Any] = msgspec.to_builtins(found.pod)
         self.framework: Framework = simulation.scheduler.profiles[found.pod.spec.scheduler_name]

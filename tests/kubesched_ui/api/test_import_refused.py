@@ -75,7 +75,7 @@ HOSTILE: list[tuple[str, Any, str]] = [
     (f"{STAGE}/t", 5.0, "spec.stages[1].at: or t must be given, one of them"),
     (f"{STAGE}/changes", [{"explode": "n1"}], "spec.stages[1]: changes[0]: Object contains unknown field `explode`"),
     (f"{STAGE}/changes", [{}], "spec.stages[1]: changes[0]: must have exactly one of"),
-    (f"{STAGE}/changes", [{"create": {"kind": "Secret"}}], "does not look at objects of this kind"),
+    (f"{STAGE}/changes", [{"create": {"kind": "Secret"}}], "does not use objects of this kind"),
     (f"{STAGE}/changes", [{"create": {"kind": "Pod", "x": DEEP}}], "spec: is nested more than 64 levels deep"),
     (f"{STAGE}/changes", [{"cordon": "n1"}] * 1001, "spec.stages[1]: changes: must be at most 1,000, got 1,001"),
     (

@@ -20,7 +20,7 @@ def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
         key = f"{cycle.namespace}/{cycle.name}"
         answer = client.get(f"/api/runs/{run.pk}/pods/{key}/trials", {"cycle": cycle.number})
         if answer.status_code == 404:
-            assert answer.json()["error"].startswith("point: DefaultPreemption was not asked")
+            assert answer.json()["error"].startswith("point: DefaultPreemption did not run")
             continue
         told = answer.json()
         assert told["total"] == len(told["nodes"])

@@ -60,13 +60,16 @@ def test_what_a_run_would_be_told() -> None:
     others = [pod("a", schedulerName="volcano"), pod("b", volumes=volumes), pod("c", priorityClassName="gold"), gone]
     told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others))
     assert told["other-schedulers"].startswith("1 pod waits for another scheduler and is left to it: volcano (1: ")
-    assert "it may lack them. Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`" in told["absent-claims"]
-    assert told["priority-class"].startswith("1 pod names 1 PriorityClass that the snapshot does not hold")
+    assert (
+        "the snapshot has no claims. Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`"
+        in told["absent-claims"]
+    )
+    assert told["priority-class"].startswith("1 pod names 1 PriorityClass missing from the snapshot")
     assert told["deleting"].startswith("1 pod without a node is being deleted")
-    assert told["workloads"] == "3 pods are made of workloads that have none yet: Deployment default/web (3)."
+    assert told["workloads"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
     agent = WEB | {"kind": "DaemonSet", "metadata": {"name": "agent"}}
     told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
-    assert told["workloads"] == "1 pod is made of workloads that have none yet: DaemonSet default/agent (1)."
+    assert told["workloads"] == "1 pod is created for workloads without pods: DaemonSet default/agent (1)."
 
 
 def test_schedulers_of_the_configuration_that_came_along_are_ours() -> None:

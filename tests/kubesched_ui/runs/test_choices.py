@@ -97,7 +97,7 @@ def test_absent_claims_are_an_error_or_taken_as_bound(client: Client, in_time: b
     assert warned(run, "kubectl get pv,pvc,sc,csinodes -A -o json")
     run = ran(client, scenario, in_time=in_time, absent_claims="bound")
     assert nodes_of(client, run) == {"a": "n1"}
-    assert warned(run, "Absent claims are taken as bound to volumes without constraints.")
+    assert warned(run, "Missing claims count as bound to volumes without constraints.")
     page = client.get(f"/runs/{run['id']}/pods/default/a/why/")
     assert page.status_code == 200, "the cluster can be built again"
 
@@ -120,7 +120,7 @@ def test_priorities_are_resolved_in_both_kinds_of_runs(client: Client, in_time: 
     run = ran(client, scenario, in_time=in_time)
     assert nodes_of(client, run) == {"boss": "n1", "low": "", "odd": ""}
     assert warned(run, "Priority filled in from the PriorityClass for 1 pod: high (1).")
-    unknown = "1 pod names 1 PriorityClass that the snapshot does not hold, and counts with priority 0: gone (1); "
+    unknown = "1 pod names 1 PriorityClass missing from the snapshot, and counts with priority 0: gone (1); "
     assert warned(run, f"{unknown}default/odd.")
 
 
@@ -164,7 +164,7 @@ def test_a_template_may_be_a_workload(client: Client, in_time: bool) -> None:
     assert nodes_of(client, run).keys() == {"web-0", "web-1", "web-2"}, "those alone were asked for"
     run = ran(client, scenario, template=json.dumps(workload("DaemonSet")), pods=[], in_time=in_time)
     assert sorted(nodes_of(client, run).values()) == ["n1", "n2"]
-    assert warned(run, "2 pods are made of workloads that have none yet: DaemonSet default/web (2).")
+    assert warned(run, "2 pods are created for workloads without pods: DaemonSet default/web (2).")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_template_copied_from_a_cluster_is_placed_as_new(client: Client) -> No
 def test_pods_of_bare_workloads_are_made_and_shown(client: Client) -> None:
     scenario = uploaded(client, node("n1"), node("n2"), workload("Deployment", replicas=3))
     (told, filled) = scenario["warnings"]
-    assert told["message"] == "3 pods are made of workloads that have none yet: Deployment default/web (3)."
+    assert told["message"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
     assert filled["counts"]["requests from limits"] == 1
     run = ran(client, scenario)
     placed = nodes_of(client, run)

@@ -87,7 +87,7 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
     assert found["done"] == found["steps"][0]["runs"]
     assert [(run["release"], run["state"]) for run in found["runs"]] == [("1.27", "done"), ("1.34", "done")]
     (step,) = found["steps"]
-    assert step["sentence"] == "Of 3 pods 2 come to the same; 1 loses its node. 1 message only reads differently."
+    assert step["sentence"] == "Of 3 pods, 2 have the same outcome; 1 loses its node. 1 message only reads differently."
     changed = {one["pod"]: one for one in step["changed"]}
     lost = changed["default/chatty"]
     assert (lost["change"], lost["a"]["node"], lost["b"]["result"]) == ("lost", "n1", "unschedulable")
@@ -224,7 +224,7 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "Finding causes" in page(client, f"/upgrades/{upgrade.pk}/")
     work(upgrade)
     text = page(client, f"/upgrades/{upgrade.pk}/")
-    assert "Of 3 pods 2 come to the same; 1 loses its node." in text
+    assert "Of 3 pods, 2 have the same outcome; 1 loses its node." in text
     assert "Since 1.28:" in text
     assert "Messages that only read differently" in text
     runs = upgrade.run_of()

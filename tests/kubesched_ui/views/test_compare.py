@@ -52,7 +52,7 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     assert "queued" in waiting
     execute_run(made.pk)
     text = page(client, answer["Location"])
-    assert "Of 5 pods 3 come to the same; 1 moves and 1 loses its node." in text
+    assert "Of 5 pods, 3 have the same outcome; 1 moves and 1 loses its node." in text
     assert "NodeUnschedulable" in text
     assert "changes[0].cordon" in text
     assert "node(s) were unschedulable" in text

@@ -23,7 +23,7 @@ profiles:
 
 def test_the_same_file_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = snapshot(tmp_path, node("n1"), pod("p"))
-    assert said(capsys, "diff", file) == "The pod comes to the same.\n"
+    assert said(capsys, "diff", file) == "The pod has the same outcome.\n"
 
 
 def test_another_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

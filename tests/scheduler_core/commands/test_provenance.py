@@ -56,7 +56,7 @@ def test_totals_and_choices_take_the_chosen_node(file: str, capsys: pytest.Captu
         (["--pod", "default/big", "--point", "total"], "node: must be given"),
         (["--pod", "default/first", "--point", "total", "--attempt", "2"], "attempt: must be one of 1, got 2"),
         (["--pod", "default/first", "--point", "total", "--page", "0"], "page: must be 1 or more"),
-        (["--pod", "default/first", "--point", "preemption"], "point: no PostFilter plugin was asked"),
+        (["--pod", "default/first", "--point", "preemption"], "point: no PostFilter plugin ran"),
     ],
 )
 def test_wrong_questions_are_refused(argv: list[str], says: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:

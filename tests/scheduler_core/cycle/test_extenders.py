@@ -165,7 +165,7 @@ def slow(args: Raw) -> Any:
         (lambda args: {"NodeNames": [1]}, "not of the shape"),
         (lambda args: {"NodeNames": ["n1"], "FailedNodes": ["n2"]}, "not of the shape"),
         (lambda args: {"Nodes": {"items": [{}]}}, "not of the shape"),
-        (lambda args: {"NodeNames": ["n9"]}, "claims a node 'n9' that it was not asked about"),
+        (lambda args: {"NodeNames": ["n9"]}, "claims a node 'n9' that was not in the request"),
         (lambda args: {"NodeNames": ["n1"], "Error": "out of order"}, "out of order"),
     ],
 )
@@ -191,7 +191,7 @@ def test_one_that_is_not_there(server: Server) -> None:
     ("answer", "words"),
     [
         ([{"Host": "n1", "Score": 11}], "scores node 'n1' 11, which is not in 0..10"),
-        ([{"Host": "n9", "Score": 1}], "scores a node 'n9' that it was not asked about"),
+        ([{"Host": "n9", "Score": 1}], "scores a node 'n9' that was not in the request"),
         ({"Host": "n1"}, "not of the shape"),
     ],
 )

@@ -80,7 +80,7 @@ def test_changes_of_a_fork() -> None:
     b = replace(a, items=tuple(Item(2, None, one) for one in read_changes([{"cordon": "n2"}, {"cordon": "n1"}])))
     assert [unit.path for unit in check(a, b, "default/p1").units or ()] == ["changes[0]", "changes[1]"]
     same = cause_of(a, b, "default/p0")
-    assert (same.units, same.note) == ([], "both runs come to the same")
+    assert (same.units, same.note) == ([], "both runs have the same outcome")
 
 
 def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

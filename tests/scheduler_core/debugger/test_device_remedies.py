@@ -35,7 +35,7 @@ def test_fewer_devices() -> None:
 def test_a_selector_less() -> None:
     wanted = claim("new", exactly(1, A100, 'device.driver == "gpu.example.com"'))
     found = texts(piece("s1", device("a", model="t4"), on="n1"), wanted, pod("p", "new"))
-    assert found[0] == f"do without selector #0, {A100} (request r0 of claim default/new)"
+    assert found[0] == f"drop selector #0, {A100} (request r0 of claim default/new)"
     assert not any("#1" in text for text in found)
 
 

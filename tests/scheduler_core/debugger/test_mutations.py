@@ -54,7 +54,7 @@ def outcome(simulation: Simulation) -> dict[str, str]:
         ([{"taint": {"node": "a", "key": "k"}}], "changes[0]: taint.effect: is missing"),
         ([{"taint": {"node": "a", "key": "k", "effect": "No"}}], "changes[0]: taint.effect: Invalid enum value 'No'"),
         ([{"weight": {"plugin": "ImageLocality", "weight": -1}}], "changes[0]: weight.weight: must be in 0.."),
-        ([{"create": {"kind": "Deployment", "metadata": {"name": "d"}}}], "does not look at objects of this kind"),
+        ([{"create": {"kind": "Deployment", "metadata": {"name": "d"}}}], "does not use objects of this kind"),
         (
             [{"create": {"kind": "Node", "metadata": {}}}],
             "changes[0]: create: Node without a name: metadata.name: is missing",
@@ -74,7 +74,7 @@ def test_what_is_refused(raw: Any, told: str) -> None:
         ({"delete": {"kind": "Pod", "name": "nobody"}}, "changes[0]: delete: Pod default/nobody: does not exist"),
         ({"cordon": "z"}, "changes[0]: cordon: Node z: does not exist"),
         ({"create": node("a")}, "exists already"),
-        ({"patch": {"kind": "Lease", "name": "x", "patch": {}}}, "does not look at objects of this kind"),
+        ({"patch": {"kind": "Lease", "name": "x", "patch": {}}}, "does not use objects of this kind"),
         ({"patch": {"kind": "Node", "name": "a", "patch": {"metadata": {"name": "x"}}}}, "may not rename"),
         ({"patch": {"kind": "Node", "name": "a", "patch": {"status": {"allocatable": {"cpu": "x"}}}}}, "allocatable"),
         ({"skip": {"plugin": "Nothing"}}, "is in no profile; there are "),

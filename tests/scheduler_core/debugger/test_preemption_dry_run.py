@@ -62,7 +62,7 @@ def test_what_cannot_be_tried_is_said() -> None:
     case = next(case for case in golden_cases("v1.34", "preemption"))
     for provenance, trace, _ in cycles_of(case):
         if trace.postfilter is None:
-            with pytest.raises(NotDecided, match="not asked"):
+            with pytest.raises(NotDecided, match="did not run"):
                 PreemptionDryRuns(provenance.framework, provenance.pod, trace)
             continue
         trials = PreemptionDryRuns(provenance.framework, provenance.pod, trace)

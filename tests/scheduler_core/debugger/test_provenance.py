@@ -64,7 +64,7 @@ def test_what_was_not_decided_is_refused_by_name() -> None:
         Question("raw", "nowhere", "NodeResourcesFit"): "there was no node 'nowhere'",
         Question("raw", names[row], "Nobody"): "'Nobody' is not at score",
         Question("filter", names[row], "NodePorts"): "NodePorts had nothing to filter",
-        Question("preemption", names[row], "DefaultPreemption"): "no PostFilter plugin was asked",
+        Question("preemption", names[row], "DefaultPreemption"): "no PostFilter plugin ran",
     }
     for question, words in wrong.items():
         with pytest.raises(InputError, match=words):

@@ -157,7 +157,7 @@ def test_on_a_node_that_is_overcommitted_old_releases_take_who_asks_for_nothing(
     asked = pod()
     asked["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
     objects = [node("a"), pod("full", "5", "a"), asked]
-    assert "ask for nothing: more cpu is requested on a than it has" in of_pod(told(*objects, release="1.27"))
+    assert "request nothing: more cpu is requested on a than it has" in of_pod(told(*objects, release="1.27"))
     assert "ask for no cpu instead of 1: a has none left" in of_pod(told(*objects, release="1.34"))
 
 
@@ -263,7 +263,7 @@ def test_a_constraint_of_its_own_takes_the_place_of_the_default_ones() -> None:
     config = {"profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": args}]}]}
     service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
     found = told(node("a"), service, pod(), config=config)
-    assert of_pod(found)[0] == "prefer to spread over zone, on which its profile insists by default"
+    assert of_pod(found)[0] == "prefer to spread over zone, which its profile requires by default"
 
 
 def test_affinity_to_nobody_is_told_with_whom_one_could_mean() -> None:

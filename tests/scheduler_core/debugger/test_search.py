@@ -305,7 +305,7 @@ def test_what_has_no_answer_is_no_match_and_is_said_if_nothing_matches() -> None
     run = preempting()
     answer = run.find("labels.nosuchlabel == 'x'")
     assert (answer["total"], answer["matches"]) == (0, [])
-    assert re.match(r"It has no answer in [\d,]+ of [\d,]+ cycles \(cycle 1: .*nosuchlabel", answer["note"])
+    assert re.match(r"It has no value in [\d,]+ of [\d,]+ cycles \(cycle 1: .*nosuchlabel", answer["note"])
     assert run.find("labels.nosuchlabel == 'x' || cycle == 1")["note"] == ""
 
 
@@ -363,7 +363,7 @@ ALL_OF_TEN = "[0,1,2,3,4,5,6,7,8,9].all({0},"
 
 def test_an_expression_that_goes_on_and_on_ends() -> None:
     nested = "".join(ALL_OF_TEN.format(name) for name in "abcde") + "true" + ")" * 5
-    with pytest.raises(WrongExpression, match="too many things"):
+    with pytest.raises(WrongExpression, match="too many elements"):
         preempting().find(nested)
     asked: list[int] = []
 

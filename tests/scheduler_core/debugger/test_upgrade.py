@@ -79,7 +79,7 @@ def test_over_many_releases(old: str) -> None:
 def test_one_release_and_itself() -> None:
     a = inputs(node("n1"), pod("p"), pod("big", requests={"cpu": "64"}))
     found = step(a, a)
-    assert (found.changed, found.runs, found.as_dict()["sentence"]) == ([], 2, "All 2 pods come to the same.")
+    assert (found.changed, found.runs, found.as_dict()["sentence"]) == ([], 2, "All 2 pods have the same outcome.")
 
 
 def test_through_all_releases() -> None:
@@ -114,7 +114,7 @@ def test_words_reasons_and_decisions_are_told_apart() -> None:
     told = found.as_dict()
     assert (
         told["sentence"]
-        == "Of 3 pods 1 comes to the same; 1 gains a node and 1 loses its node. 1 message only reads differently."
+        == "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node. 1 message only reads differently."
     )
     assert next(group.decisions for group in found.groups()) == 2
 

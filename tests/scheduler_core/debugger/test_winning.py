@@ -56,7 +56,7 @@ def test_a_tie_is_told_with_what_decided_it() -> None:
 
 def test_who_wins_alone_needs_nothing() -> None:
     found = asked("a", node("a"), node("b"), pod("other", on="b"), pod())
-    assert found == PreferNode(True, "The pod goes to a as it is.", [], found.gap, [])
+    assert found == PreferNode(True, "The pod goes to a without changes.", [], found.gap, [])
 
 
 def test_the_seed_of_the_attempt_decides() -> None:

@@ -85,5 +85,5 @@ def test_what_never_refuses_says_so_and_who_was_not_asked_is_named() -> None:
     assert first(objects, "reserve", "VolumeBinding")["text"] == "VolumeBinding: nothing to do"
     settings = {"config": COSCHEDULING}
     alone = [node("n1"), pod("a", labels=GROUP)]
-    with pytest.raises(NotDecided, match="was not asked"):
+    with pytest.raises(NotDecided, match="did not run"):
         first(alone, "bind", "DefaultBinder", **settings)

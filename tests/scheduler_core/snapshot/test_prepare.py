@@ -112,7 +112,7 @@ def test_the_class_decides_who_is_first_and_who_may_preempt() -> None:
 def test_a_class_that_does_not_exist_is_said() -> None:
     found = prepared(node("n1"), written("a", priorityClassName="gold"), written("b", priorityClassName="gold"))
     assert said(found, "priority-class") == (
-        "2 pods name 1 PriorityClass that the snapshot does not hold, and count with priority 0: gold (2); "
+        "2 pods name 1 PriorityClass missing from the snapshot, and count with priority 0: gold (2); "
         "default/a, default/b."
     )
     assert placed(found) == {"a": "n1", "b": "n1"}
@@ -168,8 +168,8 @@ def claiming(name: str, claim: str = "data", **more: Any) -> Raw:
 def test_a_snapshot_without_claims_may_lack_them() -> None:
     found = prepared(node("n1"), claiming("a"), claiming("b"), claiming("c", "other", on="n1"))
     assert said(found, "absent-claims") == (
-        "3 pods name 2 claims, and the snapshot holds none: it may lack them. "
-        "Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`, or have a run take absent claims as bound."
+        "3 pods name 2 claims, but the snapshot has no claims. "
+        "Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`, or let a run treat missing claims as bound."
     )
     assert 'persistentvolumeclaim "data" not found' in placed(found)["a"]
 
@@ -177,9 +177,7 @@ def test_a_snapshot_without_claims_may_lack_them() -> None:
 def test_single_claims_that_are_absent_are_named() -> None:
     there = {"kind": "PersistentVolumeClaim", "metadata": {"name": "there", "namespace": "default"}}
     found = prepared(node("n1"), there, claiming("a", "there"), claiming("b"))
-    assert said(found, "absent-claims").startswith(
-        "1 pod names 1 claim that the snapshot does not hold: default/data. "
-    )
+    assert said(found, "absent-claims").startswith("1 pod names 1 claim missing from the snapshot: default/data. ")
     assert said(prepared(node("n1"), there, claiming("a", "there")), "absent-claims") == ""
 
 
@@ -192,8 +190,8 @@ def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
     found = prepared(*zoned, claiming("a"), claiming("b"), own, choices=BOUND)
     assert placed(found, release=release) == {"a": "n1", "b": "n1", "own": "n1"}
     assert said(found, "absent-claims") == (
-        "3 pods name 2 claims that the snapshot does not hold: default/data, default/own-tmp. "
-        "Absent claims are taken as bound to volumes without constraints."
+        "3 pods name 2 claims missing from the snapshot: default/data, default/own-tmp. "
+        "Missing claims count as bound to volumes without constraints."
     )
 
 
@@ -235,9 +233,7 @@ def test_pods_of_a_bare_workload_are_those_that_a_run_in_time_makes(kind: str, s
     assert len(found.made) == number
     assert placed(found).keys() == {pod.name for pod in found.made}
     if number:
-        assert said(found, "workloads").endswith(
-            f"made of workloads that have none yet: {kind} default/web ({number})."
-        )
+        assert said(found, "workloads").endswith(f"created for workloads without pods: {kind} default/web ({number}).")
     in_time = Played(*objects, until=10, gracePeriods=False)
     begun = {r.data["pod"].removeprefix("default/") for r in in_time.of("pod.created")}
     if kind != "StatefulSet":  # whose pods come one after the other there
@@ -274,7 +270,7 @@ def test_numbers_of_a_stateful_set_and_their_claims() -> None:
     assert [p.name for p in found.made] == ["db-5", "db-6"]
     assert found.made[0].metadata.labels["apps.kubernetes.io/pod-index"] == "5"
     assert found.made[0].spec.volumes[0].persistent_volume_claim.claim_name == "data-db-5"  # type: ignore[union-attr]
-    assert said(found, "absent-claims").startswith("2 pods name 2 claims, and the snapshot holds none")
+    assert said(found, "absent-claims").startswith("2 pods name 2 claims, but the snapshot has no claims")
     slow = {"kind": "StorageClass", "metadata": {"name": "slow"}, "provisioner": "p"}
     waiting = slow | {"volumeBindingMode": "WaitForFirstConsumer"}
     assert placed(prepared(node("n1"), waiting, ordered)) == {"db-5": "n1", "db-6": "n1"}
@@ -326,7 +322,7 @@ def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
 def test_cron_jobs_are_said() -> None:
     cron = {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {}}}
     assert said(prepared(node("n1"), cron), "cron-jobs") == (
-        "CronJob default/nightly makes Jobs by the clock; no run makes their pods."
+        "CronJob default/nightly creates Jobs on a schedule; no run creates their pods."
     )
 
 

@@ -127,12 +127,12 @@ def test_a_pod_that_finishes_has_no_step_as_its_cause() -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ({"create": node("n1")}, "Node n1: exists already and is left as it is"),
+        ({"create": node("n1")}, "Node n1: exists already and is not changed"),
         ({"update": node("n7")}, "Node n7: does not exist"),
         ({"create": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}},
-         "ConfigMap c: the scheduler does not look at objects of this kind"),
+         "ConfigMap c: the scheduler does not use objects of this kind"),
         ({"patch": {"kind": "Gizmo", "name": "g", "patch": {}}},
-         "Gizmo g: the scheduler does not look at objects of this kind"),
+         "Gizmo g: the scheduler does not use objects of this kind"),
         ({"drain": "n9"}, "Node n9: does not exist"),
     ],
 )  # fmt: skip
