@@ -130,7 +130,7 @@ class Played:
         configs = self.configuration.extenders
         hosts = [urlsplit(config.url_prefix).netloc for config in configs]
         with answering(self.settings.extender, self.exchanges) as address:
-            simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
+            simulation.scheduler.use_extenders(Extenders(configs, simulation.cluster, hosts, proxy=address))
             yield
 
     def _play(self, simulation: Simulation, recorder: Recorder, nodes: list[str]) -> None:

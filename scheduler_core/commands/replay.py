@@ -89,7 +89,7 @@ def _extenders(simulation: Simulation, answers: dict[str, Any] | None) -> Iterat
         return
     hosts = {urllib.parse.urlsplit(config.url_prefix).netloc for config in configs}
     with serve_extenders(answers) as address:
-        simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
+        simulation.scheduler.use_extenders(Extenders(configs, simulation.cluster, hosts, proxy=address))
         yield
 
 

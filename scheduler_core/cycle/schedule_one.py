@@ -5,7 +5,8 @@
                                      -> assume_and_reserve (Reserve, Permit)
                  -> binding_cycle (PreBind, Bind, PostBind)
 
-The `CycleTrace` records every plugin result; plugins do not know about it.
+`framework/runtime.py` runs the plugins of each point, and `plugins/` has a file for each plugin. The `CycleTrace`
+records every plugin result; plugins do not know about it.
 
 Source: pkg/scheduler/schedule_one.go.
 """
@@ -20,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cluster.basic_checks import claims_fail
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.extenders import Extenders
@@ -60,9 +60,9 @@ class Scheduler:
         self.next_start_index = 0
         self.attempts = 0  # cycles of pods that PreEnqueue did not gate
         self.batches = cluster.release.opportunistic_batching
-        self.blames = True  # False: do not collect the plugins that refused nodes if other nodes fit
+        self.collects_rejectors = True  # False: do not collect the plugins that refused nodes if other nodes fit
 
-    def ask(self, extenders: Extenders | None) -> None:
+    def use_extenders(self, extenders: Extenders | None) -> None:
         """Set the extenders to call from now on."""
         self.extenders = extenders
         for framework in self.profiles.values():
@@ -132,7 +132,7 @@ class Scheduler:
         if place is None:
             self.select_host(framework, trace)
             if self.batches:
-                self._keep_left_over(framework, state, trace)
+                self._store_batch_result(framework, state, trace)
         else:
             trace.selected_row, trace.node = place, self.cluster.nodes.names[place]
         self.assume_and_reserve(framework, state, pod, trace)
@@ -140,30 +140,34 @@ class Scheduler:
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run PreFilter, then Filter over all nodes. Mark the nodes that upstream would have evaluated."""
         if self.cluster.release.unusable_claim_fails_cycle:
-            trace.error = claims_fail(self.cluster, pod)
-            if trace.error:
-                return
+            trace.error = unusable_claim(self.cluster, pod)
+        if not trace.error and self._pre_filter(framework, state, pod, trace):
+            self._filter(framework, state, pod, trace)
+
+    def _pre_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> bool:
+        """Run PreFilter. Return whether the cycle continues with Filter."""
+        release = self.cluster.release
         start = self.timer()
         names, status, narrowing = framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
-        if not self.cluster.release.prefilter_reports_narrowing_plugins:
+        if not release.prefilter_reports_narrowing_plugins:
             narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
-        release = self.cluster.release
         if release.supports_skip_status and (status is None or release.prefilter_continues_after_rejection):
             trace.skipped_filter = sorted(state.skip_filter)
-        if status is not None:
-            if status.code == ERROR:
-                trace.error = status.message
-            else:
-                trace.prefilter = status
-                if status.plugin:
-                    trace.unschedulable_plugins = sorted({*narrowing, status.plugin})
-            return
-        if names is not None:
-            self._narrow(names, narrowing, trace)
-            if trace.error:
-                return
+        if status is not None and status.code == ERROR:
+            trace.error = status.message
+        elif status is not None:
+            trace.prefilter = status
+            if status.plugin:
+                trace.unschedulable_plugins = sorted({*narrowing, status.plugin})
+        elif names is not None:
+            self._apply_prefilter_result(names, narrowing, trace)
+        return status is None and not trace.error
+
+    def _filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Run Filter over all nodes, find the feasible ones, and collect the plugins that rejected nodes."""
+        release = self.cluster.release
         if trace.placement is not None:
             trace.subset = trace.placement if trace.subset is None else np.intersect1d(trace.subset, trace.placement)
         start = self.timer()
@@ -173,24 +177,22 @@ class Scheduler:
             nodes = self.cluster.nodes
             trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
         if self.cluster.nominator:
-            self._regard_nominated(framework, state, pod, trace)
-        self._look(framework, state, pod, trace)
+            self._filter_with_nominated_pods(framework, state, pod, trace)
+        self._evaluate_nodes(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
-        if not self.blames and len(trace.feasible_rows()):
+        if not self.collects_rejectors and len(trace.feasible_rows()):
             return
         of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
-        blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace, of_pod)}
-        if trace.error or not release.reports_unschedulable_plugins:
-            blamed, narrowing = set(), []
-        trace.unschedulable_plugins = sorted(blamed.union(narrowing))
+        rejectors = set(trace.unschedulable_plugins)
+        for status, _ in trace.decisive_statuses():
+            if status.code == ERROR:
+                trace.error = f'running "{status.plugin}" filter plugin{of_pod}: {status.message}'
+            if status.rejected:
+                rejectors.add(status.plugin)
+        reported = not trace.error and release.reports_unschedulable_plugins
+        trace.unschedulable_plugins = sorted(rejectors) if reported else []
 
-    @staticmethod
-    def _blame(status: Status, trace: CycleTrace, of_pod: str) -> bool:
-        if status.code == ERROR:
-            trace.error = f'running "{status.plugin}" filter plugin{of_pod}: {status.message}'
-        return status.rejected
-
-    def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
+    def _apply_prefilter_result(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
         """Restrict the cycle to the nodes that PreFilter left.
 
         In older releases the name of a missing node is an error, or crashes the scheduler.
@@ -208,7 +210,7 @@ class Scheduler:
         trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
 
     @staticmethod
-    def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _filter_with_nominated_pods(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run the filters again on nodes with nominated pods, as if those pods ran there."""
         nodes = framework.cluster.nodes
         for name in framework.cluster.nominator.nodes():
@@ -217,14 +219,14 @@ class Scheduler:
                 change = Change(row)
                 trace.nominated[row] = framework.check_node_with_nominated(state, pod, trace.verdicts, change)
 
-    def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _evaluate_nodes(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Mark the nodes that upstream evaluates until it has enough, starting at `next_start_index`.
 
         Then call the extenders with the feasible nodes.
         """
         passing, again = trace.passing(), 0
-        promised = pod.nominated_node if self.cluster.release.evaluates_nominated_node_first else ""
-        first = promised or trace.batch_hint
+        nominated_node = pod.nominated_node if self.cluster.release.evaluates_nominated_node_first else ""
+        first = nominated_node or trace.batch_hint
         nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
             # The pod's nominated node, or the one that batching proposes, is tried first, alone.
@@ -242,9 +244,9 @@ class Scheduler:
         choosy = scored or not self.cluster.release.stops_at_first_feasible
         wanted = nodes_to_find(framework.percentage, count) if choosy else 1
         if wanted >= count:
-            processed = self._look_at_all(trace, passing)
+            processed = self._find_all_feasible(trace, passing)
         else:
-            processed = self._look_at_some(trace, passing, wanted, count)
+            processed = self._find_enough_feasible(trace, passing, wanted, count)
             if nominated >= 0 and trace.looked is not None and not trace.looked[nominated]:
                 trace.looked[nominated] = True
                 processed += 1
@@ -257,14 +259,16 @@ class Scheduler:
             state.rebuilt = self.extenders.filter(pod, trace)
 
     @staticmethod
-    def _look_at_all(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
+    def _find_all_feasible(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
         if trace.subset is None:
             trace.feasible = None if passing is None else np.flatnonzero(passing)
             return trace.nodes
         trace.feasible = trace.subset if passing is None else trace.subset[passing[trace.subset]]
         return len(trace.subset)
 
-    def _look_at_some(self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int) -> int:
+    def _find_enough_feasible(
+        self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int
+    ) -> int:
         order, first = np.arange(count) if trace.subset is None else trace.subset, self.next_start_index % count
         order = np.concatenate((order[first:], order[:first]))
         fits = np.ones(count, np.bool_) if passing is None else passing[order]
@@ -335,7 +339,7 @@ class Scheduler:
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
         trace.node = self.cluster.nodes.names[trace.selected_row]
 
-    def _keep_left_over(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
+    def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""
         others: list[str] = []
         if state.signature is not None and trace.scores and trace.batch_hint != trace.node:
@@ -357,7 +361,7 @@ class Scheduler:
             trace.result = "scheduled"
             return
         self.forget(framework, state, pod, trace.node)
-        self._refused(status, trace)
+        self._record_rejection(status, trace)
 
     def forget(self, framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
         """Undo `assume_and_reserve`: run Unreserve and remove the pod from its node."""
@@ -370,10 +374,10 @@ class Scheduler:
         """Remove a pod held by Permit from its node, because it was rejected."""
         trace.permit = status
         self.forget(framework, state, pod, trace.node)
-        self._refused(status, trace)
+        self._record_rejection(status, trace)
 
     @staticmethod
-    def _refused(status: Status, trace: CycleTrace) -> None:
+    def _record_rejection(status: Status, trace: CycleTrace) -> None:
         """Record that Reserve or Permit refused the chosen node."""
         trace.selected_row = -1
         if status.rejected:
@@ -410,3 +414,20 @@ def nodes_to_find(percentage: int | None, nodes: int) -> int:
         return nodes
     share = percentage or max(50 - nodes // 125, MIN_FEASIBLE_PERCENTAGE)
     return max(nodes * share // 100, MIN_FEASIBLE_NODES)
+
+
+def unusable_claim(cluster: Cluster, pod: PodInfo) -> str:
+    """Return the error of the pod's first claim that is missing or being deleted; "" if there is none.
+
+    Source: pkg/scheduler/core/generic_scheduler.go (podPassesBasicChecks, until 1.18).
+    """
+    for volume in pod.pod.spec.volumes:
+        if volume.persistent_volume_claim is None:
+            continue
+        name = volume.persistent_volume_claim.claim_name
+        claim = cluster.claims.get(f"{pod.namespace}/{name}")
+        if claim is None:
+            return f'persistentvolumeclaim "{name}" not found'
+        if claim.metadata.deletion_timestamp:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+    return ""

@@ -13,9 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cluster.basic_checks import claims_fail
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
+from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find, unusable_claim
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fit_error import fit_error_message
@@ -31,7 +30,7 @@ class GenericScheduler(Scheduler):
     def find_nodes_that_fit(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run the basic checks and the predicates over all nodes; record which nodes upstream would have checked."""
         assert isinstance(framework, LegacyFramework)
-        trace.error = claims_fail(self.cluster, pod)
+        trace.error = unusable_claim(self.cluster, pod)
         if trace.error:
             return
         start = self.timer()
@@ -40,8 +39,8 @@ class GenericScheduler(Scheduler):
         start = self.timer()
         trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
         if self.cluster.nominator:
-            self._regard_nominated(framework, state, pod, trace)
-        self._look(framework, state, pod, trace)
+            self._filter_with_nominated_pods(framework, state, pod, trace)
+        self._evaluate_nodes(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
         trace.error = trace.error or merged_errors(trace)
         if not trace.error:
@@ -49,7 +48,9 @@ class GenericScheduler(Scheduler):
             trace.unschedulable_plugins = sorted(blamed)
 
     @staticmethod
-    def _regard_nominated(framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _filter_with_nominated_pods(
+        framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace
+    ) -> None:
         """Update the verdicts for nodes to which other pods are nominated.
 
         They are evaluated as if these pods were running there; the node must also pass without them.
@@ -69,14 +70,14 @@ class GenericScheduler(Scheduler):
                 column.put(row, refused.get(plugin), len(nodes))
         trace.verdicts = {name: column.verdict() for name, column in columns.items()}
 
-    def _look(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+    def _evaluate_nodes(self, framework: Framework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Determine the nodes that upstream would check until it has enough and finds one more. Then call extenders."""
         passing, count = trace.passing(), trace.nodes
         wanted = nodes_to_find(framework.percentage, count)
         if wanted >= count:
-            self.next_start_index = (self.next_start_index + self._look_at_all(trace, passing)) % count
+            self.next_start_index = (self.next_start_index + self._find_all_feasible(trace, passing)) % count
         else:
-            processed = self._look_at_some(trace, passing, wanted, count)
+            processed = self._find_enough_feasible(trace, passing, wanted, count)
             one_more = int(passing is None or np.count_nonzero(passing) > wanted)
             self.next_start_index = (self.next_start_index + processed + one_more) % count
         if self.extenders and not merged_errors(trace):

@@ -228,9 +228,9 @@ class GroupScheduler:
         """Return the status of placing the members, without recording anything."""
         journal = self.cluster.journal
         before = journal.take()
-        self.scheduler.blames = False
+        self.scheduler.collects_rejectors = False
         status = self.place_members(pods, None, preempt=False).status
-        self.scheduler.blames = True
+        self.scheduler.collects_rejectors = True
         journal.take()
         journal.put(before)
         return status

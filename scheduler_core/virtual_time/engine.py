@@ -72,9 +72,7 @@ class Engine:
             raise InputError("featureGates", "GenericWorkload", "pod groups are supported only in single-pass runs")
         self.scheduler = simulation.scheduler
         self.extenders = extenders
-        self.scheduler.ask(extenders)
-        for framework in self.scheduler.profiles.values():
-            framework.extenders = extenders
+        self.scheduler.use_extenders(extenders)
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
         make = OldQueue if simulation.release.legacy_queue else SchedulingQueue
