@@ -2,7 +2,7 @@ FROM python:3.11-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /app
 # memmon, which replaces a web process that is too large, asks ps.
-RUN apt-get update && apt-get install --yes --no-install-recommends procps && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends procps && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY requirements.txt .
 # The secrets are optional: the configuration of pip and the certificates of a network that has its own.
 RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
