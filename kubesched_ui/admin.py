@@ -27,7 +27,7 @@ class LoginForm(AdminAuthenticationForm):
             for text, most in ((f"name {name}", NAME_TRIES), (f"from {address}", ADDRESS_TRIES))
         }
         if any(cache.get(key, 0) >= most for key, most in limits.items()):
-            raise ValidationError("Too many tries; wait a minute.", code="throttled")
+            raise ValidationError("Too many attempts. Try again in a minute.", code="throttled")
         try:
             return super().clean()
         except ValidationError:

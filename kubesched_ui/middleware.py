@@ -43,7 +43,7 @@ def no_nul(get_response: Answer) -> Answer:
 def refused(request: HttpRequest) -> HttpResponse:
     """Return a response with status 422 that names the parameters with a NUL character, in the format of the API."""
     named = [name for name, values in request.GET.lists() if "\0" in name + "".join(map(str, values))]
-    problems = [f"{name}: holds a NUL character".replace("\0", "") for name in named]
+    problems = [f"{name}: contains a NUL character".replace("\0", "") for name in named]
     return JsonResponse({"error": "; ".join(problems), "fields": problems}, status=422)
 
 
@@ -58,7 +58,7 @@ def same_origin_writes(get_response: Answer) -> Answer:
         origin = request.headers.get("Origin")
         if request.method in READING or origin is None or is_ours(origin, request.scheme or "", request.get_host()):
             return get_response(request)
-        return JsonResponse({"error": f"Writes from pages of another site ({origin[:200]}) are refused."}, status=403)
+        return JsonResponse({"error": f"Writes from pages of another site ({origin[:200]}) are rejected."}, status=403)
 
     return middleware
 

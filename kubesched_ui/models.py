@@ -37,7 +37,7 @@ def owned(related_name: str) -> models.ForeignKey:
         on_delete=models.SET_NULL,
         editable=False,
         related_name=related_name,
-        help_text="Who made it; nobody of samples, and where there are no accounts.",
+        help_text="Creator; null for samples and without accounts.",
     )
 
 
@@ -86,24 +86,26 @@ class Scenario(models.Model):
         COMPOSED = "composed"
 
     name = models.CharField(max_length=MAX_NAME)
-    description = models.TextField(blank=True, help_text="What to look for.")
+    description = models.TextField(blank=True, help_text="What the scenario demonstrates.")
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.UPLOAD)
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="edits")
     owner = owned("scenarios")
-    kubernetes = models.CharField(max_length=40, blank=True, help_text="Version of the cluster, where known.")
-    config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration that came with it, if any.")
+    kubernetes = models.CharField(max_length=40, blank=True, help_text="Version of the cluster, if known.")
+    config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration of the upload, if any.")
     counts = models.JSONField(default=dict, help_text="kind -> number of objects")
     pending = models.PositiveIntegerField(
         null=True, editable=False, help_text="Pods without a node; null: not counted."
     )
     warnings = models.JSONField(default=list)
-    time = PackedJSONField(default=dict, help_text="What a Scenario document says beside objects; {} for a snapshot.")
+    time = PackedJSONField(
+        default=dict, help_text="Fields of a Scenario document other than objects; {} for a snapshot."
+    )
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     storing_at = models.DateTimeField(
-        null=True, editable=False, help_text="Last sign of who stores it part by part; empty once it is complete."
+        null=True, editable=False, help_text="Last heartbeat while it is being stored; null once it is complete."
     )
-    pinned = models.BooleanField(default=False, help_text="Stays, however old it is.")
-    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
+    pinned = models.BooleanField(default=False, help_text="Exempt from automatic deletion.")
+    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="null: not measured yet.")
 
     objects = Complete()
     everything = ScenarioQuerySet.as_manager()
@@ -218,15 +220,15 @@ class Work(models.Model):
 
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, help_text="Why it failed, a sentence.")
+    error = models.TextField(blank=True, help_text="Why it failed, as a sentence.")
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last sign of life; of queued work, when sent."
+        null=True, blank=True, help_text="Last heartbeat; for queued work, when it was sent."
     )
-    worker = models.CharField(max_length=200, blank=True, help_text="Token of the worker that may write.")
-    starts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker has taken it up.")
+    worker = models.CharField(max_length=200, blank=True, help_text="Lease token of the worker that may write.")
+    starts = models.PositiveSmallIntegerField(default=0, help_text="Number of times a worker has started it.")
 
     class Meta:
         abstract = True
@@ -296,57 +298,67 @@ class Run(Work):
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
     owner = owned("runs")
-    name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
-    summary = models.TextField(blank=True, help_text="What differs from default settings, a few words a line.")
+    name = models.CharField(max_length=MAX_NAME, blank=True, help_text="Name given by the user.")
+    summary = models.TextField(blank=True, help_text="Differences from the default settings, one per line.")
     # Settings
-    release = models.CharField(max_length=MAX_RELEASE, default="1.34", help_text="Feature gates may follow.")
-    config = models.TextField(blank=True, help_text="KubeSchedulerConfiguration, YAML or JSON.")
-    unknown_plugins = models.CharField(max_length=9, default="error", help_text="error, or leave_out")
+    release = models.CharField(
+        max_length=MAX_RELEASE, default="1.34", help_text="A release, optionally followed by feature gates."
+    )
+    config = models.TextField(blank=True, help_text="A KubeSchedulerConfiguration as YAML or JSON.")
+    unknown_plugins = models.CharField(max_length=9, default="error", help_text="error or leave_out")
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=4, choices=TieBreak, default=TieBreak.SEED)
     preemption = models.BooleanField(default=True)
     percentage = models.PositiveSmallIntegerField(null=True, blank=True, help_text="percentageOfNodesToScore")
-    pods = models.JSONField(null=True, blank=True, help_text='["ns/name", ...] in order; null = all pending pods')
-    unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to be placed again.")
-    template = models.TextField(blank=True, help_text="A pod, YAML; `copies` are added; or a workload and its pods.")
+    pods = models.JSONField(
+        null=True, blank=True, help_text='["ns/name", ...] in scheduling order; null: all pending pods'
+    )
+    unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to schedule again.")
+    template = models.TextField(
+        blank=True, help_text="A Pod as YAML, of which `copies` are added; or a workload, whose pods are added."
+    )
     copies = models.PositiveIntegerField(default=0)
     in_time = models.BooleanField(default=False, help_text="Pods wait, back off and retry on a virtual clock.")
-    until = models.FloatField(null=True, blank=True, help_text="Virtual seconds after which a run in time ends.")
+    until = models.FloatField(null=True, blank=True, help_text="End of a run in virtual time, in virtual seconds.")
     other_schedulers = models.CharField(
         max_length=5,
         choices=OtherSchedulers,
         default=OtherSchedulers.LEAVE,
-        help_text="What to do with pods that wait for a scheduler that is not configured.",
+        help_text="Treatment of pods of schedulers that are not configured.",
     )
     absent_claims = models.CharField(
         max_length=5,
         choices=AbsentClaims,
         default=AbsentClaims.ERROR,
-        help_text="What to take claims for that pods name and the snapshot does not hold.",
+        help_text="Treatment of claims that are not in the snapshot.",
     )
-    notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
+    notes = models.JSONField(default=list, blank=True, help_text="Warnings about the settings.")
     # Queue (runs/queue.py)
     lane = models.CharField(
         max_length=5, blank=True, editable=False, help_text="short or long; empty until it is queued."
     )
-    low = models.BooleanField(default=False, help_text="Others go first.")
-    estimate_s = models.FloatField(null=True, editable=False, help_text="Seconds that it was thought to take.")
+    low = models.BooleanField(default=False, help_text="Low priority: other waiting runs go first.")
+    estimate_s = models.FloatField(null=True, editable=False, help_text="Estimated duration in seconds.")
     # Fork. The settings above apply from the fork on.
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
-    fork_at = models.PositiveIntegerField(null=True, blank=True, help_text="The cycles before are the parent's.")
-    fork_t = models.FloatField(null=True, blank=True, help_text="Where it was forked after a second: which.")
+    fork_at = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Number of the first cycle that is not copied from the parent."
+    )
+    fork_t = models.FloatField(null=True, blank=True, help_text="Virtual second of the fork, if it was forked by time.")
     changes = PackedJSONField(
-        default=list, help_text="What it changes there, as the core's debugger/mutations.py has it."
+        default=list, help_text="Changes at the fork, in the format of scheduler_core/debugger/mutations.py."
     )
     stages = PackedJSONField(
-        default=list, editable=False, help_text="[{at, t, changes, settings}], its ancestors' too."
+        default=list, editable=False, help_text="[{at, t, changes, settings}] of all ancestors and the fork itself."
     )
-    origin = PackedJSONField(default=dict, editable=False, help_text="The settings that the first ancestor began with.")
-    remaining = PackedJSONField(default=list, editable=False, help_text="Of one pass: the pods to be tried after it.")
+    origin = PackedJSONField(default=dict, editable=False, help_text="Settings of the first ancestor.")
+    remaining = PackedJSONField(
+        default=list, editable=False, help_text="In a single pass: the pods that were not scheduled yet at the fork."
+    )
     imported = PackedJSONField(
         default=dict,
         editable=False,
-        help_text="Of a run file: its {state, cycles, decisions}; compared, decisions give way to what differs.",
+        help_text="Of an imported run: {state, cycles, decisions}; once compared, the difference replaces decisions.",
     )
     # Progress
     cycles_done = models.PositiveIntegerField(default=0)
@@ -356,11 +368,11 @@ class Run(Work):
     gated = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)
     pods_per_s = models.FloatField(default=0)
-    clock = models.FloatField(default=0, help_text="Virtual seconds that a run in time has reached.")
+    clock = models.FloatField(default=0, help_text="Current virtual second of a run in virtual time.")
     last_seq = models.PositiveBigIntegerField(default=0)
     node_names = PackedJSONField(null=True, blank=True, editable=False)
-    pinned = models.BooleanField(default=False, help_text="Stays, however old it is.")
-    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
+    pinned = models.BooleanField(default=False, help_text="Exempt from automatic deletion.")
+    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="null: not measured yet.")
 
     objects = Seen.from_queryset(RunQuerySet)()
     everything = RunQuerySet.as_manager()
@@ -458,11 +470,13 @@ class Upgrade(Work):
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="upgrades")
     owner = owned("upgrades")
-    releases = models.JSONField(help_text='["1.33", "1.34", ...], in the order in which one would go through them')
-    runs = models.ManyToManyField(Run, related_name="upgrades", help_text="One of each release, otherwise alike.")
-    every = models.BooleanField(default=False, help_text="Pods that are on a node are placed again, too.")
-    done = models.PositiveIntegerField(default=0, help_text="Runs played to find causes.")
-    planned = models.PositiveIntegerField(default=0, help_text="As far as that is known.")
+    releases = models.JSONField(help_text='["1.33", "1.34", ...], in the order of the upgrade')
+    runs = models.ManyToManyField(
+        Run, related_name="upgrades", help_text="One run per release, with equal settings otherwise."
+    )
+    every = models.BooleanField(default=False, help_text="Whether bound pods are scheduled again.")
+    done = models.PositiveIntegerField(default=0, help_text="Number of runs replayed to find the causes.")
+    planned = models.PositiveIntegerField(default=0, help_text="Number of planned steps, as far as known.")
     steps = PackedJSONField(default=list, editable=False)
 
     objects = Seen.from_queryset(UpgradeQuerySet)()
@@ -513,7 +527,7 @@ class Cycle(models.Model):
     name = models.CharField(max_length=253)
     attempt = models.PositiveIntegerField(default=1)
     result = models.CharField(max_length=15)
-    nodes_version = models.PositiveIntegerField(default=0, help_text="Which list of nodes its rows index.")
+    nodes_version = models.PositiveIntegerField(default=0, help_text="Version of the node list that its rows index.")
     trace = models.BinaryField()
 
     class Meta:
@@ -531,14 +545,14 @@ class GroupCycle(models.Model):
     """The cycle of a pod group and its outcome. The cycles of its members have the numbers `first` to `last`."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="group_cycles")
-    first = models.PositiveIntegerField(help_text="The number of its first member's cycle.")
+    first = models.PositiveIntegerField(help_text="Number of the first member's cycle.")
     last = models.PositiveIntegerField()
     namespace = models.CharField(max_length=253)
     name = models.CharField(max_length=253)
     result = models.CharField(max_length=15, help_text="scheduled, waiting or unschedulable")
     members = models.PositiveIntegerField()
     bound = models.PositiveIntegerField()
-    told = PackedJSONField(help_text="As the core's pod_groups/serialize.py has it.")
+    told = PackedJSONField(help_text="In the format of scheduler_core/pod_groups/serialize.py.")
 
     class Meta:
         ordering = ["run", "first"]
@@ -572,7 +586,7 @@ class Breakpoint(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="breakpoints")
     name = models.CharField(max_length=MAX_NAME)
-    where = models.TextField(help_text="CEL over a cycle.")
+    where = models.TextField(help_text="A CEL expression over a cycle.")
 
     class Meta:
         ordering = ["run", "pk"]
@@ -609,7 +623,7 @@ class Marks(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="marks")
     first_seq = models.PositiveBigIntegerField()
     data = PackedJSONField(
-        help_text="[[t, kind, pod, node, seq, text], ...], as event_log/timeline_markers.py has them"
+        help_text="[[t, kind, pod, node, seq, text], ...], in the format of event_log/timeline_markers.py"
     )
 
     class Meta:
@@ -653,16 +667,16 @@ class PodResult(models.Model):
     nominated_node = models.CharField(max_length=253, blank=True)
     score = models.BigIntegerField(null=True, blank=True)
     runner_up = models.CharField(max_length=253, blank=True)
-    margin = models.BigIntegerField(null=True, blank=True, help_text="Score less the runner-up's.")
+    margin = models.BigIntegerField(null=True, blank=True, help_text="Score minus that of the second-best node.")
     feasible = models.PositiveIntegerField(default=0, help_text="Number of feasible nodes in the last cycle.")
     attempts = models.PositiveIntegerField(default=1)
     message = models.TextField(blank=True)
     reasons = models.JSONField(
-        default=list, help_text='[{"plugin", "reason", "nodes"}], decisive refusals, most nodes first'
+        default=list, help_text='[{"plugin", "reason", "nodes"}], decisive rejections, most nodes first'
     )
-    recorded_message = models.TextField(blank=True, help_text="What the real cluster said of the pod.")
+    recorded_message = models.TextField(blank=True, help_text="Message of the real cluster about the pod.")
     evicted_by = models.CharField(max_length=507, blank=True, help_text="ns/name of the pod that preempted it later")
-    duration = models.FloatField(default=0, help_text="Seconds spent on its last cycle.")
+    duration = models.FloatField(default=0, help_text="Duration of its last cycle in seconds.")
 
     objects = PodResultQuerySet.as_manager()
 
@@ -685,12 +699,16 @@ class Quota(models.Model):
     0: no limit."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quota")
-    size = models.PositiveBigIntegerField("bytes", null=True, blank=True, help_text="Stored, of scenarios and runs.")
+    size = models.PositiveBigIntegerField(
+        "bytes", null=True, blank=True, help_text="Stored bytes of scenarios and runs."
+    )
     scenarios = models.PositiveIntegerField(null=True, blank=True)
     runs = models.PositiveIntegerField(null=True, blank=True)
-    pods = models.PositiveIntegerField(null=True, blank=True, help_text="Of one run.")
-    running = models.PositiveIntegerField(null=True, blank=True, help_text="Runs under way at once.")
-    days = models.PositiveIntegerField(null=True, blank=True, help_text="After which what is not pinned is deleted.")
+    pods = models.PositiveIntegerField(null=True, blank=True, help_text="Maximum number of pods in one run.")
+    running = models.PositiveIntegerField(null=True, blank=True, help_text="Maximum number of active runs.")
+    days = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Days until scenarios and runs are deleted unless pinned."
+    )
 
     def __str__(self) -> str:
         return f"Limits of {self.user}"
@@ -699,6 +717,8 @@ class Quota(models.Model):
 class Retention(models.Model):
     """Start of a retention period. Pages show the deletion date of an object for some time before it is deleted."""
 
-    owner = models.PositiveBigIntegerField(unique=True, help_text="The user's number; 0: of all without days.")
+    owner = models.PositiveBigIntegerField(
+        unique=True, help_text="ID of the user; 0: all users without their own limit."
+    )
     days = models.PositiveIntegerField()
     since = models.DateTimeField(default=timezone.now)

@@ -25,7 +25,7 @@ class ServiceUnavailable(Exception):
 
 FULL = Outage("The disk is full: nothing can be stored until space is freed. Existing recordings are safe.", 60)
 LOCKED = Outage("The database is busy with other writes. Nothing was changed. Try again in a few seconds.", 5)
-READ_ONLY = Outage("The database is read-only at the moment. Nothing was changed. Try again later.", 60)
+READ_ONLY = Outage("The database is read-only. Nothing was changed. Try again later.", 60)
 AWAY = Outage("The database is not reachable. Try again in a few seconds. Existing recordings are safe.", 10)
 
 # Part of a message of SQLite or PostgreSQL -> its meaning.

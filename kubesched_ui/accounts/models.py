@@ -28,7 +28,7 @@ class Group(models.Model):
     name = models.CharField(max_length=MAX_NAME)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="own_groups")
     members = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, related_name="sharing_groups", help_text="Its owner, too."
+        settings.AUTH_USER_MODEL, related_name="sharing_groups", help_text="The owner is a member as well."
     )
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -60,8 +60,10 @@ class Share(models.Model):
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shares")
     group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
-    digest = models.CharField(max_length=DIGEST, null=True, unique=True, editable=False, help_text="Of a link.")
-    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="For whom the link is.")
+    digest = models.CharField(
+        max_length=DIGEST, null=True, unique=True, editable=False, help_text="Hash of the secret in a link."
+    )
+    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="Note on the purpose of the link.")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True)
     visited_at = models.DateTimeField(null=True, blank=True, help_text="When the link was last opened.")
@@ -131,7 +133,7 @@ class Invitation(models.Model):
     kind = models.CharField(max_length=6, choices=Kind)
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False)
     group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.CASCADE, related_name="invitations")
-    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="For whom it is.")
+    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="Note on the recipient.")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="invited")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -151,7 +153,7 @@ class SignedIn(models.Model):
     key = models.CharField(max_length=40, unique=True, editable=False)
     at = models.DateTimeField(default=timezone.now)
     address = models.CharField(max_length=64, blank=True)
-    agent = models.CharField(max_length=MAX_NAME, blank=True, help_text="What the browser calls itself.")
+    agent = models.CharField(max_length=MAX_NAME, blank=True, help_text="User agent of the browser.")
 
     class Meta:
         ordering = ["-at", "-pk"]
@@ -162,10 +164,12 @@ class Entry(models.Model):
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="entries")
-    name = models.CharField(max_length=MAX_NAME, blank=True, help_text="The person's, as typed at a failed sign-in.")
+    name = models.CharField(
+        max_length=MAX_NAME, blank=True, help_text="Name of the user, as entered at a failed sign-in."
+    )
     did = models.CharField(max_length=40)
     what = models.CharField(max_length=2 * MAX_NAME, blank=True)
-    address = models.CharField(max_length=64, blank=True, help_text="Where the request came from.")
+    address = models.CharField(max_length=64, blank=True, help_text="Client IP address.")
 
     class Meta:
         ordering = ["-at", "-pk"]

@@ -18,8 +18,8 @@ from django.db.models import ExpressionWrapper, F
 Row = tuple[Any, ...]
 Models = dict[str, type[models.Model]]
 LEFT_OUT = {
-    "sessions.Session": "whoever was signed in signs in again",
-    "accounts.SignedIn": "goes with the sessions",
+    "sessions.Session": "users sign in again after a restore",
+    "accounts.SignedIn": "belongs to the sessions",
 }
 # Filled by migrations, not by users. Other rows reference these by ID, so they are stored unchanged.
 FILLED = {"contenttypes.ContentType", "auth.Permission", "sites.Site"}

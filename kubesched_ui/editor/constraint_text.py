@@ -107,7 +107,7 @@ def toleration(one: dict[str, Any]) -> str:
     if not key:
         what = "any taint"
     elif one.get("operator") == "Exists":
-        what = f"the taint {shown(key)}, whatever its value"
+        what = f"the taint {shown(key)} with any value"
     else:
         what = f"the taint {shown(key)}={shown(value or '')}"
     if effect:

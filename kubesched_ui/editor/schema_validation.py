@@ -180,5 +180,5 @@ def _unknown(name: str, field: str, fields: list[str], path: Path, found: Diagno
         found.error(path, f"is not a field of {name}{hint}", meant)
         return
     owner = "" if meant else next((kind for kind in LIKELY if field in (schema.fields_of(kind) or ())), "")
-    has = f"; {owner} has one of that name" if owner else ""
+    has = f"; {owner} has a field with this name" if owner else ""
     found.warn(path, f"is not a field of {name} and is ignored{hint or has}", meant)

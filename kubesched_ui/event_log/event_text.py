@@ -31,7 +31,7 @@ def _parts(event: Event) -> list[Part]:
         case "pod.updated":
             return [pod, _changed(data) or " was updated"]
         case "pod.nominated":
-            return [pod, " was nominated", *on] if on else [pod, " is not nominated any more"]
+            return [pod, " was nominated", *on] if on else [pod, " is no longer nominated"]
         case "pod.bound":
             return [pod, " was bound", *on]
         case "pod.evicted":
@@ -52,13 +52,13 @@ def _parts(event: Event) -> list[Part]:
         case "permit.waiting":
             return [pod, " waits", *on, f" for {', '.join(data['plugins'])}"]
         case "permit.rejected":
-            return [pod, " gave its place", *on, f" back: {data['message']}"]
+            return [pod, " was rejected in Permit", *on, f": {data['message']}"]
         case "bind.failed":
             return ["the binding of ", pod, *on, f" failed: {data['message']}"]
         case "eviction.timed":
-            return [pod, " is to be evicted from ", {"node": data["node"]}, f" at {data['at']:,.10g} s"]
+            return [pod, " will be evicted from ", {"node": data["node"]}, f" at {data['at']:,.10g} s"]
         case "eviction.cancelled":
-            return [pod, " is not to be evicted from ", {"node": data["node"]}, " any more"]
+            return ["the eviction of ", pod, " from ", {"node": data["node"]}, " was cancelled"]
         case "queue.moved":
             came = f"{data['from']} → " if data["from"] not in ("", "popped") else "→ "
             return [pod, f" {came}{data['to']}"]
@@ -70,7 +70,7 @@ def _parts(event: Event) -> list[Part]:
         case "object.changed":
             return [f"{data['object']} was {data['change']}"]
         case "nodes.listed":
-            return [f"{data['nodes']:,} nodes from here on"]
+            return [f"the cluster now has {data['nodes']:,} nodes"]
         case "scenario.step":
             of = f"step {data['step']} of the scenario" if data["step"] else "changed by the fork"
             return [f"{of}: {data['operation']} ", *_object(event)]
@@ -96,7 +96,7 @@ def _object(event: Event) -> list[Part]:
 def _outcome(data: Mapping[str, Any]) -> list[Part]:
     if data["result"] in ("scheduled", "waiting") and data["node"]:
         place: Part = {"node": data["node"]}
-        return ["placed on " if data["result"] == "scheduled" else "waits in Permit with a place on ", place]
+        return ["placed on " if data["result"] == "scheduled" else "waits in Permit for ", place]
     said = f"{data['result']}: {data['message']}" if data["message"] else data["result"]
     promised: Part = {"node": data["nominated_node"]}
     return [said, " Nominated to ", promised] if data["nominated_node"] else [said]

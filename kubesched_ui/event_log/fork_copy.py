@@ -113,9 +113,7 @@ def check_same(run_id: int, parent_id: int, seq: int) -> None:
         events = msgspec.json.decode(unpack(block.data)) if block is not None else []
         found.append(next((event for event in events if event["seq"] == seq), None))
     if seq > 1 and found[0] != found[1]:
-        problem = (
-            f"run {parent_id} was recorded by another version, which decided otherwise; run it again and fork that"
-        )
+        problem = f"run {parent_id} was recorded by another version, which decides differently; fork a new run instead"
         raise InputError("Fork", "", problem)
 
 

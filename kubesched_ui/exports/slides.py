@@ -87,7 +87,7 @@ def of_cycle(
     if cycle.get("total"):
         found += [Slide("guess", "total", "A guess")] * guesses
         found += [Slide("score", name, name, f"weight {told['weight']}") for name, told in cycle["score"].items()]
-        found.append(Slide("total", label="The sums", figure=f"best {max(cycle['total'].values()):,}"))
+        found.append(Slide("total", label="Total scores", figure=f"best {max(cycle['total'].values()):,}"))
     return [*found, Slide("result", label="The decision", figure=str(cycle.get("selected") or ""))]
 
 

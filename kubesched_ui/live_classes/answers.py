@@ -14,7 +14,7 @@ from kubesched_ui.live_classes.parts import GivenAnswer, judge, lesson_of
 from kubesched_ui.live_classes.removal import check, check_now
 from kubesched_ui.live_classes.teacher_actions import OVER
 
-TWICE = "You have answered this question already; the first answer counts."
+TWICE = "You have already answered this question. Your first answer counts."
 LATE = "The answer was revealed before yours arrived."
 NOT_YET = "The class has not reached this question yet."
 NOTHING = "This step has no question."

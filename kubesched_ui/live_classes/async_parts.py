@@ -115,7 +115,7 @@ def by_token(token: str) -> str:
         raise Rejected("Nothing exists at this address.", 404) from None
     live_class = _live_class_of(job)
     if live_class is None:
-        raise Rejected("The class shows another page now.", 404)
+        raise Rejected("The class now shows another page.", 404)
     return make(live_class, job)
 
 

@@ -27,16 +27,20 @@ class LiveClass(models.Model):
     `version` counts changes of what is shown, `answers_version` counts messages from students.
     """
 
-    code = models.CharField(max_length=CODE, unique=True, help_text="What students type.")
-    digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the teacher's key.")
+    code = models.CharField(max_length=CODE, unique=True, help_text="Code that students enter to join.")
+    digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Hash of the teacher's key.")
     owner = owned("live_classes")
-    lesson = models.CharField(max_length=200, blank=True, help_text="The name of a lesson's file.")
+    lesson = models.CharField(max_length=200, blank=True, help_text="Name of the lesson file.")
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="live_classes")
     share = models.ForeignKey(
-        Share, null=True, blank=True, on_delete=models.SET_NULL, help_text="By which students see the run."
+        Share,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        help_text="Share through which students can view the run.",
     )
     step = models.PositiveSmallIntegerField(default=1)
-    revealed = models.JSONField(default=list, help_text="Steps whose answer was shown.")
+    revealed = models.JSONField(default=list, help_text="Steps whose answer was revealed.")
     address = models.TextField(blank=True, help_text="For a class on a run: the shown page.")
     version = models.PositiveIntegerField(default=1)
     answers_version = models.PositiveIntegerField(default=0)
@@ -86,7 +90,9 @@ class Student(models.Model):
 
     live_class = models.ForeignKey(LiveClass, on_delete=models.CASCADE, related_name="students")
     name = models.CharField(max_length=MAX_NICKNAME, blank=True)
-    digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the cookie's secret.")
+    digest = models.CharField(
+        max_length=DIGEST, unique=True, editable=False, help_text="Hash of the secret in the cookie."
+    )
     joined_at = models.DateTimeField(default=timezone.now)
     removed_at = models.DateTimeField(null=True, blank=True)
 
@@ -106,7 +112,7 @@ class Answer(models.Model):
 
     student = models.ForeignKey(Student, on_delete=models.CASCADE, related_name="answers")
     step = models.PositiveSmallIntegerField()
-    given = models.JSONField(help_text="A text, a list of texts, or a number.")
+    given = models.JSONField(help_text="A string, a list of strings or a number.")
     right = models.BooleanField()
     at = models.DateTimeField(default=timezone.now)
 

@@ -50,7 +50,7 @@ def _check_number() -> None:
         )
     owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_USER:
-        raise Rejected(f"{PER_USER} of your classes are open; close one of them first.")
+        raise Rejected(f"{PER_USER} of your classes are open. Close one of them first.")
 
 
 def _share(live_class: LiveClass) -> Share | None:

@@ -38,7 +38,7 @@ def watch() -> None:
         time.sleep(CHECK_S)
         silent = 0 if _alive.is_set() or not broker_answers() else silent + 1
         _alive.clear()
-    logger.critical("The event loop has been stuck for %.0f s; this worker ends", MAX_SILENT_CHECKS * CHECK_S)
+    logger.critical("The event loop has been stuck for %.0f s; this worker exits", MAX_SILENT_CHECKS * CHECK_S)
     os._exit(1)
 
 

@@ -148,7 +148,9 @@ class WorkerStream:
                 self._worker.result(self._future)
             except Exception as problem:
                 self._end()
-                raise BrokenStream(str(problem) if isinstance(problem, OffloadError) else "It failed midway.") from None
+                raise BrokenStream(
+                    str(problem) if isinstance(problem, OffloadError) else "It failed before the response was complete."
+                ) from None
             self._end()
         return b""
 

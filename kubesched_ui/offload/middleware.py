@@ -125,7 +125,7 @@ def unavailable(request: HttpRequest, problem: OffloadError) -> HttpResponse:
     if request.path.startswith("/api/"):
         answer: HttpResponse = JsonResponse({"error": str(problem)}, status=503)
     else:
-        about = {"status": 503, "title": "This was not answered", "detail": str(problem)}
+        about = {"status": 503, "title": "The request failed", "detail": str(problem)}
         answer = render(request, "error.html", about, status=503)
     if problem.retry_after:
         answer["Retry-After"] = str(problem.retry_after)

@@ -160,7 +160,7 @@ class Worker:
         try:
             value, memory = self._await(future)
         except TimeoutError:
-            logger.warning("A task about %s was stopped after %s s", self.key, seconds)
+            logger.warning("A request for %s was stopped after %s s", self.key, seconds)
             raise TimedOut(seconds or 0) from None
         except CancelledError:
             self.stop()

@@ -99,7 +99,7 @@ def attempt_of(events: Sequence[Event]) -> Attempt:
             made.points["permit"] = ("wait", "waits")
         case _ if "postbind" not in found:
             made.result = BINDING
-            made.points |= {"prebind": ("wait", "under way"), "bind": ("wait", node), "postbind": ("none", "")}
+            made.points |= {"prebind": ("wait", "in progress"), "bind": ("wait", node), "postbind": ("none", "")}
             made.sentence = "The pod was still binding."
     return made
 
@@ -147,7 +147,7 @@ def pod_state(events: Iterable[Event], until: float, over: bool) -> PodState | N
                 place = PodState("scheduled", f"bound{on} since {t}", data["node"])
             case "permit.waiting":
                 who = listing(list(data["plugins"]))
-                place = PodState("waiting", f"held in Permit by {who} since {t}, with a place{on}", data["node"])
+                place = PodState("waiting", f"held in Permit by {who} since {t}, with a reservation{on}", data["node"])
             case "cycle.finished" if data["result"] == "scheduled":
                 place = PodState(BINDING, f"being bound to {data['node']} since {t}", data["node"])
             case "queue.moved" if data["to"] in QUEUED:
@@ -168,8 +168,8 @@ def pod_state(events: Iterable[Event], until: float, over: bool) -> PodState | N
 QUEUED = {
     "active": "in activeQ",
     "backoff": "in backoffQ",
-    "unschedulable": "in unschedulablePods, waiting for an event that may help,",
-    "gated": "held by its scheduling gates",
+    "unschedulable": "in unschedulablePods, waiting for an event that could make it schedulable,",
+    "gated": "blocked by scheduling gates",
 }
 
 

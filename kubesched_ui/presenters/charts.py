@@ -130,7 +130,7 @@ def utilisation(
         "layout": _layout(
             xaxis={
                 "showticklabels": False,
-                "title": {"text": "nodes, fullest first" + ("; blank: has none" if some_lack else "")},
+                "title": {"text": "nodes, fullest first" + ("; blank: the node has none" if some_lack else "")},
                 "fixedrange": True,
                 "showgrid": False,
                 "zeroline": False,

@@ -60,7 +60,7 @@ NOTHING_AFTER: Mapping[str, tuple[str, str]] = {}
 PASS, HOT, ALSO, LATE, UNSEEN = "pass", "hot", "also", "late", "skip"
 CELLS = {
     PASS: ("✓", "passes"),
-    HOT: ("✕", "decided: refuses"),
+    HOT: ("✕", "decisive: rejects"),
     ALSO: ("!", "would also reject"),
     LATE: ("·", "not evaluated; would pass"),
     UNSEEN: ("–", "not evaluated"),
@@ -169,7 +169,7 @@ def steps(
             states["filter"] = ("pass" if feasible else "reject", f"{feasible} of {looked_at} fit")
     if cycle.get("postfilter"):
         won = cycle["postfilter"].get("nominated_node")
-        states["postfilter"] = ("pass", f"nominates {won}") if won else ("reject", "no help")
+        states["postfilter"] = ("pass", f"nominates {won}") if won else ("reject", "does not help")
     if feasible:
         states["postfilter"] = ("skip", "not needed")
         if cycle.get("total"):

@@ -205,7 +205,7 @@ def step(event: Event, last: list[Event], release: Release) -> tuple[str, str] |
         case "cycle.finished" if data["result"] == "scheduled":
             return "waiting", f"its binding to {data['node']}"
         case "permit.waiting":
-            return "waiting", f"Permit by {', '.join(data['plugins'])}, with a place on {data['node']}"
+            return "waiting", f"Permit by {', '.join(data['plugins'])}, with a reservation on {data['node']}"
         case "pod.bound" | "pod.deleted" | "pod.skipped":
             return "", ""
     return None
@@ -225,5 +225,5 @@ def waiting_for(part: str, last: list[Event], release: Release) -> str:
     if nominated:
         return f"its victims on {nominated} to leave"
     if plugins and not release.every_event_requeues:
-        return f"an event that helps with {plugins}"
+        return f"an event that could make {plugins} accept it"
     return f"an event, or {span(leftover_seconds(release))} to pass"

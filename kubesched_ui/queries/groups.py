@@ -32,9 +32,9 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     row.run = run
     trace, nodes = cycle_rows.trace_of(row), row.nodes
     if trace.prefilter is not None:
-        return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({reason_text(trace.prefilter)})"
+        return f"is rejected by {trace.prefilter.plugin or 'PreFilter'} ({reason_text(trace.prefilter)})"
     if trace.reserve is not None:
-        return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({reason_text(trace.reserve)})"
+        return f"is rejected by {trace.reserve.plugin} after {trace.node} was chosen ({reason_text(trace.reserve)})"
     headroom = None if run.active else headroom_of(run, row, trace)
     answer = explanations.answer(trace, nodes, headroom)
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]

@@ -53,7 +53,7 @@ def _changes(found: Configuration, plain: Configuration) -> Iterator[str]:
     if found.percentage_of_nodes_to_score not in (None, plain.percentage_of_nodes_to_score):
         yield f"{found.percentage_of_nodes_to_score}% of nodes"
     if found.extenders:
-        yield f"{count(len(found.extenders), 'extender')} left out"
+        yield f"{count(len(found.extenders), 'extender')} ignored"
     for field in ("pod_initial_backoff_seconds", "pod_max_backoff_seconds"):
         if getattr(found, field) != getattr(plain, field):
             yield f"backoff from {found.pod_initial_backoff_seconds} to {found.pod_max_backoff_seconds} s"
@@ -66,7 +66,7 @@ def _profile(profile: Profile, plain: Profile) -> Iterator[str]:
     mine, theirs = _points(profile), _points(plain)
     scoring, silent = _scoring(mine), _scoring(theirs) - _scoring(mine)
     if len(silent) >= MANY:
-        yield f"{listing(sorted(scoring))} alone score{'s' * (len(scoring) == 1)}" if scoring else "nothing scores"
+        yield f"{listing(sorted(scoring))} alone score{'s' * (len(scoring) == 1)}" if scoring else "no plugin scores"
     for plugin in sorted(mine.keys() | theirs.keys(), key=[*theirs, *sorted(mine)].index):
         have, had = mine.get(plugin, {}), theirs.get(plugin, {})
         gone = [point for point in had if point not in have]

@@ -77,9 +77,9 @@ def first_own_cycle(parent: Run, at: int | None, t: float | None) -> int:
     A group's members are decided together. Raises InputError if the parent does not have this timepoint.
     """
     if parent.active:
-        raise InputError("Fork", "", f"run {parent.pk} is still running; fork it once it is over")
+        raise InputError("Fork", "", f"run {parent.pk} is still running; fork it when it has finished")
     if (at is None) == (t is None):
-        raise InputError("Fork", "at", "or t must be given, one of them")
+        raise InputError("Fork", "at", "or t is required, but not both")
     opening = RecordingBlock.objects.filter(run=parent, part=MOVES_PART)
     if not opening.filter(first=0).exists():
         raise InputError("Fork", "", f"run {parent.pk} has no recording to continue from; run it again")

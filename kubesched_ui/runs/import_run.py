@@ -138,7 +138,7 @@ def _check_stage(run: Run, stage: _Stage, before: list[_Stage]) -> None:
     """Validate a stage as `create_fork` does. This changes `run` from the settings before the stage to those after
     it."""
     if (stage.at is None) == (stage.t is None):
-        raise InputError("", "at", "or t must be given, one of them")
+        raise InputError("", "at", "or t is required, but not both")
     if stage.t is not None and not run.in_time:
         raise InputError("", "t", "is only for runs in virtual time; use at")
     for earlier in before:
@@ -200,7 +200,7 @@ def _recorded(file: RunFile, status: _Status) -> dict[str, Any]:
 
 def _check_text(file: RunFile, text: str, field: str) -> None:
     if "\0" in text:  # PostgreSQL cannot store it
-        raise _wrong(file, field, "holds a NUL character")
+        raise _wrong(file, field, "contains a NUL character")
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
         if name not in RELEASES:
             raise InputError("Pair", side, f"must be one of {', '.join(RELEASES)}, got {name[:63]!r}")
     if names[0] == names[1]:
-        raise InputError("Pair", "b", f"is {names[1]} as a is: choose two different releases")
+        raise InputError("Pair", "b", f"must differ from a, which is also {names[1]}")
     first, second = (podgroups.suitable_release(scenario, name) for name in names)
     return run_with(scenario, {"release": first}), run_with(scenario, {"release": second})
 

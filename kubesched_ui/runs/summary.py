@@ -68,4 +68,4 @@ def configuration(values: dict[str, Any]) -> list[str]:
     unknown: Unknown = values["unknown_plugins"]
     told = config_summary(values["config"] or "", values["release"], unknown)
     told = "own configuration, as default" if told == DEFAULT else told
-    return [told, "unknown plugins left out" if told and unknown == "leave_out" else ""]
+    return [told, "unknown plugins ignored" if told and unknown == "leave_out" else ""]

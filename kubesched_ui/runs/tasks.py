@@ -274,7 +274,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
         cycle = entry.cycle or cycle
         if entry.seq > stored:
             if entry.seq - len(entry.events) < stored:
-                raise RuntimeError(f"event {stored} is not what was stored")
+                raise RuntimeError(f"event {stored} differs from the stored one")
             log.add_entry(entry, chronicle.cycles, chronicle.counts)
         elif entry.seq == stored and entry.events:
             check_same_event(run, entry.seq, entry.events[-1])
@@ -283,7 +283,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     if fork is not None:
         fork.before(None)
     if chronicle.seq < stored:
-        raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
+        raise RuntimeError(f"there are {chronicle.seq} events, but {stored} were stored")
     run.clock = run.until or 0.0
     finish(run, log, Run.State.DONE)
 
@@ -293,7 +293,7 @@ def check_same_event(run: Run, seq: int, repeated: Event) -> None:
     for _, text in read_blocks(run.pk, seq - 1, limit=1):
         (event,) = (e for e in msgspec.json.decode(text) if e["seq"] == seq)
         if event != msgspec.json.decode(msgspec.json.encode({"seq": seq, **repeated})):
-            raise RuntimeError(f"event {seq} is not what was stored")
+            raise RuntimeError(f"event {seq} differs from the stored one")
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def check_same(run: Run, number: int, pod: str, result: str) -> None:
     KubeSched."""
     stored = Cycle.objects.get(run=run, number=number)
     if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
-        raise RuntimeError(f"cycle {number} is not what was stored")
+        raise RuntimeError(f"cycle {number} differs from the stored one")
 
 
 def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:

@@ -27,7 +27,7 @@ MOST_EXTENDED = 4  # resources with their own column in lists and charts
 STATES = {
     "pending": "waiting for a node",
     "deleting": "being deleted before it had a node",
-    "gated": "held back by scheduling gates",
+    "gated": "blocked by scheduling gates",
     "bound": "on a node",
     "finished": "succeeded or failed",
 }

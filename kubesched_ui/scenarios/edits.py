@@ -31,7 +31,7 @@ def read_one(text: str) -> IngestResult:
     if broken:
         raise IngestError(Where(""), broken.message)  # the message already includes FILE
     if len(result.records) != 1:
-        raise IngestError(Where(FILE), "must hold exactly one object")
+        raise IngestError(Where(FILE), "must contain exactly one object")
     return result
 
 

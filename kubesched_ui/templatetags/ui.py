@@ -20,24 +20,24 @@ DEVICES_OUT = {
     "class": "of other classes",
     "selector": "not selected",
     "node": "for other nodes",
-    "taken": "given to others",
+    "taken": "allocated to other claims",
     "taint": "tainted",
-    "counters": "beyond the counters they share",
-    "capacity": "without the capacity left",
+    "counters": "without enough shared counters",
+    "capacity": "without enough capacity",
     "pool": "in a pool that cannot be used",
     "binding": "with binding conditions",
 }
 register = template.Library()
 
 MEANING = {
-    "preenqueue": "Before the pod may enter the active queue: a gate may hold it back.",
-    "prefilter": "Once for the pod: plugins prepare, may refuse it outright, narrow the nodes, or step aside.",
-    "prescore": "Once for the pod, when more than one node fits: plugins prepare their scores or step aside.",
-    "reserve": "The node is set aside for the pod, so that the next pod does not count on the same room.",
-    "permit": "A last word before binding: approve, refuse, or wait.",
-    "prebind": "What must be done before the pod may run there, such as binding its volumes.",
-    "bind": "The pod is given its node.",
-    "postbind": "Plugins are told that the pod is bound.",
+    "preenqueue": "Runs before the pod enters the active queue; scheduling gates can reject it.",
+    "prefilter": "Runs once per pod: plugins can precompute data, reject the pod, limit the nodes or skip Filter.",
+    "prescore": "Runs once per pod if several nodes are feasible: plugins can precompute data or skip their Score.",
+    "reserve": "Reserves resources on the node, so that the next pod does not use them.",
+    "permit": "The last check before binding: plugins approve or reject the pod, or make it wait.",
+    "prebind": "Work that must be finished before binding, such as binding the volumes.",
+    "bind": "Binds the pod to its node.",
+    "postbind": "Notifies plugins that the pod is bound.",
 }
 
 

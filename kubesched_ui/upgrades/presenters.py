@@ -16,7 +16,7 @@ DECIDED, ALL = "decisions", "all"
 SHOWS = {
     DECIDED: "Decisions that differ",
     REASONS: "No node, for other reasons",
-    WORDS: "Messages that only read differently",
+    WORDS: "Messages that differ only in wording",
     ALL: "All of these",
 }
 
@@ -165,10 +165,10 @@ def cells(changes: dict[int, dict[str, Any]], releases: int) -> Iterator[tuple[s
 def where(fate: dict[str, Any] | None) -> str:
     """Return a pod's node or state in a few words."""
     if fate is None:
-        return "not there"
+        return "missing"
     if fate["node"]:
         return str(fate["node"])
-    return f"makes room on {fate['nominated']}" if fate["nominated"] else NO_NODE.get(fate["result"], fate["result"])
+    return f"preempts on {fate['nominated']}" if fate["nominated"] else NO_NODE.get(fate["result"], fate["result"])
 
 
 NO_NODE = {"unschedulable": "no node"}

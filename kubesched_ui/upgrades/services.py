@@ -36,7 +36,7 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
     if gated := wanted - set(names):
         raise InputError("Upgrade", "releases", f"must be without feature gates, got {min(gated)!r}")
     if len(names) < 2:
-        raise InputError("Upgrade", "releases", f"must name two releases at least; there are {', '.join(RELEASES)}")
+        raise InputError("Upgrade", "releases", f"must list at least two of the releases {', '.join(RELEASES)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
         alike["unbind"] = bound(scenario)

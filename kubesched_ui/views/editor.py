@@ -99,7 +99,7 @@ def told(ask: Any) -> HttpResponse:
     except (InputError, IngestError) as error:
         return not_told(str(error), 400)
     except service.Superseded:
-        return not_told("A newer version of the text was sent.", 409)
+        return not_told("A newer version of the text replaced this one.", 409)
     except PoolBusy as problem:
         answer = not_told(str(problem), 503)
         answer["Retry-After"] = str(problem.retry_after)
@@ -114,7 +114,7 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object in the request body. Raises InputError."""
     body = request.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
-        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
+        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the limit of the editor")
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeError):

@@ -159,5 +159,5 @@ def refusal(request: HttpRequest, refused: Rejected) -> HttpResponse:
     """Return the reason for a rejection: JSON for scripts, else an error page."""
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse({"error": str(refused)}, status=refused.status)
-    context = {"status": refused.status, "title": "That cannot be done now", "detail": str(refused)}
+    context = {"status": refused.status, "title": "This action is not possible now", "detail": str(refused)}
     return render(request, "error.html", context, status=refused.status)

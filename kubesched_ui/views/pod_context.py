@@ -127,7 +127,7 @@ def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], 
     if result is None:
         return None
     if result.evicted_by:
-        return PodState("evicted", f"Evicted later in this run, to make room for {result.evicted_by}.", result.node)
+        return PodState("evicted", f"Evicted later in this run by preemption for {result.evicted_by}.", result.node)
     return PodState(came_to or result.result, "", result.node)
 
 

@@ -35,7 +35,7 @@ TITLES = {
     "nodes": "The cluster before the pod is scheduled",
     "fits": "Feasible nodes",
     "victims": "Victims",
-    "total": "The sums",
+    "total": "Total scores",
     "result": "The decision",
 }
 # Plugin sets of YAML lines that the slide leaves out: requests are shown separately, and images rarely matter.
@@ -92,7 +92,7 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     if end and last:
         told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_TOLD]
         context |= {"counts": run_context.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
-        return context | {"slide": Slide("end"), "title": "So far" if run.active else "What it came to"}
+        return context | {"slide": Slide("end"), "title": "So far" if run.active else "Final outcome"}
     context |= {"scheduler": run_context.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
     context |= {"after": address(1, "pod", hide) if last else ""}
     return context | {"slide": Slide("begin"), "title": run.scenario.name}

@@ -313,5 +313,5 @@ def let_others_first(request: HttpRequest, run_id: int) -> HttpResponse:
 def delete(request: HttpRequest, run_id: int) -> HttpResponse:
     found: Any = find(run_id)
     found.delete()
-    messages.info(request, f"Run {run_id} is deleted.")
+    messages.info(request, f"Run {run_id} was deleted.")
     return redirect("scenario", found.scenario_id)

@@ -194,5 +194,5 @@ def pin(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def delete(request: HttpRequest, scenario_id: int) -> HttpResponse:
     scenario = find(scenario_id)
     scenario.delete()
-    messages.info(request, f"“{scenario.name}” and its runs are deleted.")
+    messages.info(request, f"“{scenario.name}” and its runs were deleted.")
     return redirect("scenarios")

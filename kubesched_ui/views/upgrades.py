@@ -71,5 +71,5 @@ def delete(request: HttpRequest, upgrade_id: int) -> HttpResponse:
     """Delete the preview. Its runs are kept."""
     found = find(upgrade_id)
     found.delete()
-    messages.info(request, "The upgrade preview is deleted. Its runs are kept.")
+    messages.info(request, "The upgrade preview was deleted. Its runs were kept.")
     return redirect("scenario", found.scenario_id)

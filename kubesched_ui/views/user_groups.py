@@ -76,7 +76,7 @@ def add(request: HttpRequest, number: int) -> HttpResponse:
     if user is None:
         messages.error(request, f"Nobody signs in as {name!r}.")
     elif found.members.count() >= Group.MOST:
-        messages.error(request, f"A group has {Group.MOST} members at most.")
+        messages.error(request, f"A group can have at most {Group.MOST} members.")
     else:
         found.members.add(user)
     return redirect("group-of-people", number)
@@ -113,6 +113,6 @@ def delete(request: HttpRequest, number: int) -> HttpResponse:
     found: Any = find(request, number, own=True)
     found.delete()
     messages.info(
-        request, f"The group “{found.name}” is deleted. Its members no longer have access to what was shared with it."
+        request, f"The group “{found.name}” was deleted. Its members no longer have access to what was shared with it."
     )
     return redirect("people")

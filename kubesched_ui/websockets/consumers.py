@@ -59,7 +59,7 @@ async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
     """Reject any other websocket URL."""
     await receive()
     await send({"type": "websocket.accept"})
-    await close(send, Ending(NOT_FOUND, "There is nothing at this address; runs are at /ws/runs/{id}."))
+    await close(send, Ending(NOT_FOUND, "Nothing exists at this address. Runs are at /ws/runs/{id}."))
     await gone(receive)
 
 
@@ -68,11 +68,11 @@ async def serve(stream: Stream, scope: Scope, send: Send) -> None:
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"))
     since = query.get("since", ["0"])[0]
     if not (since.isascii() and since.isdigit() and len(since) < 19):
-        await close(send, Ending(BAD_REQUEST, "since must be a whole number, the last seq that was seen."))
+        await close(send, Ending(BAD_REQUEST, "since must be an integer: the seq of the last received event."))
         return
     if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
         socket_metrics.refused += 1
-        await close(send, Ending(LATER, "Too many people watch runs on this server now."))
+        await close(send, Ending(LATER, "The server has too many open websockets."))
         return
     hub, run_id = RunHub.of_this_loop(), int(scope["url_route"]["kwargs"]["run_id"])
     subscriber = RunSubscriber(

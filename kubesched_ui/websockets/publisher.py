@@ -53,4 +53,4 @@ class Notifier:
                 message = {"type": "run.progress", "run": self.run_id, "seq": sent}
                 await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
         except Exception as error:  # the run continues after any error of the layer's backend
-            logger.debug("No notice for run %s: %s", self.run_id, error)
+            logger.debug("Cannot notify subscribers of run %s: %s", self.run_id, error)

@@ -153,7 +153,7 @@ class RunHub(hub.Hub[RunSubscription]):
                 for subscriber, yes in zip(subscribers[subscription.number], snapshot.allowed, strict=True)
                 if not yes
             ]
-            end(refused, Ending(NOT_YOURS, f"Run {subscription.number} is not shared with you any more."))
+            end(refused, Ending(NOT_YOURS, f"Run {subscription.number} is no longer shared with you."))
             subscription.known, subscription.active = True, snapshot.row["state"] in Run.ACTIVE
             subscription.last_seq = snapshot.row["last_seq"]
             if snapshot.log_range is not None:

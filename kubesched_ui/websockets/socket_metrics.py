@@ -37,14 +37,18 @@ def samples() -> Iterator[Sample]:
     """Yield the metrics for Prometheus."""
     behind = lags()
     yield Sample("websockets", "Open websockets.", len(behind))
-    yield Sample("websocket_lag_events_max", "Events of its run that the slowest has not got.", max(behind, default=0))
-    yield Sample("websocket_lag_events_sum", "The same, of all open ones together.", sum(behind))
+    yield Sample(
+        "websocket_lag_events_max", "Events that the slowest websocket has not received yet.", max(behind, default=0)
+    )
+    yield Sample(
+        "websocket_lag_events_sum", "Events that all open websockets together have not received yet.", sum(behind)
+    )
     for name, told, value in (
-        ("websocket_messages", "Sent to websockets.", messages),
-        ("websocket_bytes", "Sent to websockets, before compression.", octets),
-        ("log_readings", "Reads of the log for websockets.", readings),
-        ("websockets_refused", "Turned away because there were too many.", refused),
-        ("websocket_failures", "Times that the database could not be asked for them.", failures),
+        ("websocket_messages", "Messages sent to websockets.", messages),
+        ("websocket_bytes", "Bytes sent to websockets, before compression.", octets),
+        ("log_readings", "Database reads of event logs for websockets.", readings),
+        ("websockets_refused", "Websockets rejected because of the limit.", refused),
+        ("websocket_failures", "Failed database reads for websockets.", failures),
     ):
         yield Sample(name, told, value, counter=True)
 

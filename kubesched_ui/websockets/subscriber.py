@@ -70,6 +70,6 @@ class Notices:
                 while True:
                     self.on_notice((await layer.receive(channel)).get(self.kind))
             except Exception as error:  # any error of the layer's backend
-                logger.debug("No notices: %s", error)
+                logger.debug("Cannot receive notifications: %s", error)
                 self.channel = None
                 await asyncio.sleep(AGAIN_S)

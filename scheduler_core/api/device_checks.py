@@ -98,7 +98,7 @@ def _check_exact(request: ExactRequest, where: str, field: str) -> None:
         if not 0 < request.count < _INT64:
             raise InputError(where, f"{field}.count", f"must be 1 or more, got {request.count}")
     elif request.allocation_mode == ALL and request.count:
-        raise InputError(where, f"{field}.count", "must not be set where all devices are asked for")
+        raise InputError(where, f"{field}.count", "must not be set if all devices are requested")
     for i, toleration in enumerate(request.tolerations):
         if toleration.operator not in ("", "Equal", "Exists"):
             problem = f"{toleration.operator[:63]!r} is not one of Exists, Equal"

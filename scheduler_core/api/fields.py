@@ -71,4 +71,4 @@ def _instead(name: str, known: Mapping[str, str]) -> str:
     if close:
         return f"; did you mean {by_letters[close[0]]}?"
     owner = next((kind for kind in LIKELY if name in types()[kind]), "")
-    return f"; {owner} has one of that name" if owner else ""
+    return f"; {owner} has a field with this name" if owner else ""

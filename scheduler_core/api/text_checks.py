@@ -6,7 +6,7 @@ from typing import Any
 
 from scheduler_core.errors import InputError
 
-NUL = "holds a NUL character"
+NUL = "contains a NUL character"
 ESCAPED_NUL = b"\\u0000"  # JSON without this sequence has no NUL
 
 

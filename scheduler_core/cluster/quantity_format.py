@@ -27,14 +27,14 @@ def free_amount(resource: str, number: int) -> str:
 
 
 def balance(resource: str, asks: int, free: int, of: int) -> str:
-    """Format a request and the free quantity: `asks 4, 2.5 of 8 free`.
+    """Format a request and the free quantity: `requests 4, 2.5 of 8 free`.
 
     The free quantity is rounded down, so that it never looks sufficient.
     """
     has = free_amount(resource, of)
     if free < 0:
-        return f"asks {amount(resource, asks)}, the node's {has} overcommitted by {amount(resource, -free)}"
-    return f"asks {amount(resource, asks)}, {free_amount(resource, free)} of {has} free"
+        return f"requests {amount(resource, asks)}, the node's {has} overcommitted by {amount(resource, -free)}"
+    return f"requests {amount(resource, asks)}, {free_amount(resource, free)} of {has} free"
 
 
 def exact(resource: str, number: int) -> str:

@@ -65,7 +65,7 @@ def fork(args: argparse.Namespace, out: IO[str]) -> int:
 def _stage_of(played: Played, args: argparse.Namespace) -> Stage:
     """Return the changes of a fork. Raises InputError."""
     if (args.at is None) == (args.t is None):
-        raise InputError("--at", "", "or --t must be given, one of them")
+        raise InputError("--at", "", "or --t is required, but not both")
     if args.at is not None:
         played.recording.before_cycle(args.at)
     elif not played.in_time:

@@ -146,5 +146,5 @@ def _where(outcome: Outcome | None) -> str:
     if outcome is None:
         return "-"
     return outcome.node or (
-        f"{outcome.result}, makes room on {outcome.nominated}" if outcome.nominated else outcome.result
+        f"{outcome.result}, preempts on {outcome.nominated}" if outcome.nominated else outcome.result
     )

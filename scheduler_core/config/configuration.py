@@ -154,7 +154,7 @@ def _load(
         raise UnknownPlugins(release.name, named_once(missing, known), None)
     warnings += _of_extenders(config.extenders)
     if config.disable_preemption:
-        warnings.append("disablePreemption is left out: switch preemption off for the run")
+        warnings.append("disablePreemption is ignored: disable preemption in the settings of the run")
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
@@ -208,7 +208,7 @@ def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
         raise InputError(KIND, "apiVersion", problem)
     if group != GROUP or version not in READ_BY:
         problem = f"must be {GROUP}/ and one of {', '.join(READ_BY)}, got {shown(api_version)}"
-        unfilled = "" if re.fullmatch(r"v\d+((alpha|beta)\d+)?", version) else " (a template that is not filled in?)"
+        unfilled = "" if re.fullmatch(r"v\d+((alpha|beta)\d+)?", version) else " (a template without values?)"
         raise InputError(KIND, "apiVersion", problem + unfilled)
     if version not in release.api_versions:
         warnings.append(
@@ -295,7 +295,7 @@ class _ProfileReader:
             check_range(_complain(where), "percentageOfNodesToScore", given.percentage_of_nodes_to_score, 0, 100)
         custom = given.plugins.by_point()
         if custom.pop("unreserve").enabled:
-            self.warnings.append(f"{where}: plugins.unreserve is left out: plugins of reserve are told to unreserve")
+            self.warnings.append(f"{where}: plugins.unreserve is ignored: plugins of reserve also run Unreserve")
         raw_args = self._raw_args(where, given)
         if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
@@ -369,7 +369,7 @@ class _ProfileReader:
             if not expand_point(where, point, plugins, self.known):
                 default = next(name for name, _ in self.release.default_plugins if point in points_of(self.known, name))
                 plugins[point] = PluginSet(enabled=(Plugin(name=default),))
-                self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
+                self.warnings.append(f"{where}: plugins.{point}: {default} replaces the omitted plugins")
 
     def _usable(self, name: str) -> bool:
         return is_usable(name, self.release, self.version, self.known)

@@ -23,7 +23,7 @@ _FALSE = frozenset({"false", "no", "off", "n"})
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
 TEMPLATE = re.compile(r"\{\{-?\s*[\w.$(/\"]")
-UNFILLED = "is this a template that is not filled in? `helm template` fills in those of a chart"
+UNFILLED = "is this a template without values? `helm template` renders a chart"
 _NUL = re.compile(r"\\(?:u0000|0|x00|U0{8})")  # as escaped in JSON and YAML
 _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 

@@ -127,4 +127,4 @@ def _default(field: Any) -> str:
     default = field.default
     if default is NODEFAULT or not default or isinstance(default, tuple | dict | Strict):
         return ""
-    return f"{str(default).lower() if isinstance(default, bool) else default} where it is not said"
+    return f"{str(default).lower() if isinstance(default, bool) else default} if omitted"

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from scheduler_core.config.legacy_scores import FIT, STRATEGIES
 
-LEAST_LOAD = "looks at the load that is measured, which a snapshot does not tell"
+LEAST_LOAD = "uses the measured load, which a snapshot does not contain"
 _SCHEDULER_PLUGINS = "scheduler-plugins"
 _GPU_SIMULATOR = "the GPU simulator of open-simulator"
 _GPU_SCORE = re.compile(
@@ -61,7 +61,7 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "Simon": (_GPU_SIMULATOR, "scores by share of free resources, and binds"),
     "Open-Gpu-Share": (_GPU_SIMULATOR, "assigns shares of GPUs"),
     "Open-Local": (_GPU_SIMULATOR, "places local volumes"),
-    "Fluence": ("Flux Framework", "asks the Flux scheduler where a group of pods goes"),
+    "Fluence": ("Flux Framework", "asks the Flux scheduler to place a group of pods"),
     "KusciaScheduling": ("Kuscia", "places the pods of a task together"),
     "KusciaSort": ("Kuscia", "sorts the queue by task"),
     "NodeNumber": ("the samples of Kubernetes", "prefers nodes whose number is the pod's"),

@@ -77,7 +77,9 @@ def configuration_of(raw: Mapping[str, Any], release: Release, known: KnownPlugi
     _scores(written, profile)
     _arguments(written, profile)
     if policy.always_check_all_predicates:
-        written.unsaid.append("asking every plugin about a node (alwaysCheckAllPredicates): Filter ends at the first")
+        written.unsaid.append(
+            "running all plugins on every node (alwaysCheckAllPredicates): Filter stops at the first rejection"
+        )
     return "\n".join([*_lines(written, release), *_extenders(policy.extenders), *_comments(written.unsaid), ""])
 
 
@@ -125,7 +127,7 @@ def _scores(written: _Written, profile: Profile) -> None:
         elif name not in _STRATEGIES:
             scores[name] = weight
         elif "NodeResourcesFit" in scores:
-            written.unsaid.append(f"{_STRATEGIES[name]} beside another strategy: a second profile could have it")
+            written.unsaid.append(f"{_STRATEGIES[name]} together with another strategy: use a second profile")
         else:
             scores["NodeResourcesFit"] = weight
             strategy: dict[str, Any] = {"type": _STRATEGIES[name]}
@@ -174,5 +176,5 @@ def _extenders(extenders: Iterable[Extender]) -> Iterator[str]:
 
 def _comments(unsaid: Iterable[str]) -> Iterator[str]:
     for number, told in enumerate(dict.fromkeys(unsaid)):
-        yield from () if number else ("# What no configuration of this release can say:",)
+        yield from () if number else ("# Not expressible in a configuration of this release:",)
         yield f"# * {told}"

@@ -249,7 +249,7 @@ def _check_arguments(found: _Translated, release: Release) -> None:
     for plugin, lacks in needed:
         if lacks and (strict or plugin in found.weights):
             told = (
-                f"plugin {plugin} has no arguments: what a predicate or priority of this name is given is not looked at"
+                f"plugin {plugin} has no arguments: the arguments of a predicate or priority with this name are ignored"
             )
             raise InputError(POLICY, "", f"{told}; give it another name")
     if "RequestedToCapacityRatio" in found.weights and found.ratio is None:
@@ -340,4 +340,4 @@ def _complain(place: str) -> Complain:
 def _unknown(where: str, name: str, known: Mapping[str, Any], what: str) -> NoReturn:
     meant = get_close_matches(name[:80], list(known), 1, 0.8)
     hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(known)}"
-    raise InputError(where, "name", f"is no {what}, and it has no argument that says what it does{hint}")
+    raise InputError(where, "name", f"is no {what}, and it has no argument that selects one{hint}")

@@ -49,7 +49,7 @@ class UnknownPlugins(InputError):
             more = f"; and {len(plugins) - MAX_NAMED} more" if len(plugins) > MAX_NAMED else ""
             where, field = "KubeSchedulerConfiguration", "plugins"
             problem = f"{len(plugins)} plugins are not part of kube-scheduler {release}: {told}{more}"
-        super().__init__(where, field, problem + (f". Without them it is refused, too: {rest}" if rest else ""))
+        super().__init__(where, field, problem + (f". Without them it is still invalid: {rest}" if rest else ""))
         self.release = release
         self.plugins = tuple(plugins)
         self.rest = rest

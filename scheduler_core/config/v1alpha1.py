@@ -67,7 +67,7 @@ def _provider(raw: Mapping[str, Any], warnings: list[str]) -> str:
             raise InputError(KIND, f"algorithmSource.{shown(str(name))[1:-1]}", "unknown field")
     if source.get("policy") is not None:
         warnings.append(
-            "the Policy that algorithmSource names is another document: the default provider runs without it"
+            "the Policy that algorithmSource names is a separate document: the default provider is used without it"
         )
     provider = source.get("provider") or PROVIDERS[0]
     if provider not in PROVIDERS:

@@ -96,7 +96,7 @@ class Extender:
 def _lower(value: Any, where: Extender) -> dict[str, Any]:
     """Return an object of the answer with keys in lower case and without nulls."""
     if not isinstance(value, dict):
-        raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")
+        raise ExtenderError(f"{where.url}: the response has an unexpected format")
     return {str(key).lower(): item for key, item in value.items() if item is not None}
 
 
@@ -187,7 +187,7 @@ class Extenders:
             items = _lower(answer.get("nodes", {}), extender).get("items", [])
             remaining = [_lower(_lower(item, extender).get("metadata"), extender).get("name") for item in items]
         if not isinstance(remaining, list) or not all(isinstance(name, str) for name in remaining):
-            raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
+            raise ExtenderError(f"{extender.url}: the response has an unexpected format")
         for name in remaining:
             if name not in nodes:
                 raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that was not in the request")
@@ -226,7 +226,7 @@ class Extenders:
     @staticmethod
     def _scores(extender: Extender, answer: Any, nodes: list[str]) -> list[int]:
         if not isinstance(answer, list):
-            raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
+            raise ExtenderError(f"{extender.url}: the response has an unexpected format")
         scores: dict[str, int] = {}
         for item in answer:
             entry = _lower(item, extender)
@@ -315,5 +315,5 @@ def _lower_values(answer: dict[str, Any], key: str, where: Extender) -> list[tup
     """Return the entries of a map in the answer."""
     value = answer.get(key, {})
     if not isinstance(value, dict):
-        raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")
+        raise ExtenderError(f"{where.url}: the response has an unexpected format")
     return list(value.items())

@@ -81,7 +81,7 @@ def _filter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     looked = trace.looked_mask()
     for number, (plugin, verdict) in enumerate(trace.verdicts.items(), 1):
         if verdict.codes is None or decisive is None:
-            yield _step("filter", plugin, text="passes every node")
+            yield _step("filter", plugin, text="accepts every node")
             continue
         refused, first = int(np.count_nonzero(verdict.codes)), int(np.count_nonzero((decisive == number) & looked))
         also = f", {refused - first:,} more that were rejected before or not evaluated" if refused > first else ""
@@ -114,7 +114,7 @@ def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
             return
         if point == "permit" and trace.permit_waits:
             for plugin in trace.permit_waits:
-                yield _step(point, plugin, trace.node, "makes it wait")
+                yield _step(point, plugin, trace.node, "makes the pod wait")
             return
         if point in ("reserve", "bind"):
             yield _step(point, "", trace.node)

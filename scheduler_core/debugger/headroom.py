@@ -237,9 +237,9 @@ def node_reasons_with_amounts(
 
 
 def with_amounts(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
-    """Add quantities to reasons, such as `Insufficient cpu: asks 4, 2.5 of 8 free`.
+    """Add quantities to reasons, such as `Insufficient cpu: requests 4, 2.5 of 8 free`.
 
-    For several nodes, the text is `asks 4, at most 2.5 of 8 free`. A reason that the quantities do not confirm stays
+    For several nodes: `requests 4, at most 2.5 of 8 free`. A reason that the quantities do not confirm stays
     unchanged. `counted`: nominated pods are included.
     """
     texts = [_with_amounts(reason, asks, has) for reason in reasons]
@@ -259,7 +259,7 @@ def _with_amounts(reason: str, asks: Amounts, has: Has) -> str:
         most = free_amount(resource, max(0, *(free for free, _ in pairs)))
         whole = {of for _, of in pairs}
         of_all = f" of {free_amount(resource, whole.pop())}" if len(whole) == 1 else ""
-        return f"{reason}: asks {amount(resource, wanted)}, at most {most}{of_all} free"
+        return f"{reason}: requests {amount(resource, wanted)}, at most {most}{of_all} free"
     return reason
 
 

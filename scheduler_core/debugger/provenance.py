@@ -40,7 +40,7 @@ BINDING = {"reserve": "reserve", "permit": "permit", "prebind": "pre_bind", "bin
 OWN_POINTS = ("preenqueue", *BINDING)
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
 _FEW = 6  # terms of long sums if several scores are in one explanation
-UNEXPLAINED = "recorded; the plugin does not say where it comes from"
+UNEXPLAINED = "recorded; the plugin does not report its inputs"
 DISAGREES = "recorded; the explanation computed now has another value"
 
 

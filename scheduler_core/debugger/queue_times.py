@@ -137,7 +137,7 @@ class QueueTimes:
         """
         index = next((i for i, one in enumerate(self._history) if one.seq == seq and isinstance(one, Move)), -1)
         if index < 0:
-            raise NotDecided("move", "", f"event {seq} is no move of {self._pod} in the queue")
+            raise NotDecided("move", "", f"event {seq} does not move {self._pod} in the queue")
         return self._until(index) if until else self._move(index)
 
     def begin_of(self, seq: int | None = None) -> int:
@@ -145,7 +145,7 @@ class QueueTimes:
         begun = [one.seq for one in self._history if isinstance(one, Move) and one.to == POPPED]
         found = [number for number in begun if seq is None or number < seq]
         if not found:
-            raise NotDecided("attempt", "", f"{self._pod} was never taken out of the queue")
+            raise NotDecided("attempt", "", f"{self._pod} was never popped from the queue")
         return found[-1]
 
     def ends(self) -> dict[int, float]:
@@ -239,7 +239,7 @@ class QueueTimes:
             )
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
-            text = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
+            text = f"If no event requeues it, it is tried again at {_s(tree.value)}"
             since = f"more than {self._longest[0]} after {_s(known.since.value)}"
             return tree.with_text(f"{text}: the first round of 30 s that is {since}")
         raise NotDecided("move", "", "only a backoff and the time as an unschedulable pod have an end")
@@ -264,7 +264,7 @@ class QueueTimes:
             tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
             return tree.with_text(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
         if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
-            reason = "nothing had woken it for more than {} ({})".format(*self._longest)
+            reason = "no event had requeued it for more than {} ({})".format(*self._longest)
             return self._leftover(known).with_text(f"{what}: {reason}")
         if move.event == events.SCHEDULE_ATTEMPT_FAILURE and known.failures:
             return self._came_back(move, known.failures[-1], what)
@@ -338,7 +338,7 @@ class QueueTimes:
                 text += f"; its backoff was over since {_s(self._expiry(known).value)}"
         woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
         return t.either(
-            woken, _event(move), self._leftover(known), "woken by the event, else by time", SECONDS
+            woken, _event(move), self._leftover(known), "requeued by the event, or later by time", SECONDS
         ).with_text(text)
 
     def _backoff_text(self, known: _Known) -> str:

@@ -250,7 +250,7 @@ def _wrong(message: str) -> WrongExpression:
     """Convert an error of CEL to a readable one with its position."""
     message = message.replace(_STAND_IN, _RESERVED)
     if _DEEP in message:
-        return WrongExpression("is nested too deeply (32 levels are taken)")
+        return WrongExpression("is nested too deeply (the limit is 32 levels)")
     if _BUDGET in message:
         return WrongExpression("iterates over too many elements")
     match = _ERROR.search(message)

@@ -31,7 +31,7 @@ def heading(told: Mapping[str, Any]) -> str:
 def _outcome(told: Mapping[str, Any], why: str) -> str:
     members, key, domains = told["members"], told["topology_key"], told["placements"]
     if told["status"]["reasons"] == [_NO_PLACEMENTS]:
-        return f"no node has the label {key}, whose value its members are to have in common. None is bound."
+        return f"no node has the label {key}, which all its members must share. None is bound."
     if told["result"] == "waiting":
         victims = [victim["pod"] for victim in told["victims"]]
         gone = f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone" if victims else "room is made"
@@ -62,7 +62,7 @@ def _bound(told: Mapping[str, Any], members: int) -> str:
     if told["bound"] == members:
         return "It is bound." if members == 1 else "All are bound."
     takes = f"a gang that takes {told['min_count']}" if told["policy"] == "gang" else "a group without a minimum"
-    return f"{told['bound']} {'is' if told['bound'] == 1 else 'are'} bound, as it is {takes}."
+    return f"{told['bound']} {'is' if told['bound'] == 1 else 'are'} bound, because it is {takes}."
 
 
 def _domain(told: Mapping[str, Any]) -> str:
@@ -80,7 +80,7 @@ def _minimum(told: Mapping[str, Any]) -> str:
         return ""
     running = f"; {count(told['running'], 'member')} ran before" if told["running"] else ""
     held = [_name(pod) for pod in told["held"]]
-    kept = f"; {some(held, NAMED)} {'is' if len(held) == 1 else 'are'} held back" if held else ""
+    kept = f"; {some(held, NAMED)} {'is' if len(held) == 1 else 'are'} gated" if held else ""
     return f" It takes {told['min_count']}{running}{kept}."
 
 
@@ -93,7 +93,7 @@ def of_member(trace: CycleTrace) -> str:
     if not trace.group or trace.result == "scheduled":
         return ""
     if trace.message == _NO_PLACEMENTS:
-        return f"No node was asked: there is no domain in which its group {trace.group} may be."
+        return f"No node was evaluated: no topology domain is feasible for its group {trace.group}."
     if not trace.node or trace.reserve is not None:
         return ""
     if trace.nominated_node:

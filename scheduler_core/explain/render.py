@@ -36,7 +36,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     elif answer.preemption is not None:
         yield f"  Preemption on {answer.preemption.nominated_node}, victims: {some(answer.preemption.victims, 10)}"
     if answer.changes:
-        yield "  What would let it in:"
+        yield "  Suggested fixes:"
         for change in answer.changes:
             yield f"    {change}"
     if answer.message:
@@ -55,7 +55,7 @@ def _objection(objection: Objection) -> str:
 def _only(answer: Answer) -> Iterator[str]:
     alone = [b for b in answer.blockers if b.alone]
     if alone and len(answer.blockers) > 1 and not answer.feasible:
-        yield "  If it were not for one plugin alone:"
+        yield "  Rejected by only one plugin:"
         for blocker in alone:
             yield f"    without {blocker.plugin}, {count(blocker.alone)} would fit: {some(blocker.alone_nodes)}"
 

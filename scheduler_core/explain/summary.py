@@ -18,7 +18,7 @@ NOT_ELIGIBLE = "preemption: not eligible due to "
 def answer(trace: CycleTrace, told: Answer) -> str:
     """Return the sentence for an answer whose other fields are set."""
     if trace.preenqueue is not None:
-        return f"Not queued: {trace.preenqueue.plugin} holds it back ({reason_text(trace.preenqueue)})."
+        return f"Not queued: {trace.preenqueue.plugin} rejects it ({reason_text(trace.preenqueue)})."
     if trace.error:
         return f"The cycle ended in an error: {trace.error}."
     for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
@@ -63,7 +63,7 @@ def _placed(told: Answer) -> str:
 
 def _nowhere(trace: CycleTrace, told: Answer) -> str:
     if trace.prefilter is not None:
-        sentence = f"{trace.prefilter.plugin or 'PreFilter'} refused the pod before any node was asked: "
+        sentence = f"{trace.prefilter.plugin or 'PreFilter'} rejected the pod before any node was evaluated: "
         sentence += f"{reason_text(trace.prefilter)}."
     elif not told.nodes:
         sentence = "There are no nodes."
@@ -110,4 +110,4 @@ def preemption(told: Preemption, status: Status | None) -> str:
     refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
     if refusal:
         return f"The pod may not evict others: {refusal.removeprefix(NOT_ELIGIBLE).rstrip('.')}."
-    return "Evicting pods cannot help: no node refuses it for what other pods hold."
+    return "Evicting pods cannot help: no node rejects it because of other pods."

@@ -70,7 +70,7 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
         kinds,
         always_check_all=policy.always_check_all_predicates,
     )
-    told = [f"predicate {name}: upstream accepts it and never asks it" for name in unasked]
+    told = [f"predicate {name}: upstream accepts it but never runs it" for name in unasked]
     told += [
         f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
         "what this one would filter, score or bind is left out"
@@ -137,4 +137,4 @@ def _priority(where: str, priority: Priority, release: Release) -> _Chosen:
 def _unknown(name: str, known: frozenset[str], what: str, release: Release) -> str:
     meant = get_close_matches(name[:80], sorted(known), 1, 0.8)
     hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(sorted(known))}"
-    return f"is no {what} of {release.name}, and it has no argument that says what it does{hint}"
+    return f"is no {what} of {release.name}, and it has no argument that selects one{hint}"

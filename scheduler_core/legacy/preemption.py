@@ -19,7 +19,7 @@ from scheduler_core.preemption.pick_one_node import choose
 from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
-NOT_ENOUGH = fwk.unschedulable("too little would be free, whoever is evicted")
+NOT_ENOUGH = fwk.unschedulable("too little would be free, even after all possible evictions")
 NO_NODES = "evicting pods would not help on any node"
 
 

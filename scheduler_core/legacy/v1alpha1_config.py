@@ -80,9 +80,11 @@ def _left_out(file: _File) -> list[str]:
     """Return warnings about settings that have no effect here."""
     told = []
     if file.algorithm_source.policy is not None:
-        told.append("the Policy that algorithmSource names is another document: the default provider runs without it")
+        told.append(
+            "the Policy that algorithmSource names is a separate document: the default provider is used without it"
+        )
     if file.disable_preemption:
-        told.append("disablePreemption is left out: switch preemption off for the run")
+        told.append("disablePreemption is ignored: disable preemption in the settings of the run")
     if file.plugins:
-        told.append("plugins of the framework that was being made then are left out")
+        told.append("plugins of the early framework are ignored")
     return told

@@ -184,8 +184,8 @@ class Coscheduling(
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
     ) -> Tree:
-        return constant(False, "a group makes no room").with_text(
-            "Coscheduling makes no room; it rejects those that wait"
+        return constant(False, "a group preempts no pods").with_text(
+            "Coscheduling preempts no pods; it rejects the waiting pods of the group"
         )
 
     def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
@@ -212,7 +212,9 @@ class Coscheduling(
         return None, 0.0
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
-        told = "Coscheduling takes nothing; but if the pod has to give its place back, those of its group do, too"
+        told = (
+            "Coscheduling reserves nothing; but if this pod is unreserved, the pods of its group are unreserved as well"
+        )
         return constant(False, "it refuses nothing").with_text(told)
 
     def explain_permit(self, state: fwk.CycleState, view: View) -> Tree:
@@ -248,7 +250,7 @@ class Coscheduling(
             told = view.field(view.pod, "metadata", "labels", MIN_AVAILABLE, missing=least)
             if isinstance(told.value, str) and told.value.isdecimal():
                 told.value = int(told.value)
-            return told if told.value == least else constant(least, "of a group that does not say it")
+            return told if told.value == least else constant(least, "of a group without this field")
         return view.field(found, "spec", "minMember", missing=least)
 
     def _explain_timeout(self, view: View, group: str) -> Tree:

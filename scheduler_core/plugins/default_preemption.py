@@ -205,7 +205,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         parts = [less(constant(0), view.long_count(less_important, "pods", "pods of lower priority"))]
         if lower:
             emptied = self._explain_refusal(state, view, refused, frozenset(pod.key for pod in lower))
-            parts.append(opposite(emptied, "it fits once they are gone"))
+            parts.append(opposite(emptied, "it fits after they are evicted"))
         return every(parts).with_text(f"{name}: evicting does not help: {refused.message}")
 
     def _explain_refusal(self, state: fwk.CycleState, view: View, status: fwk.Status, removed: frozenset[str]) -> Tree:
@@ -255,7 +255,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 found.nominated_node, f"picked of {len(left)} equals: {', '.join(found.nominated_any_of)[:200]}"
             )
             parts.append(equal(view.field(view.node, "metadata", "name"), picked, "picked among equals"))
-        tree = every(parts, "room is made here")
+        tree = every(parts, "preemption on this node")
         victims = ", ".join(victim.key for victim in mine.victims[:5])
         why = (
             f"decided by: {found.rule}"
@@ -283,12 +283,12 @@ class DefaultPreemption(fwk.PostFilterPlugin):
 
         def stays_not(victim: PodInfo) -> Tree:
             if victim.key not in refusals:
-                return view.holds(victim, "spec", "priority", label=f"{victim.key} has to go")
+                return view.holds(victim, "spec", "priority", label=f"{victim.key} must be evicted")
             tree = self._explain_refusal(state, view, *refusals[victim.key])
             return every([self._explain_lower(view, victim), tree], f"{victim.key} cannot stay: {tree.label}")
 
         evicted = view.long_count([partial(stays_not, victim) for victim in mine.victims], "victims", "victims")
-        return less(constant(0), evicted, "pods of lower priority that have to go")
+        return less(constant(0), evicted, "pods of lower priority that must be evicted")
 
     def _explain_cost(self, view: View, rule: str, candidate: Candidate) -> Tree:
         """Return the value of a candidate that a rule compares."""

@@ -263,8 +263,8 @@ class DynamicResources(
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
     ) -> Tree:
-        return constant(False, "no allocation is taken away for a node").with_text(
-            "DynamicResources makes no room here"
+        return constant(False, "no claim is deallocated for this node").with_text(
+            "DynamicResources deallocates no claims here"
         )
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:

@@ -38,7 +38,7 @@ def check_apart(complain: Complain, field: str, present: tuple[str, ...], other:
     """Complain about a label that must be both present and absent."""
     for i, label in enumerate(present):
         if label in absent:
-            complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")
+            complain(f"{field}[{i}]", f"{shown(label)} is also in {other}")
 
 
 class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):

@@ -116,7 +116,9 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
         left."""
         if view.added or view.removed or ip in self.cluster.nodes.host_ports.get(port, {}).get(view.node.name, ()):
             return conflict
-        lost = constant(False, f"HostPortInfo has lost it with another pod that used it, though {other.key} does")
+        lost = constant(
+            False, f"HostPortInfo dropped it with another pod that used it, although {other.key} still uses it"
+        )
         return every([conflict, lost], conflict.label)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:

@@ -77,7 +77,7 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), selector, terminating=False)
         members = [pod for pod in view.pods_on(view.row) if column.matches(pod)]
         counted = [partial(explain_counted, view, self.cluster, pod) for pod in members]
-        tree = view.long_count(counted, "pods", "pods on the node that are selected, too")
+        tree = view.long_count(counted, "pods", "pods on the node that are also selected")
         return tree.with_text(f"{tree.value} = pods of the same service or controller on {view.node.name}")
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:

@@ -78,7 +78,7 @@ _IDENTITY = {
 def _explain_clash(view: View, index: int, other: PodInfo, other_index: int) -> Tree:
     """Return the tree of `_clash` for two volumes that may be the same disk."""
     volumes = ((view.pod, index), (other, other_index))
-    label = f"{view.pod.pod.spec.volumes[index].name} is used by {other.key} too"
+    label = f"{view.pod.pod.spec.volumes[index].name} is also used by {other.key}"
     kind = next(kind for kind in _IDENTITY if kind in msgspec.to_builtins(view.pod.pod.spec.volumes[index]))
     parts = []
     for name in _IDENTITY[kind]:

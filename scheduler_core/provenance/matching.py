@@ -124,7 +124,7 @@ def required_nodes(view: View, pod: PodInfo) -> Tree:
     if required is not None:
         owner = below(view.field, pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
         parts.append(any_term(view, node, required.node_selector_terms, owner))
-    return every(parts, "the node selector and required affinity" if parts else "the pod has no such wish")
+    return every(parts, "the node selector and required affinity" if parts else "the pod has no such constraint")
 
 
 # ---------------------------------------------------------------- taints

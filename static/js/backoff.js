@@ -29,7 +29,7 @@ export function afterClose(code, said, tries, dice) {
  * @param {string} said
  */
 function because(code, said) {
-  if (code === 1013) return said || "Too many people watch runs on this server now.";
+  if (code === 1013) return said || "The server has too many open websockets.";
   if (code === 1011) return "The server cannot read this run at present.";
   return "The connection to the server is cut off.";
 }

@@ -270,7 +270,7 @@ def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
 
 def test_what_is_refused_is_told_and_the_next_text_is_answered(quiet_page: Page) -> None:
     page = quiet_page
-    refused = '{"error": "the text: takes longer than 10 s to read and was stopped; take something out of it"}'
+    refused = '{"error": "the text: takes longer than 10 s to read and was stopped; remove some of it"}'
 
     def answer(route: Route) -> None:
         slow, newer = "slow" in (route.request.post_data or ""), "newer" in (route.request.post_data or "")

@@ -228,14 +228,14 @@ def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, lar
         if len(tries) > 1:
             ours.connect_to_server()
             return
-        ours.send('{"error": "Too many people watch runs on this server now."}')
+        ours.send('{"error": "The server has too many open websockets."}')
         ours.close(code=1013)
 
     page.route_web_socket(re.compile("/ws/runs/"), turn_away)
     run = many(site, large, 20_000)
     page.goto(f"/runs/{run}/")
     notice = page.locator("[data-link]")
-    expect(notice).to_contain_text("Too many people watch runs on this server now. Trying again in")
+    expect(notice).to_contain_text("The server has too many open websockets. Trying again in")
     expect(notice).to_be_empty()
     expect(notice).to_be_hidden()
     site.api("POST", f"/runs/{run}/cancel")

@@ -30,7 +30,7 @@ def test_a_preview(page: Page, site: Instance) -> None:
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     rows = page.locator("#pods tbody tr")
     expect(rows.first).to_contain_text("moved")
-    step.get_by_text("Messages that only read differently").click()
+    step.get_by_text("Messages that differ only in wording").click()
     expect(step.locator("dd").first).to_be_visible()
     step.locator(".others .cause-group").first.get_by_role("link", name="1 pod").click()
     expect(page).to_have_url(re.compile("show=words.*cause="))

@@ -28,7 +28,7 @@ def tries(client: Client, name: str, password: str, address: str = "10.0.0.1") -
     answer = client.post("/admin/login/?next=/admin/", {"username": name, "password": password}, REMOTE_ADDR=address)
     if answer.status_code == 302:
         return "in"
-    return "wait" if b"Too many tries" in answer.content else "wrong"
+    return "wait" if b"Too many attempts" in answer.content else "wrong"
 
 
 def test_after_a_few_wrong_passwords_not_even_the_right_one_is_looked_at(client: Client) -> None:

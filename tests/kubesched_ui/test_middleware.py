@@ -66,7 +66,7 @@ def test_the_api_refuses_it(client: Client) -> None:
         assert (answer.status_code, list(answer.json())) == (404, ["error"])
     answer = client.get("/api/runs?limit=%00&q=x&%00=1")
     assert answer.status_code == 422
-    assert answer.json()["fields"] == ["limit: holds a NUL character", ": holds a NUL character"]
+    assert answer.json()["fields"] == ["limit: contains a NUL character", ": contains a NUL character"]
 
 
 def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Run) -> None:
@@ -74,9 +74,9 @@ def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Ru
     null = {"kind": "Pod", "spec": {"containers": [{"name": "c"}], "tolerations": [None]}}
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     for wanted, said in (
-        ({"template": json.dumps(image), "copies": 1}, "Template: spec.containers[0].image: holds a NUL"),
+        ({"template": json.dumps(image), "copies": 1}, "Template: spec.containers[0].image: contains a NUL"),
         ({"template": json.dumps(null), "copies": 1}, "Template: spec.tolerations[0]: is null"),
-        ({"config": json.dumps(config | {"profiles": [{"schedulerName": "\0"}]})}, "schedulerName: holds a NUL"),
+        ({"config": json.dumps(config | {"profiles": [{"schedulerName": "\0"}]})}, "schedulerName: contains a NUL"),
         ({"name": "\0"}, "name"),
         ({"pods": ["default/a\0"]}, "pods.0"),
     ):
@@ -99,5 +99,5 @@ def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Ru
 def test_what_is_typed_for_a_fork_too(client: Client, run: Run, change: dict[str, Any]) -> None:
     body = json.dumps({"at": 1, "changes": [change]})
     answer = client.post(f"/api/runs/{run.pk}/fork", body, content_type="application/json")
-    assert (answer.status_code, "holds a NUL character" in answer.json()["error"]) == (400, True)
+    assert (answer.status_code, "contains a NUL character" in answer.json()["error"]) == (400, True)
     assert Run.objects.count() == 1

@@ -454,7 +454,7 @@ def test_what_happened_at_a_moment_is_told_in_order_with_its_causes(client: Clie
             "node n1: taint node.kubernetes.io/unreachable:NoSchedule added, "
             "taint node.kubernetes.io/unreachable:NoExecute added",
         ),
-        (3, "default/impatient is to be evicted from n1 at 90 s"),
+        (3, "default/impatient will be evicted from n1 at 90 s"),
     ]
     assert found["told"][0]["said"][2] == {"node": "n1"}
     assert [line["seq"] for line in found["told"]] == sorted(line["seq"] for line in found["told"])

@@ -21,10 +21,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('name', models.CharField(blank=True, help_text="The person's, as typed at a failed sign-in.", max_length=200)),
+                ('name', models.CharField(blank=True, help_text="Name of the user, as entered at a failed sign-in.", max_length=200)),
                 ('did', models.CharField(max_length=40)),
                 ('what', models.CharField(blank=True, max_length=400)),
-                ('address', models.CharField(blank=True, help_text='Where the request came from.', max_length=64)),
+                ('address', models.CharField(blank=True, help_text='Client IP address.', max_length=64)),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='entries', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('members', models.ManyToManyField(help_text='Its owner, too.', related_name='sharing_groups', to=settings.AUTH_USER_MODEL)),
+                ('members', models.ManyToManyField(help_text='The owner is a member as well.', related_name='sharing_groups', to=settings.AUTH_USER_MODEL)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='own_groups', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('first', 'First'), ('person', 'Person'), ('group', 'Group')], max_length=6)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
-                ('note', models.CharField(blank=True, help_text='For whom it is.', max_length=200)),
+                ('note', models.CharField(blank=True, help_text='Note on the recipient.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('used_at', models.DateTimeField(blank=True, null=True)),
@@ -69,7 +69,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(editable=False, max_length=40, unique=True)),
                 ('at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('address', models.CharField(blank=True, max_length=64)),
-                ('agent', models.CharField(blank=True, help_text='What the browser calls itself.', max_length=200)),
+                ('agent', models.CharField(blank=True, help_text='User agent of the browser.', max_length=200)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='signed_in', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -96,8 +96,8 @@ class Migration(migrations.Migration):
             name='Share',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(editable=False, help_text='Of a link.', max_length=64, null=True, unique=True)),
-                ('note', models.CharField(blank=True, help_text='For whom the link is.', max_length=200)),
+                ('digest', models.CharField(editable=False, help_text='Hash of the secret in a link.', max_length=64, null=True, unique=True)),
+                ('note', models.CharField(blank=True, help_text='Note on the purpose of the link.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('visited_at', models.DateTimeField(blank=True, help_text='When the link was last opened.', null=True)),

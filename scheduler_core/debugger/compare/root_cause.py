@@ -81,7 +81,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
     except LimitReached:
         found.note = f"stopped after {search.runs} runs; these differences suffice, but a smaller set may exist"
         if found.units is None:
-            found.note = f"stopped after {search.runs} runs without an answer"
+            found.note = f"stopped after {search.runs} runs without a result"
     found.runs = search.runs
     return found
 

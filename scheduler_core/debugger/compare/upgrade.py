@@ -140,7 +140,7 @@ def upgrade_sentence(summary: Mapping[str, int]) -> str:
         for number, text in (
             (nominated, f"{count(nominated, 'pod')} would preempt differently"),
             (reasons, f"{count(reasons, 'pod')} without a node {'has' if reasons == 1 else 'have'} other reasons"),
-            (words, f"{count(words, 'message')} only {'reads' if words == 1 else 'read'} differently"),
+            (words, f"{count(words, 'message')} {'differs' if words == 1 else 'differ'} only in wording"),
         )
         if number
     ]

@@ -37,7 +37,7 @@ def steps(context: NodeContext) -> list[Step]:
     label_changes = islice(() if selects_all else _labellings(context, in_domains), MOST)
     labels = next((labels for labels in label_changes if not _still_excluded(context, in_domains, labels)), None)
     if labels:
-        texts = [f"label it {key}={value}" if value else f"take label {key} off it" for key, value in labels.items()]
+        texts = [f"label it {key}={value}" if value else f"remove label {key} from it" for key, value in labels.items()]
         who = f"{formatting.some(sorted(there), 2)} {'keeps' if len(there) == 1 else 'keep'}"
         text = f"{who} pods with its labels away: {formatting.listing(texts)}"
         found.append(Step(text, POD, 4.0 + len(labels), partial(_label, labels)))

@@ -205,7 +205,7 @@ def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
     off = formatting.listing([key for key, value in labels.items() if value is None])
     parts = [
         f"label node {context.name} {put}" if put else "",
-        f"take label {off} off node {context.name}" if off else "",
+        f"remove label {off} from node {context.name}" if off else "",
     ]
     change = patch_of("Node", "", context.name, {"metadata": {"labels": labels}})
     return [node_step(context.name, formatting.listing([p for p in parts if p]), 2.0, change)]
@@ -231,7 +231,10 @@ def taints(context: NodeContext) -> list[Step]:
     found = [Step(f"tolerate {text}", POD, cost, partial(_tolerate, tuple(hard)))]
     if is_ready(context.node):
         changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
-        text, cost = f"take taint {text} off node {context.name}", sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
+        text, cost = (
+            f"remove taint {text} from node {context.name}",
+            sum(0.5 if t.key == CORDONED else 1.5 for t in hard),
+        )
         found.append(node_step(context.name, text, cost, *changes))
     return found
 

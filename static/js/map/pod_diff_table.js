@@ -49,7 +49,7 @@ export class Apart {
     if (node) {
       const address = location.pathname + withFocus(location.search, { ...focus, node });
       cell.append(el("a", { href: address, text: node, "data-focus": "" }));
-    } else cell.append(el("span", { class: "muted", text: node === null ? "not there" : "no node" }));
+    } else cell.append(el("span", { class: "muted", text: node === null ? "missing" : "no node" }));
     return cell;
   }
 }

@@ -274,7 +274,7 @@ export class Painter {
   absent(name, { x, y, width, height }, pitch) {
     this.frame("axis", x, y, width, height, 1);
     if (pitch < NAMED) return;
-    for (const [line, text] of [name, "not there"].entries())
+    for (const [line, text] of [name, "missing"].entries())
       this.words.push([this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3", "left"]);
   }
 

@@ -7,7 +7,7 @@ export const LANES = {
   popped: "being tried",
   backoff: "failed, waits for its backoff to end",
   unschedulable: "failed, waits for an event that may help",
-  gated: "held back before the queue",
+  gated: "rejected by PreEnqueue",
   waiting: "has a node, held by Permit or being bound",
   bound: "runs on its node",
   gone: "finished, deleted or evicted",

@@ -206,8 +206,8 @@ def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
 @pytest.mark.parametrize(
     ("wanted", "problem"),
     [
-        ({}, "Fork: at: or t must be given, one of them"),
-        ({"at": 1, "t": 1}, "Fork: at: or t must be given, one of them"),
+        ({}, "Fork: at: or t is required, but not both"),
+        ({"at": 1, "t": 1}, "Fork: at: or t is required, but not both"),
         ({"at": 6}, "Fork: at: must be in 1..5, got 6"),
         ({"t": 1}, "Fork: t: is only for runs in virtual time; use at (a cycle number)"),
         ({"at": 1, "changes": [{"explode": "n1"}]}, "changes[0]"),

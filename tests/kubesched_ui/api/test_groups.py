@@ -111,7 +111,7 @@ def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
     some[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
     run = ran(client, as_list(node("n1", cpu="8"), group("g", 3), *some))
     page = text(client, f"/runs/{run.pk}/pods/default/g-2/")
-    assert "both fit. It takes 3; g-2 is held back. None is bound." in page
+    assert "both fit. It takes 3; g-2 is gated. None is bound." in page
     assert "SchedulingGates" in page
 
 

@@ -94,7 +94,7 @@ def test_a_hint_and_what_is_wrong(client: Client) -> None:
         leaf["value"] for leaf in nodes(tree) if leaf.get("label") == "DefaultPodMaxInUnschedulablePodsDuration"
     ]
     last = client.get(f"/api/runs/{run.pk}").json()["last_seq"]
-    assert "is no move" in ask(client, run, "default/ssd", move=last, status=404)["error"]
+    assert "does not move" in ask(client, run, "default/ssd", move=last, status=404)["error"]
     assert "no attempt 9" in ask(client, run, "default/ssd", attempt=9, status=404)["error"]
     once = ran(client, (FOLDER / "01-fit.yaml").read_bytes())
     pod = client.get(f"/api/runs/{once.pk}/pods").json()["pods"][0]

@@ -159,7 +159,7 @@ def test_who_finds_all_busy_is_told(pool: Pool, client: Client, db: None) -> Non
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (service.Superseded(), 409, "A newer version of the text was sent."),
+        (service.Superseded(), 409, "A newer version of the text replaced this one."),
         (InputError("the text", "", "takes longer than 10 s to be read"), 400, "the text: takes longer than 10 s"),
     ],
 )

@@ -50,12 +50,12 @@ def test_what_goes_and_what_stays() -> None:
     run_of(old, 35, name="old run")
     run_of(busy, 40, name="busy's old run"), run_of(busy, 10, name="busy's new run")
     run_of(held, 40, name="pinned run", pinned=True)
-    run_of(held, 40, name="under way", state="running", finished_at=None)
+    run_of(held, 40, name="in progress", state="running", finished_at=None)
     Upgrade.objects.create(scenario=held, releases=[], created_at=ago(40), state="done")
     noted()
     assert retention.due()
     assert retention.sweep() == 4
-    assert left() == {"busy", "held", "sample", "pinned", "new", "busy's new run", "pinned run", "under way"}
+    assert left() == {"busy", "held", "sample", "pinned", "new", "busy's new run", "pinned run", "in progress"}
     assert not Upgrade.objects.exists()
     assert not retention.due()
 

@@ -26,7 +26,7 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
         (HEAD + "percentageOfNodesToScore: 30", "30% of nodes"),
         (HEAD + f"profiles: [{PACKED}]", "MostAllocated"),
         (HEAD + f"profiles: [{OFF}]", "PodTopologySpread off"),
-        (HEAD + f"profiles: [{QUIET}]", "nothing scores"),
+        (HEAD + f"profiles: [{QUIET}]", "no plugin scores"),
         (HEAD + "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 5}]}}}]", "ImageLocality ×5"),
         (
             HEAD + "profiles: [{plugins: {score: {disabled: [{name: TaintToleration}, {name: ImageLocality}]}}}]",
@@ -40,7 +40,7 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
             HEAD + "profiles: [{schedulerName: default-scheduler}, {schedulerName: b, percentageOfNodesToScore: 9}]",
             "2 profiles, b: 9% of nodes",
         ),
-        (HEAD + "extenders: [{urlPrefix: 'http://x.example/'}]", "1 extender left out"),
+        (HEAD + "extenders: [{urlPrefix: 'http://x.example/'}]", "1 extender ignored"),
         (HEAD.replace("/v1\n", "/v1beta3\n"), "v1beta3 defaults"),
         ("a: [", "unreadable"),
     ],

@@ -50,32 +50,32 @@ def source(client: Client, address: str) -> str:
 def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> None:
     page = source(client, f"/runs/{run.pk}/pods/default/second/?point=filter")
     assert "Placed on g2" in page
-    assert f"Insufficient {GPU}: asks 3, 2 of 4 free" in page
-    assert f"Insufficient cpu: asks 1, 500m of 4 free; Insufficient {GPU}: asks 3, 0 of 0 free" in page
+    assert f"Insufficient {GPU}: requests 3, 2 of 4 free" in page
+    assert f"Insufficient cpu: requests 1, 500m of 4 free; Insufficient {GPU}: requests 3, 0 of 0 free" in page
 
 
 def test_a_node_tells_why_with_the_numbers_of_the_cycle(client: Client, run: Run) -> None:
-    assert f"Insufficient {GPU}: asks 3, 2 of 4 free" in source(client, f"/runs/{run.pk}/nodes/g/")
-    assert "Insufficient cpu: asks 1, 500m of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
+    assert f"Insufficient {GPU}: requests 3, 2 of 4 free" in source(client, f"/runs/{run.pk}/nodes/g/")
+    assert "Insufficient cpu: requests 1, 500m of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
 
 
 def test_nodes_of_one_row_have_each_their_own(client: Client) -> None:
     names = [f"n{i}" for i in range(6)]
     run = ran(scenario(*(node(name, cpu=str(2 + i % 2)) for i, name in enumerate(names)), pod("big", cpu="9")))
     text = source(client, f"/runs/{run.pk}/pods/default/big/")
-    assert "Insufficient cpu: asks 9, at most 3 free" in text
+    assert "Insufficient cpu: requests 9, at most 3 free" in text
     data = re.search(r'id="matrix-data" type="application/json">(.*?)</script>', text)
     assert data
     (group,) = json.loads(data[1])["groups"]
     told = dict(zip(group["nodes"], group["each"], strict=True))
-    assert told == {n: f"Insufficient cpu: asks 9, {2 + i % 2} of {2 + i % 2} free" for i, n in enumerate(names)}
+    assert told == {n: f"Insufficient cpu: requests 9, {2 + i % 2} of {2 + i % 2} free" for i, n in enumerate(names)}
 
 
 def test_a_run_without_a_recording_tells_the_reasons_alone(client: Client, run: Run) -> None:
     RecordingBlock.objects.filter(run=run).delete()
     page = source(client, f"/runs/{run.pk}/pods/default/second/")
     assert f"Insufficient {GPU}" in page
-    assert "asks 3" not in page
+    assert "requests 3" not in page
     assert "Insufficient cpu" in source(client, f"/runs/{run.pk}/nodes/n1/")
 
 

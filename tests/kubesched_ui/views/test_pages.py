@@ -204,7 +204,7 @@ def test_answers(client: Client, run: Run) -> None:
     fits, big, gated = (get(client, f"{base}/{name}/").answer for name in ("fits", "big", "gated"))
     assert fits == "Placed on n1, the only one that fits: 1 refuses it by taint dedicated=a."
     assert big == ("No node fits: 1 refuses it by taint dedicated=a, 1 lacks cpu (closest: n1, short by 1.5 cpu).")
-    assert gated == "Not queued: SchedulingGates holds it back (waiting for scheduling gates: [example.com/quota])."
+    assert gated == "Not queued: SchedulingGates rejects it (waiting for scheduling gates: [example.com/quota])."
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_the_point_is_in_the_address(client: Client, run: Run, asked: str, opene
 
 def test_matrix_marks_the_decisive_refusal_and_the_others(client: Client, run: Run) -> None:
     source = get(client, f"/runs/{run.pk}/pods/default/big/").source
-    assert 'title="TaintToleration: decided: refuses (node(s) had untolerated taint {dedicated: a})"' in source
+    assert 'title="TaintToleration: decisive: rejects (node(s) had untolerated taint {dedicated: a})"' in source
     assert 'title="NodeResourcesFit: would also reject (Insufficient cpu)"' in source
-    assert 'title="NodeResourcesFit: decided: refuses (Insufficient cpu)"' in source
+    assert 'title="NodeResourcesFit: decisive: rejects (Insufficient cpu)"' in source
 
 
 def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
@@ -245,8 +245,13 @@ def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> No
     """The second pod finds the first one placed; asked in either order, the answers are those of their moment."""
     found = ran(scenario(node("n1", cpu="4"), pod("one", cpu="9"), pod("two", cpu="3"), pod("three", cpu="3")))
     for _ in range(2):
-        assert "short by 5 cpu (asks 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
-        assert "short by 2 cpu (asks 3, 1 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
+        assert (
+            "short by 5 cpu (requests 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
+        )
+        assert (
+            "short by 2 cpu (requests 3, 1 of 4 free)"
+            in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
+        )
 
 
 def test_recording_of_another_version(client: Client, run: Run) -> None:

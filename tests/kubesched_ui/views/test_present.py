@@ -58,7 +58,7 @@ def test_a_run_from_its_beginning_to_its_end_and_back(client: Client, run: Run) 
     found = tour(client, run)
     assert found[0].heading == "test"
     assert "4 nodes" in found[0].sent
-    assert found[-1].heading == "What it came to"
+    assert found[-1].heading == "Final outcome"
     assert [one.heading for one in found].count("The decision") == run.cycles_done == 5
     back, at = [], found[-1]
     while to := at.to.get("before"):
@@ -81,7 +81,7 @@ def test_one_thing_at_a_time(client: Client, run: Run) -> None:
         "NodeResourcesFit × 1",
         "NodeResourcesBalancedAllocation × 1",
         "ImageLocality × 1",
-        "The sums",
+        "Total scores",
         "The decision",
     ]
 
@@ -93,7 +93,7 @@ def test_nodes_fall_out_plugin_by_plugin(client: Client, run: Run) -> None:
     assert first.marks == {"n1": "", "n2": "", "n3": "", "n4": "refused"}
     second = Shown(client, run, f"{at}NodeResourcesFit")
     assert second.marks == {"n1": "", "n2": "", "n3": "refused", "n4": "out"}
-    assert "asks 1, 0 of 2 free" in second.sent
+    assert "requests 1, 0 of 2 free" in second.sent
     left = Shown(client, run, f"?cycle={number}&point=fits")
     assert left.marks == {"n1": "fits", "n2": "fits", "n3": "out", "n4": "out"}
     assert Shown(client, run, f"?cycle={number}&point=result").marks["n1"] == "chosen"
@@ -137,7 +137,7 @@ def test_nothing_of_what_comes_is_sent_before_its_turn(client: Client) -> None:
     assert where == "zz-second"
     reached = False
     for one in tour(client, run, "?hide=1"):
-        if one.heading == "The sums":
+        if one.heading == "Total scores":
             reached = True
         if not reached:
             assert "chosen" not in one.sent
@@ -189,10 +189,10 @@ def test_every_kind_of_run(client: Client, name: str, query: str) -> None:
     """The slides of its first cycles, and those that end it."""
     run = sample(name, tie_break="name")
     found = tour(client, run, query, most=40)
-    if found[-1].heading != "What it came to":
+    if found[-1].heading != "Final outcome":
         last = f"?cycle={run.cycles_done}&point=result{query.replace('?', '&')}"
         found += tour(client, run, last)
-    assert found[-1].heading == "What it came to"
+    assert found[-1].heading == "Final outcome"
     assert "The decision" in {one.heading for one in found}
 
 

@@ -69,8 +69,8 @@ async def test_one_pods_events_and_those_of_the_run() -> None:
         ("/ws/runs/1?since=x", 4400, "since must be"),
         ("/ws/runs/1?since=-1", 4400, "since must be"),
         ("/ws/runs/1?since=" + "9" * 400, 4400, "since must be"),
-        ("/ws/runs/abc", 4404, "nothing at this address"),
-        ("/ws/other", 4404, "nothing at this address"),
+        ("/ws/runs/abc", 4404, "Nothing exists at this address"),
+        ("/ws/other", 4404, "Nothing exists at this address"),
     ],
 )
 async def test_a_wrong_address_is_told_so(path: str, code: int, says: str) -> None:

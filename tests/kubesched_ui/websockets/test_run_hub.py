@@ -129,7 +129,7 @@ async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.Mo
 
     await asyncio.sleep(0.2)
     monkeypatch.setattr(run_hub, "may_see", only_one)
-    assert await closed(gone) == (4403, f"Run {run.pk} is not shared with you any more.")
+    assert await closed(gone) == (4403, f"Run {run.pk} is no longer shared with you.")
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
     assert await seqs(stays) == list(range(1, LAST + 1))
     await writing
@@ -193,7 +193,7 @@ async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
     await asyncio.sleep(0.1)
     code, said = await closed(await connect(run))
     assert code == 1013
-    assert said.startswith("Too many people")
+    assert said.startswith("The server has too many")
     await first.disconnect()
     third = await connect(run)
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
@@ -252,4 +252,4 @@ async def test_progress_needs_the_right_to_see_the_run(monkeypatch: pytest.Monke
     assert json.loads(await open_one.receive_from(timeout=5))["progress"]["state"] == "running"
     monkeypatch.setattr(run_hub, "may_see", nobody)
     assert await closed(await progress_of(run)) == (4404, f"There is no run {run.pk}.")
-    assert await closed(open_one) == (4403, f"Run {run.pk} is not shared with you any more.")
+    assert await closed(open_one) == (4403, f"Run {run.pk} is no longer shared with you.")

@@ -25,7 +25,7 @@ def told(obj: Any) -> list[str]:
         ({"nodeselector": {}}, "spec.nodeselector is not a field of PodSpec; did you mean nodeSelector?"),
         (
             {"containers": [{"name": "c"}, {"name": "d", "nodeSelector": {}}]},
-            "spec.containers[1].nodeSelector is not a field of Container; PodSpec has one of that name",
+            "spec.containers[1].nodeSelector is not a field of Container; PodSpec has a field with this name",
         ),
         (
             {"affinity": {"nodeAffinity": {"required": {}}}},

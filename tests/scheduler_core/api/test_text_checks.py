@@ -24,7 +24,7 @@ from scheduler_core.errors import InputError
 def test_a_nul_is_refused_by_its_path(value: Any, path: str) -> None:
     with pytest.raises(InputError) as caught:
         refuse_nul(value, "It")
-    assert (caught.value.where, caught.value.field, caught.value.problem) == ("It", path, "holds a NUL character")
+    assert (caught.value.where, caught.value.field, caught.value.problem) == ("It", path, "contains a NUL character")
 
 
 def test_what_only_looks_like_a_nul_is_none() -> None:
@@ -35,13 +35,13 @@ def test_what_only_looks_like_a_nul_is_none() -> None:
 
 
 def test_no_object_has_a_nul() -> None:
-    with pytest.raises(InputError, match=r"Node n: metadata.labels.zone: holds a NUL character"):
+    with pytest.raises(InputError, match=r"Node n: metadata.labels.zone: contains a NUL character"):
         decode({"kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a\0"}}})
 
 
 @pytest.mark.parametrize("text", ['{"a": ["\\u0000"]}', 'a: ["\\0"]', 'a: ["\\x00"]', 'a: ["\\U00000000"]'])
 def test_no_document_has_a_nul(text: str) -> None:
-    with pytest.raises(InputError, match=r"It: a\[0\]: holds a NUL character"):
+    with pytest.raises(InputError, match=r"It: a\[0\]: contains a NUL character"):
         read_documents(text, "It")
 
 

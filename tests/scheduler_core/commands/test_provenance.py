@@ -32,7 +32,7 @@ def test_a_score_leads_to_fields_and_to_the_earlier_cycle(file: str, capsys: pyt
 
 def test_a_refusal_says_how_much_is_missing(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["provenance", file, "--pod", "default/big", "--point", "filter", "--plugin", "NodeResourcesFit"]
-    assert said(capsys, *where, "--node", "n2").startswith("n2: Insufficient cpu: asks 9, 1.75 of 2 free\ntrue  or")
+    assert said(capsys, *where, "--node", "n2").startswith("n2: Insufficient cpu: requests 9, 1.75 of 2 free\ntrue  or")
 
 
 def test_totals_and_choices_take_the_chosen_node(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,7 @@ def snapshot(tmp_path: Path) -> str:
 def test_the_table(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.34.1"]) == 1
     out = capsys.readouterr().out
-    assert "1.27 → 1.34: Of 2 pods, 1 has the same outcome; 1 loses its node. 1 message only reads differently." in out
+    assert "1.27 → 1.34: Of 2 pods, 1 has the same outcome; 1 loses its node. 1 message differs only in wording." in out
     assert "since 1.28: requests of sidecars (restartable init containers) are added" in out
     assert "words: default/big" in out
     assert [line.split() for line in out.splitlines() if line.startswith("default/chatty")] == [

@@ -320,7 +320,7 @@ def test_what_is_wrong_without_the_unknown_plugins_is_said_with_them() -> None:
     fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "Best"}}}
     raw = config(profiles=[{"plugins": plugins, "pluginConfig": [fit]}])
     with pytest.raises(
-        UnknownPlugins, match=r"'Nope' is not part .* Without them it is refused, too: .*must be one of"
+        UnknownPlugins, match=r"'Nope' is not part .* Without them it is still invalid: .*must be one of"
     ):
         load(raw)
     with pytest.raises(InputError, match="must be one of LeastAllocated"):
@@ -353,7 +353,7 @@ def test_left_out_queue_sort_and_bind_plugins_give_way_to_the_defaults() -> None
     configuration = load(raw, unknown="leave_out")
     profile = configuration.profiles[0]
     assert (names(profile, "queueSort"), names(profile, "bind")) == (["PrioritySort"], ["DefaultBinder"])
-    assert sum("takes the place" in warning for warning in configuration.warnings) == 2
+    assert sum("replaces the omitted" in warning for warning in configuration.warnings) == 2
 
 
 def test_arguments_of_a_plugin_that_is_neither_known_nor_enabled_are_no_error() -> None:
@@ -777,15 +777,15 @@ def test_a_configuration_is_found_in_a_list_of_config_maps_and_in_a_fragment_of_
     [
         (
             "{{- if .Values.x }}\nkind: KubeSchedulerConfiguration",
-            "is this a template that is not filled in? `helm template`",
+            "is this a template without values? `helm template`",
         ),
         ("kind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: {{ .Values.name }}", "`helm template`"),
         (
             "profiles: []",
             "begin it with apiVersion: kubescheduler.config.k8s.io/v1 and kind: KubeSchedulerConfiguration",
         ),
-        ('actions: "allocate"\ntiers: []', "the configuration of Volcano's scheduler"),
-        (json.dumps(config("XVERSIONX")), "(a template that is not filled in?)"),
+        ('actions: "allocate"\ntiers: []', "a configuration of Volcano's scheduler"),
+        (json.dumps(config("XVERSIONX")), "(a template without values?)"),
         (json.dumps(config("v1alpha2")), "v1beta1, which may be written instead"),
         ('{"kind": "Policy", "apiVersion": "audit.k8s.io/v1"}', "got a 'Policy'"),
         ('{"kind": "Policy", "apiVersion": "v1"}', "read by kube-scheduler 1.22 and older only, and this is 1.34"),
@@ -819,7 +819,7 @@ BOMB = "a: &a [x]\nb: [*a, *a]"
         ('{"a": 1, "a": 2}', "a: is given twice in one object"),
         ("a: !!python/object:os.system x", "the YAML tag tag:yaml.org,2002:python/object:os.system is not accepted"),
         ("a: !x {}", "the YAML tag !x is not accepted"),
-        ("a: {{ .Values.name }}", "a mapping's key must be a plain text: is this a template that is not filled in?"),
+        ("a: {{ .Values.name }}", "a mapping's key must be a plain text: is this a template without values?"),
         ("a: [1, 2", "is not valid YAML or JSON"),
         ('{"a": [1, 2', "is not valid YAML or JSON"),
         ("a: b: c", "line 1, column 5: is not valid YAML or JSON: mapping values are not allowed"),

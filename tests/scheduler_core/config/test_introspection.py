@@ -98,7 +98,7 @@ def test_versions_differ_where_they_do() -> None:
     assert "healthzBindAddress" not in v1.types[v1.root]
     assert beta.root == f"{KIND} of v1beta2"
     assert described("v1beta1", KNOWN).args["NodeResourcesFit"] == "NodeResourcesFitArgs of v1beta1"
-    assert v1.types[KIND]["parallelism"] == ("integer", "16 where it is not said")
+    assert v1.types[KIND]["parallelism"] == ("integer", "16 if omitted")
 
 
 @pytest.mark.parametrize("release", ["1.18", "1.22", "1.36"])

@@ -1,4 +1,4 @@
-"""What a Policy becomes where it is translated into plugins, and which are refused."""
+"""What a Policy becomes where it is translated into plugins, and which are rejected."""
 
 from typing import Any
 

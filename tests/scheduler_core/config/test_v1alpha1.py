@@ -29,7 +29,7 @@ def test_profiles_of_v1alpha2() -> None:
     plugins = {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesMostAllocated", "weight": 3}]}}
     made = load("v1alpha2", profiles=[{"schedulerName": "packs", "plugins": plugins}], disablePreemption=True)
     assert made.profiles[0].plugins["score"] == (("NodeResourcesMostAllocated", 3),)
-    assert made.warnings == ["disablePreemption is left out: switch preemption off for the run"]
+    assert made.warnings == ["disablePreemption is ignored: disable preemption in the settings of the run"]
     assert made.profiles[0].plugins["postFilter"] == (("DefaultPreemption", 0),), "a part of the scheduler"
 
 
@@ -52,7 +52,7 @@ def test_v1alpha1_is_one_profile() -> None:
     assert "TaintToleration" not in dict(profile.plugins["preScore"])
     named = load("v1alpha1", algorithmSource={"policy": {"configMap": {"name": "p", "namespace": "n"}}})
     assert named.warnings == [
-        "the Policy that algorithmSource names is another document: the default provider runs without it"
+        "the Policy that algorithmSource names is a separate document: the default provider is used without it"
     ]
 
 

@@ -160,11 +160,11 @@ def slow(args: Raw) -> Any:
         (lambda args: (302, b""), "code 302"),
         (lambda args: (200, b"<html>"), "the answer is not JSON"),
         (lambda args: (200, b"\xff\xfe"), "the answer is not JSON"),
-        (lambda args: ["n1"], "not of the shape"),
-        (lambda args: {"NodeNames": "n1"}, "not of the shape"),
-        (lambda args: {"NodeNames": [1]}, "not of the shape"),
-        (lambda args: {"NodeNames": ["n1"], "FailedNodes": ["n2"]}, "not of the shape"),
-        (lambda args: {"Nodes": {"items": [{}]}}, "not of the shape"),
+        (lambda args: ["n1"], "unexpected format"),
+        (lambda args: {"NodeNames": "n1"}, "unexpected format"),
+        (lambda args: {"NodeNames": [1]}, "unexpected format"),
+        (lambda args: {"NodeNames": ["n1"], "FailedNodes": ["n2"]}, "unexpected format"),
+        (lambda args: {"Nodes": {"items": [{}]}}, "unexpected format"),
         (lambda args: {"NodeNames": ["n9"]}, "claims a node 'n9' that was not in the request"),
         (lambda args: {"NodeNames": ["n1"], "Error": "out of order"}, "out of order"),
     ],
@@ -192,7 +192,7 @@ def test_one_that_is_not_there(server: Server) -> None:
     [
         ([{"Host": "n1", "Score": 11}], "scores node 'n1' 11, which is not in 0..10"),
         ([{"Host": "n9", "Score": 1}], "scores a node 'n9' that was not in the request"),
-        ({"Host": "n1"}, "not of the shape"),
+        ({"Host": "n1"}, "unexpected format"),
     ],
 )
 def test_scores_that_cannot_be_are_left_out(server: Server, answer: Any, words: str) -> None:

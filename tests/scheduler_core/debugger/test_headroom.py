@@ -82,13 +82,13 @@ def test_of_one_node_and_of_several() -> None:
     headroom = Headroom(recording, 0, "default/new")
     both = ["Insufficient cpu", "Insufficient example.com/gpu"]
     assert headroom.with_amounts(both, ["n1"]) == [
-        "Insufficient cpu: asks 9, 2.5 of 8 free",
-        "Insufficient example.com/gpu: asks 3, 2 of 2 free",
+        "Insufficient cpu: requests 9, 2.5 of 8 free",
+        "Insufficient example.com/gpu: requests 3, 2 of 2 free",
     ]
-    assert headroom.with_amounts(both[:1], ["n1", "n2"]) == ["Insufficient cpu: asks 9, at most 8 of 8 free"]
+    assert headroom.with_amounts(both[:1], ["n1", "n2"]) == ["Insufficient cpu: requests 9, at most 8 of 8 free"]
     assert headroom.each(both[:1], ["n1", "n2"]) == [
-        "Insufficient cpu: asks 9, 2.5 of 8 free",
-        "Insufficient cpu: asks 9, 8 of 8 free",
+        "Insufficient cpu: requests 9, 2.5 of 8 free",
+        "Insufficient cpu: requests 9, 8 of 8 free",
     ]
     assert headroom.with_amounts(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
     assert headroom.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
@@ -110,7 +110,9 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     assert check(recording, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
     headroom = Headroom(recording, recording.before_cycle(number), "default/new", ["n1"])
-    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [f"Insufficient cpu: asks 1, 500m of 2 free{COUNTED}"]
+    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [
+        f"Insufficient cpu: requests 1, 500m of 2 free{COUNTED}"
+    ]
 
 
 def test_taints_that_the_release_does_not_name() -> None:

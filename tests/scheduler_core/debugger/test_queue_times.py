@@ -142,9 +142,9 @@ def test_what_has_no_time() -> None:
     way = list(way_of(records, pod))
     times = QueueTimes(pod, way, rules_of(simulation))
     first = next(one for one in way if isinstance(one, Move))
-    with pytest.raises(NotDecided, match="is no move"):
+    with pytest.raises(NotDecided, match="does not move"):
         times.explain(10**6)
     with pytest.raises(NotDecided, match="only a backoff"):
         times.explain(first.seq, until=True)
-    with pytest.raises(NotDecided, match="never taken out"):
+    with pytest.raises(NotDecided, match="never popped"):
         QueueTimes(pod, [], rules_of(simulation)).begin_of()

@@ -114,7 +114,7 @@ def test_words_reasons_and_decisions_are_told_apart() -> None:
     told = found.as_dict()
     assert (
         told["sentence"]
-        == "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node. 1 message only reads differently."
+        == "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node. 1 message differs only in wording."
     )
     assert next(group.decisions for group in found.groups()) == 2
 
@@ -169,9 +169,9 @@ def test_it_can_be_ended_and_is_bounded() -> None:
     with pytest.raises(Enough):
         step(a, b, watch(5))
     assert all(done < planned for done, planned in told)
-    assert step(a, b, most_runs=5).note == "stopped after 5 runs; 1 pod left without a cause"
-    assert "so that nothing is known" in step(a, b, clock=iter(range(0, 10**6, 1000)).__next__).note
-    with pytest.raises(InputError, match="in one pass or two in time"):
+    assert step(a, b, most_runs=5).note == "stopped after 5 runs; 1 pod without a cause"
+    assert "so no cause is known" in step(a, b, clock=iter(range(0, 10**6, 1000)).__next__).note
+    with pytest.raises(InputError, match="requires two single-pass runs"):
         step(a, replace(b, time={}, until=10))
 
 

@@ -85,13 +85,13 @@ def test_placed_among_equals():
 
 def test_gated():
     answer = why(node("n1"), pod("new", schedulingGates=[{"name": "a"}, {"name": "b"}]))
-    assert answer.sentence == ("Not queued: SchedulingGates holds it back (waiting for scheduling gates: [a b]).")
+    assert answer.sentence == ("Not queued: SchedulingGates rejects it (waiting for scheduling gates: [a b]).")
 
 
 def test_refused_before_any_node_was_asked():
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     answer = why(node("n1"), pod("new", volumes=volumes))
-    assert answer.sentence.startswith("VolumeRestrictions refused the pod before any node was asked: ")
+    assert answer.sentence.startswith("VolumeRestrictions rejected the pod before any node was evaluated: ")
     assert answer.groups == []
 
 
@@ -111,8 +111,8 @@ def test_resources_with_units():
     ((plugin, detail),) = near(answer, "n1")
     assert plugin == "NodeResourcesFit"
     assert detail == (
-        "short by 250m cpu (asks 750m, 500m of 2 free); short by 1.5Gi memory (asks 2.5Gi, 1Gi of 4Gi free); "
-        "short by 3 example.com/gpu (asks 4, 1 of 1 free)"
+        "short by 250m cpu (requests 750m, 500m of 2 free); short by 1.5Gi memory (requests 2.5Gi, 1Gi of 4Gi free); "
+        "short by 3 example.com/gpu (requests 4, 1 of 1 free)"
     )
     shortfalls = answer.closest[0].objections[0].shortfalls
     assert [(s.resource, s.short) for s in shortfalls] == [("cpu", 250), ("memory", 3 << 29), ("example.com/gpu", 3)]
@@ -273,7 +273,7 @@ def test_preemption_with_victims_and_the_rule():
         "chosen among 2 nodes by lowest highest priority of the victims."
     )
     # the victim still counts where it ran
-    assert near(answer, "n2")[0][1] == "short by 1 cpu (asks 1, 0 of 2 free)"
+    assert near(answer, "n2")[0][1] == "short by 1 cpu (requests 1, 0 of 2 free)"
 
 
 def test_preemption_that_does_not_help():
@@ -291,7 +291,7 @@ def test_preemption_that_is_not_allowed():
 def test_preemption_where_no_pod_is_in_the_way():
     answer = why(node("n1", unschedulable=True), pod("new"))
     assert answer.preemption is not None
-    assert answer.preemption.words == "Evicting pods cannot help: no node refuses it for what other pods hold."
+    assert answer.preemption.words == "Evicting pods cannot help: no node rejects it because of other pods."
 
 
 def test_nominated_pods_count_where_the_cycle_counted_them():
@@ -303,7 +303,7 @@ def test_nominated_pods_count_where_the_cycle_counted_them():
     )
     ((plugin, detail),) = near(answer, "n1")
     assert plugin == "NodeResourcesFit"
-    assert detail == "short by 500m cpu (asks 1, 500m of 2 free), counting pods that are nominated to the node"
+    assert detail == "short by 500m cpu (requests 1, 500m of 2 free), counting pods that are nominated to the node"
 
 
 # ---- where it works
@@ -364,4 +364,4 @@ def test_an_answer_is_json_and_text():
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
     text = render(answer)
     assert text.startswith(f"default/new: {answer.sentence}\n")
-    assert "n1: NodeResourcesFit: short by 1 cpu (asks 2, 1 of 1 free)" in text
+    assert "n1: NodeResourcesFit: short by 1 cpu (requests 2, 1 of 1 free)" in text

@@ -44,13 +44,13 @@ def told(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
             [*NODES, group("g"), *members("g", 4)],
             RELEASE,
             "Group default/g: 3 of 4 fit; the fourth, g-3, lacks 2 cpu on every node. "
-            "3 are bound, as it is a group without a minimum.",
+            "3 are bound, because it is a group without a minimum.",
         ),
         (
             [*NODES, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)],
             DOMAINS,
-            "Gang default/g: no node has the label topology.kubernetes.io/zone, whose value its members are to have in "
-            "common. None is bound.",
+            "Gang default/g: no node has the label topology.kubernetes.io/zone, which all its members must share. "
+            "None is bound.",
         ),
         (
             [node("n1", cpu="4"), LOW, group("g", 2, priority=5), *members("g", 2, priority=5)],
@@ -76,7 +76,7 @@ def test_members_that_are_held_back_are_named() -> None:
     held = members("g", 3)
     held[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
     found = told([*NODES, group("g", 3), *held])
-    assert verdict(found) == "Gang default/g: both fit. It takes 3; g-2 is held back. None is bound."
+    assert verdict(found) == "Gang default/g: both fit. It takes 3; g-2 is gated. None is bound."
     assert found["held"]["default/g-2"]["plugin"] == "SchedulingGates"
 
 

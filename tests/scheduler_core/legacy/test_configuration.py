@@ -37,7 +37,7 @@ def test_v1alpha1() -> None:
     made = load({**config, "algorithmSource": {"provider": "ClusterAutoscalerProvider"}}, RELEASE)
     assert made.schedulers == ["mine"]
     assert made.percentage_of_nodes_to_score == 30
-    assert made.warnings == ["disablePreemption is left out: switch preemption off for the run"]
+    assert made.warnings == ["disablePreemption is ignored: disable preemption in the settings of the run"]
     scores = dict(made.profiles[0].plugins["score"])
     assert "MostRequestedPriority" in scores
     assert "LeastRequestedPriority" not in scores
@@ -61,7 +61,7 @@ def test_what_it_refuses(config: dict[str, Any], told: str) -> None:
 def test_a_policy_says_what_never_runs_and_whom_nobody_asks() -> None:
     own = {"name": "mine", "argument": {"labelsPresence": {"labels": ["disk"], "presence": True}}}
     made = load({**POLICY, "predicates": [own], "extenders": [{"urlPrefix": "http://e"}]}, RELEASE)
-    assert made.warnings[0] == "predicate mine: upstream accepts it and never asks it"
+    assert made.warnings[0] == "predicate mine: upstream accepts it but never runs it"
     assert "extenders are programs outside the scheduler" in made.warnings[1]
     assert [name for name, _ in made.profiles[0].plugins["filter"]] == [
         "CheckNodeUnschedulable",

@@ -1,4 +1,4 @@
-"""Feature gates: what they switch, in which releases, and which are refused."""
+"""Feature gates: what they switch, in which releases, and which are rejected."""
 
 import re
 from pathlib import Path
