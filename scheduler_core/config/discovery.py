@@ -49,8 +49,8 @@ def find(source: str | bytes | Mapping[str, Any]) -> tuple[Found, list[str]]:
     if not everything:
         raise InputError(KIND, "", _what_instead(documents))
     found = chosen(everything)
-    said = [f"the configuration was read from {found.place}"] if found.place else []
-    return found, said + ([passed_over(found, everything)] if len(everything) > 1 else [])
+    texts = [f"the configuration was read from {found.place}"] if found.place else []
+    return found, texts + ([passed_over(found, everything)] if len(everything) > 1 else [])
 
 
 def configurations_in(document: Any, lists: int = 0) -> Iterator[Found]:

@@ -89,9 +89,9 @@ def _fields(cls: type, version: str, types: dict[str, Fields]) -> Fields:
     found: Fields = {}
     if issubclass(cls, PluginArgs):
         found |= {"apiVersion": ("text", ""), "kind": ("text", "")}
-    told = inspect.type_info(cls)
-    assert isinstance(told, inspect.StructType)
-    for field in told.fields:
+    info = inspect.type_info(cls)
+    assert isinstance(info, inspect.StructType)
+    for field in info.fields:
         name = field.encode_name
         if _is_in(cls, name, version):
             own = getattr(cls, "nested_types", {}).get(name)

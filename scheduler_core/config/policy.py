@@ -135,8 +135,8 @@ def read_policy(raw: Mapping[str, Any], *, unknown_fields: bool, grouped: bool) 
     try:
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as problem:
-        told, path = convert_problem(problem)
-        raise InputError(POLICY, path, told) from problem
+        message, path = convert_problem(problem)
+        raise InputError(POLICY, path, message) from problem
     if not unknown_fields:
         _check_fields(raw, _File, "")
     for i, priority in enumerate(file.priorities or ()):
@@ -201,8 +201,8 @@ def _extender(index: int, given: Mapping[str, Any], unknown_fields: bool) -> Ext
     try:
         return msgspec.convert(raw, Extender)
     except msgspec.ValidationError as problem:
-        told, path = convert_problem(problem)
-        raise InputError(f"{POLICY} extenders[{index}]", path, told) from problem
+        message, path = convert_problem(problem)
+        raise InputError(f"{POLICY} extenders[{index}]", path, message) from problem
 
 
 _NAME = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])")

@@ -175,6 +175,6 @@ def _extenders(extenders: Iterable[Extender]) -> Iterator[str]:
 
 
 def _comments(unsaid: Iterable[str]) -> Iterator[str]:
-    for number, told in enumerate(dict.fromkeys(unsaid)):
+    for number, line in enumerate(dict.fromkeys(unsaid)):
         yield from () if number else ("# Not expressible in a configuration of this release:",)
-        yield f"# * {told}"
+        yield f"# * {line}"

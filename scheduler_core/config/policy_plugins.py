@@ -143,13 +143,13 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
             found.weights[name] = priority.weight, f"priorities[{i}].weight"
     _check_arguments(found, release)
     filters = _filters(found.predicates | set(_MANDATORY))
-    scores, said = _scores(found, release)
+    scores, weight_paths = _scores(found, release)
     args = _args(found, policy, {*filters, *(name for name, _ in scores)}, known)
     return Profile(
         scheduler_name=DEFAULT_SCHEDULER,
         plugins=_points(filters, scores, known),
         args=args,
-        given_weights=said,
+        given_weights=weight_paths,
         always_check_all=policy.always_check_all_predicates,
     )
 
@@ -171,8 +171,8 @@ def _check_alike(priorities: Iterable[Priority]) -> None:
         if kind == "requested_to_capacity_ratio":
             raise InputError(where, f"argument.{_KINDS[kind]}", f"is given by {before.name!r}, too; there can be one")
         if before.weight != priority.weight:
-            told = f"must be that of {before.name!r}, {before.weight}, since both become one plugin"
-            raise InputError(where, "weight", f"{told}; got {priority.weight}")
+            text = f"must be that of {before.name!r}, {before.weight}, since both become one plugin"
+            raise InputError(where, "weight", f"{text}; got {priority.weight}")
 
 
 _KINDS = {
@@ -248,10 +248,10 @@ def _check_arguments(found: _Translated, release: Release) -> None:
     ]
     for plugin, lacks in needed:
         if lacks and (strict or plugin in found.weights):
-            told = (
+            text = (
                 f"plugin {plugin} has no arguments: the arguments of a predicate or priority with this name are ignored"
             )
-            raise InputError(POLICY, "", f"{told}; give it another name")
+            raise InputError(POLICY, "", f"{text}; give it another name")
     if "RequestedToCapacityRatio" in found.weights and found.ratio is None:
         raise InputError(POLICY, "priorities", "RequestedToCapacityRatio has no shape: give it another name")
 
@@ -264,7 +264,7 @@ def _filters(predicates: set[str]) -> list[str]:
 def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[str, str]]:
     """Return ((plugin, weight) in running order; plugin -> the path of its weight)."""
     scores: dict[str, int] = {}
-    said: dict[str, str] = {}
+    weight_paths: dict[str, str] = {}
     times = {
         "NodeLabel": len(found.present_preferred) + len(found.absent_preferred),
         "ServiceAffinity": len(found.apart),
@@ -279,8 +279,8 @@ def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[s
         if not scores[plugin]:
             raise InputError(POLICY, where, f"the weight of plugin {plugin} would be 0")
         if where:
-            said[plugin] = where
-    return tuple(scores.items()), said
+            weight_paths[plugin] = where
+    return tuple(scores.items()), weight_paths
 
 
 def _int32(number: int) -> int:

@@ -45,10 +45,10 @@ class UnknownPlugins(InputError):
             where, field = first.where, first.field
             problem = f"plugin {shown(first.name)} is not part of kube-scheduler {release}{hint}"
         else:
-            told = "; ".join(map(str, plugins[:MAX_NAMED]))
+            text = "; ".join(map(str, plugins[:MAX_NAMED]))
             more = f"; and {len(plugins) - MAX_NAMED} more" if len(plugins) > MAX_NAMED else ""
             where, field = "KubeSchedulerConfiguration", "plugins"
-            problem = f"{len(plugins)} plugins are not part of kube-scheduler {release}: {told}{more}"
+            problem = f"{len(plugins)} plugins are not part of kube-scheduler {release}: {text}{more}"
         super().__init__(where, field, problem + (f". Without them it is still invalid: {rest}" if rest else ""))
         self.release = release
         self.plugins = tuple(plugins)

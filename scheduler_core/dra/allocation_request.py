@@ -81,10 +81,10 @@ class RequestData:
                         return owner, number, expression
                 except SelectorError as error:
                     kind = "compile" if error.compiling else "runtime"
-                    told = f": selector #{number}: CEL {kind} error: {error}"
+                    text = f": selector #{number}: CEL {kind} error: {error}"
                     if owner:
-                        raise AllocationError(f"class {owner}{told}") from None
-                    raise AllocationError(told, self.claim) from None
+                        raise AllocationError(f"class {owner}{text}") from None
+                    raise AllocationError(text, self.claim) from None
         return None
 
 

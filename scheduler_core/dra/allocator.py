@@ -96,8 +96,8 @@ class Search:
         """Return how many devices the request needs. For a request of all devices, also store these devices."""
         if not self._release.consumable_capacity and request.spec.capacity is not None:
             kind = "subrequest" if request.parent else "request"
-            told = f", {kind} {request.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
-            raise AllocationError(told, number)
+            text = f", {kind} {request.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+            raise AllocationError(text, number)
         if request.problem:
             raise AllocationError(f", request {request.name}{request.problem}", number)
         found = request.spec.count
@@ -114,11 +114,11 @@ class Search:
     def _everything(self, number: int, request: RequestData, selecting: RequestData) -> list[tuple[Entry, Pool]]:
         found = []
         for pool, entries in zip(self._pools, self._entries, strict=True):
-            told = f", request {request.name}: asks for all devices, but resource pool {pool.name} is currently "
+            text = f", request {request.name}: asks for all devices, but resource pool {pool.name} is currently "
             if pool.incomplete:
-                raise AllocationError(f"{told}being updated", number)
+                raise AllocationError(f"{text}being updated", number)
             if pool.problem:
-                raise AllocationError(f"{told}invalid", number)
+                raise AllocationError(f"{text}invalid", number)
             found += [
                 (entry, pool)
                 for entry in entries
@@ -248,8 +248,8 @@ class Search:
                 continue
             if must:
                 name = "/".join(id_)
-                told = f"cannot add device {name} because a claim constraint would not be satisfied"
-                raise AllocationError(f", request {request.name}: {told}", i)
+                text = f"cannot add device {name} because a claim constraint would not be satisfied"
+                raise AllocationError(f", request {request.name}: {text}", i)
             for earlier in concerned[:number]:
                 earlier.remove(entry)
             return False

@@ -181,11 +181,11 @@ class Devices:
             column.codes[row] = TIMED_OUT
             return
         except AllocationError as error:
-            told = [(known.problem, known.claim) for known in column.errors]
-            if (error.problem, error.claim) not in told:
+            known_errors = [(known.problem, known.claim) for known in column.errors]
+            if (error.problem, error.claim) not in known_errors:
                 column.errors.append(error)
-                told.append((error.problem, error.claim))
-            column.codes[row] = ERROR + told.index((error.problem, error.claim))
+                known_errors.append((error.problem, error.claim))
+            column.codes[row] = ERROR + known_errors.index((error.problem, error.claim))
             return
         if shape is not None:
             column.alike[shape] = found, column.rows[row]

@@ -81,12 +81,12 @@ def node_report(devices: Devices, row: int, claims: list[ResourceClaim]) -> Node
     plan, pools = devices.plan(claims), devices.pools(row)
     holders = _holders(devices)
     left = {pool.id: shared_counters.left(pool, devices.in_use) for pool in pools}
-    told = []
+    texts = []
     for claim, requests in zip(claims, plan.requests, strict=True):
         made = [
             constraints.make(one, devices.cluster.release.consumable_capacity) for one in claim.spec.devices.constraints
         ]
-        told.append(
+        texts.append(
             ClaimReport(
                 claim.key,
                 [[_request(devices, row, one, pools, holders) for one in alternatives] for alternatives in requests],
@@ -97,7 +97,7 @@ def node_report(devices: Devices, row: int, claims: list[ResourceClaim]) -> Node
         PoolReport(*pool.id, _state(pool, devices), [(*name, amount / NANO) for name, amount in left[pool.id].items()])
         for pool in pools
     ]
-    return NodeReport(devices.cluster.nodes.names[row], told, states)
+    return NodeReport(devices.cluster.nodes.names[row], texts, states)
 
 
 def _state(pool: Pool, devices: Devices) -> str:
@@ -177,5 +177,5 @@ def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: Entry) -
     if amounts is None:
         yield Objection(CAPACITY, "does not have a capacity that is asked for")
     elif not consumable_capacity.fits(amounts, entry.device.capacity, used, {}):
-        told = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
-        yield Objection(CAPACITY, f"cannot give {told}")
+        text = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
+        yield Objection(CAPACITY, f"cannot give {text}")

@@ -149,14 +149,14 @@ class Selectors:
         try:
             program = self._environment.compile("".join(_rewritten(expression)))
         except (RuntimeError, ValueError) as problem:
-            told = _CODES.sub("", str(problem).strip())
+            text = _CODES.sub("", str(problem).strip())
             for field, name in _FIELDS.items():
-                told = told.replace(name, f"device.{field}")
-            raise SelectorError(f"compilation failed: {told[:1000]}", compiling=True) from None
+                text = text.replace(name, f"device.{field}")
+            raise SelectorError(f"compilation failed: {text[:1000]}", compiling=True) from None
         kind = program.return_type()
         if kind not in (cel.Type.BOOL, cel.Type.DYN):
-            told = f"must evaluate to bool or the unknown type, not {kind.name().lower()}"
-            raise SelectorError(told, compiling=True)
+            text = f"must evaluate to bool or the unknown type, not {kind.name().lower()}"
+            raise SelectorError(text, compiling=True)
         return program
 
     def _make_environment(self) -> Any:

@@ -116,16 +116,16 @@ class _Explainer:
         return mask
 
     def subset_status(self) -> Status:
-        told = self.trace.subset_status
-        if told is not None:
-            return told
+        status = self.trace.subset_status
+        if status is not None:
+            return status
         if self.trace.placement is not None:
             return Status(UNRESOLVABLE, (OUTSIDE,))
         return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
-        told = phrase(reasons)
-        group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
+        words = phrase(reasons)
+        group = Group(plugin, list(reasons), words, len(rows), [self.names[row] for row in rows])
         if self.context is not None and lacking(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
             shortfalls = objection(self.promised, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
@@ -165,15 +165,15 @@ class _Explainer:
 
     def objections(self, row: int) -> list[Objection]:
         """Return all objections to a node: the decisive one first, then further ones."""
-        said: list[Status] = []
+        statuses: list[Status] = []
         nominated = self.trace.nominated.get(row)
         verdicts = {plugin: verdict.at(row) for plugin, verdict in self.trace.verdicts.items()}
         if not self.trace.in_subset(row) and not any(verdicts.get(plugin) for plugin in NARROWING):
-            said.append(self.subset_status())
+            statuses.append(self.subset_status())
         if nominated is not None:
             verdicts.pop(nominated.plugin, None)
-        said += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
-        found = [objection(self.context, self.names[row], status) for status in said]
+        statuses += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
+        found = [objection(self.context, self.names[row], status) for status in statuses]
         if nominated is not None:
             first = objection(self.promised, self.names[row], nominated)
             first.detail = f"{first.detail or '; '.join(first.reasons)}, counting pods that are nominated to the node"
@@ -191,7 +191,7 @@ class _Explainer:
             for reason in status.reasons:
                 refused[reason] = refused.get(reason, 0) + len(rows)
         candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
-        told = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
-        told.equals = list(found.nominated_any_of)
-        told.words = summary.preemption(told, found.status)
-        return told
+        preemption = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
+        preemption.equals = list(found.nominated_any_of)
+        preemption.words = summary.preemption(preemption, found.status)
+        return preemption

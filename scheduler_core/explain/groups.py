@@ -53,9 +53,9 @@ def _first_out(members: Any, out: list[int], why: str) -> str:
     number, rest = out[0], len(out) - 1
     member = members[number]
     place = f"the {_ORDINALS[number]}" if number < len(_ORDINALS) else f"member {number + 1}"
-    said = f"needs room made on {member['node']}" if member["preempts"] else why or "fits on no node"
+    text = f"needs room made on {member['node']}" if member["preempts"] else why or "fits on no node"
     more = f", and {rest} more {'does' if rest == 1 else 'do'} not fit either" if rest else ""
-    return f"{place}, {_name(member['pod'])}, {said}{more}"
+    return f"{place}, {_name(member['pod'])}, {text}{more}"
 
 
 def _bound(told: Mapping[str, Any], members: int) -> str:

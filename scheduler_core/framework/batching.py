@@ -56,7 +56,7 @@ class Batching:
         if row is None:
             return ""
         # The order of the other nodes is valid only while the last chosen node is infeasible.
-        first = next((said for verdict in verdicts.values() if (said := verdict.at(row)) is not None), None)
+        first = next((status for verdict in verdicts.values() if (status := verdict.at(row)) is not None), None)
         if first is None or not first.rejected:
             return ""
         return self._kept[1].pop()

@@ -12,7 +12,7 @@ def fit_error_message(nodes: int, reasons: Mapping[str, int], prefilter: str = "
     if prefilter:
         message += f" {prefilter}."
     else:
-        told = sorted(f"{count} {reason}" for reason, count in reasons.items())
-        if told:
-            message += f" {', '.join(told)}."
+        counts = sorted(f"{count} {reason}" for reason, count in reasons.items())
+        if counts:
+            message += f" {', '.join(counts)}."
     return f"{message} {postfilter}" if postfilter else message

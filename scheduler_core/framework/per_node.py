@@ -141,10 +141,10 @@ class _Filter(_Adapter, FilterPlugin):
 
     def _judge(self, state: CycleState, pod: PodInfo, row: int, change: Change | None) -> Status | None:
         try:
-            said = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
+            status = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
         except Exception as problem:  # third-party code: a failure becomes an error status, as upstream
             return error(f"{self.name} failed: {type(problem).__name__}: {problem}")
-        return unschedulable(said) if isinstance(said, str) else said
+        return unschedulable(status) if isinstance(status, str) else status
 
 
 class _Score(_Adapter, ScorePlugin):

@@ -133,26 +133,26 @@ class Framework:
         rejected: fwk.Status | None = None
         narrowing: list[str] = []
         for plugin in self.pre_filter:
-            said = plugin.pre_filter(state, pod)
-            if said is None:
+            outcome = plugin.pre_filter(state, pod)
+            if outcome is None:
                 continue
-            if isinstance(said, fwk.Status):
-                if said.code == fwk.SKIP:
+            if isinstance(outcome, fwk.Status):
+                if outcome.code == fwk.SKIP:
                     state.skip_filter.add(plugin.name)
                     continue
-                rejected = said.of(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
-                if said.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
+                rejected = outcome.of(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
+                if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
                 return None, rejected, []
-            if said.node_names is not None:
+            if outcome.node_names is not None:
                 narrowing.append(plugin.name)
-                names = said.node_names if names is None else names & said.node_names
+                names = outcome.node_names if names is None else names & outcome.node_names
             if names is not None and not names:
-                told = f"node(s) didn't satisfy plugin(s) [{' '.join(narrowing)}] simultaneously"
+                text = f"node(s) didn't satisfy plugin(s) [{' '.join(narrowing)}] simultaneously"
                 if len(narrowing) == 1:
-                    told = f"node(s) didn't satisfy plugin {narrowing[0]}"
+                    text = f"node(s) didn't satisfy plugin {narrowing[0]}"
                 newer = self.cluster.release.prefilter_continues_after_rejection
-                status = fwk.unresolvable(told) if newer else fwk.unschedulable(told)
+                status = fwk.unresolvable(text) if newer else fwk.unschedulable(text)
                 return names, status, narrowing
         return names, rejected, narrowing
 
@@ -177,7 +177,7 @@ class Framework:
             asked = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
             state.deciding = [(p, ask) for p, ask in asked if ask or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
-        said: list[fwk.Status] = []
+        statuses: list[fwk.Status] = []
         for plugin, ask in state.deciding:
             if changed and ask is not None:
                 status = ask(state, pod, change)
@@ -187,8 +187,8 @@ class Framework:
                 continue
             if not self.merges:
                 return status.of(plugin.name)
-            said.append(status.of(plugin.name))
-        return merged(said) if said else None
+            statuses.append(status.of(plugin.name))
+        return merged(statuses) if statuses else None
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Return the other pods nominated to the node that have equal or higher priority than this pod."""
@@ -221,12 +221,12 @@ class Framework:
         result: fwk.PostFilterResult | None = None
         reasons: list[str] = []
         for plugin in self.post_filter:
-            said, status = plugin.post_filter(state, pod, filtered)
+            outcome, status = plugin.post_filter(state, pod, filtered)
             if status.code == fwk.SUCCESS:
-                return said, status
+                return outcome, status
             if status.code == fwk.UNRESOLVABLE or not status.rejected:
-                return said, status.of("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
-            result = said if said is not None else result
+                return outcome, status.of("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
+            result = outcome if outcome is not None else result
             reasons.extend(status.reasons)
         name = "" if self.cluster.release.postfilter_status_without_plugin else self.post_filter[0].name
         return result, fwk.Status(fwk.UNSCHEDULABLE, tuple(reasons), name)

@@ -43,8 +43,8 @@ def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verd
     rows[codes] = np.arange(len(codes))  # one row of each combination
     found = []
     for row in rows.tolist():
-        told = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]
-        found.append(merged([status.of(plugin) for plugin, status in told if status is not None], first))
+        texts = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]
+        found.append(merged([status.of(plugin) for plugin, status in texts if status is not None], first))
     index: dict[Status | None, int] = {None: 0}
     numbers = np.array([index.setdefault(status, len(index)) for status in found]).astype(np.uint16)
     return Verdict(numbers[codes], tuple(status for status in index if status is not None))

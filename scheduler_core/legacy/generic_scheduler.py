@@ -64,8 +64,8 @@ class GenericScheduler(Scheduler):
                 continue
             without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
             refused = framework.refusals(state, pod, trace.verdicts, fwk.Change(row).with_pods(ahead))
-            said = [status.of(plugin) for plugin, status in (refused or without).items()]
-            trace.nominated[row] = merged(said, first=True) if trace.merges else next(iter(said), None)
+            texts = [status.of(plugin) for plugin, status in (refused or without).items()]
+            trace.nominated[row] = merged(texts, first=True) if trace.merges else next(iter(texts), None)
             for plugin, column in columns.items():
                 column.put(row, refused.get(plugin), len(nodes))
         trace.verdicts = {name: column.verdict() for name, column in columns.items()}
@@ -112,8 +112,8 @@ def merged_errors(trace: CycleTrace) -> str:
     for status, rows in trace.decisive_statuses():
         if status.code == fwk.ERROR and status.plugin != fwk.EXTENDER:
             counts[status.message] = counts.get(status.message, 0) + len(rows)
-    told = [f"{message} (repeated {n} times)" if n > 1 else message for message, n in sorted(counts.items())]
-    return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
+    texts = [f"{message} (repeated {n} times)" if n > 1 else message for message, n in sorted(counts.items())]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
 class _Column:

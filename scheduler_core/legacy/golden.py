@@ -59,9 +59,9 @@ def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
     for predicate, verdict in trace.verdicts.items():
         if verdict.codes is None or predicate == fwk.EXTENDER:
             continue
-        told = [_words(status) for status in verdict.statuses]
+        texts = [_words(status) for status in verdict.statuses]
         for row in np.flatnonzero(verdict.codes).tolist():
-            refusals.setdefault(names[row], {})[predicate] = told[int(verdict.codes[row]) - 1]
+            refusals.setdefault(names[row], {})[predicate] = texts[int(verdict.codes[row]) - 1]
     return refusals
 
 
@@ -70,21 +70,21 @@ def _words(status: fwk.Status) -> list[str]:
 
 
 def _preempt(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
-    said = trace.postfilter
-    assert said is not None
-    if said.status is not None and said.status.message == NOT_ELIGIBLE:
+    found = trace.postfilter
+    assert found is not None
+    if found.status is not None and found.status.message == NOT_ELIGIBLE:
         return {"eligible": False}
     out: dict[str, Any] = {
         "eligible": True,
         "potential": [names[row] for row in trace.potential_rows(False).tolist()],
         "candidates": {
             node: {"victims": list(victims), "pdb_violations": violations}
-            for node, (victims, violations) in said.candidates.items()
+            for node, (victims, violations) in found.candidates.items()
         },
-        "clear_nominations": said.cleared,
+        "clear_nominations": found.cleared,
     }
-    if said.nominated_node:
-        out["nominated_any_of"] = said.nominated_any_of
-        out["nominated_node"] = said.nominated_node
+    if found.nominated_node:
+        out["nominated_any_of"] = found.nominated_any_of
+        out["nominated_node"] = found.nominated_node
         out["victims"] = trace.victims
     return out

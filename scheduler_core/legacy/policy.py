@@ -70,13 +70,13 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
         kinds,
         always_check_all=policy.always_check_all_predicates,
     )
-    told = [f"predicate {name}: upstream accepts it but never runs it" for name in unasked]
-    told += [
+    texts = [f"predicate {name}: upstream accepts it but never runs it" for name in unasked]
+    texts += [
         f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
         "what this one would filter, score or bind is left out"
         for i, extender in enumerate(policy.extenders)
     ]
-    return configuration(profile, told, extenders=list(policy.extenders), given=frozenset(("Policy",)))
+    return configuration(profile, texts, extenders=list(policy.extenders), given=frozenset(("Policy",)))
 
 
 def _predicates(policy: Policy, release: Release) -> dict[str, _Chosen]:

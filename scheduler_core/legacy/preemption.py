@@ -55,25 +55,25 @@ class Preemption:
                 rejected.setdefault(found, []).append(row)
             else:
                 candidates.append(found)
-        told = PostFilterTrace(
+        result = PostFilterTrace(
             candidates={c.node: ([victim.key for victim in c.victims], c.pdb_violations) for c in candidates},
-            rejected=targets.hopeless + [(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
+            rejected=targets.hopeless + [(status, np.array(alike, np.intp)) for status, alike in rejected.items()],
         )
         if candidates and self.framework.extenders:
             candidates, problem = self.framework.extenders.preempt(pod, candidates)
             if problem is not None:
-                told.status = problem
-                return told
+                result.status = problem
+                return result
         if not candidates:
-            return told
+            return result
         free = [candidate.node for candidate in candidates if not candidate.victims]
-        told.nominated_any_of, told.rule = (free, "") if free else choose(candidates)
-        told.nominated_node = self.framework.picker.pick(told.nominated_any_of)
-        told.decides = True
-        on = self.cluster.nominator.on(told.nominated_node)
-        told.cleared = [other.key for other in on if other.priority < pod.priority]
-        assert told.nominated_node in names
-        return told
+        result.nominated_any_of, result.rule = (free, "") if free else choose(candidates)
+        result.nominated_node = self.framework.picker.pick(result.nominated_any_of)
+        result.decides = True
+        on = self.cluster.nominator.on(result.nominated_node)
+        result.cleared = [other.key for other in on if other.priority < pod.priority]
+        assert result.nominated_node in names
+        return result
 
     def _waits(self) -> bool:
         """Return whether pods of lower priority are terminating on the node to which the pod is nominated."""
@@ -108,8 +108,8 @@ class Preemption:
             if known is None or known[0] != key:
                 lower = sorted([p for p in pods if p.priority < priority], key=importance)
                 found = victims_by_numbers(wanted, free[i], places[i], budgets.split(lower))
-                said = NOT_ENOUGH if found is None else Candidate(name, tuple(found[0]), found[1][0])
-                known = self.framework.tried[name] = (key, said)
+                result = NOT_ENOUGH if found is None else Candidate(name, tuple(found[0]), found[1][0])
+                known = self.framework.tried[name] = (key, result)
             yield row, known[1]
 
     def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]) -> Candidate | fwk.Status:

@@ -99,8 +99,8 @@ class OldQueue(SchedulingQueue):
     def write_condition(self, pod: PodInfo, reason: str, message: str) -> None:
         """Write the condition PodScheduled of a requeued pod; a changed condition is an update of the pod."""
         status = pod.pod.status.conditions
-        said = next(((one.reason, one.message) for one in status if one.type == "PodScheduled"), ("", ""))
-        known = self._conditions.get(pod.key, said)
+        written = next(((one.reason, one.message) for one in status if one.type == "PodScheduled"), ("", ""))
+        known = self._conditions.get(pod.key, written)
         self._conditions[pod.key] = (reason, message)
         if known != (reason, message) and self.backoff.get(pod.key) is not None:
             self.update(pod, pod)

@@ -53,8 +53,8 @@ def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
     try:
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as wrong:
-        told, path = convert_problem(wrong)
-        raise InputError(KIND, path, told) from wrong
+        message, path = convert_problem(wrong)
+        raise InputError(KIND, path, message) from wrong
     provider = file.algorithm_source.provider or PROVIDERS[0]
     if provider not in PROVIDERS:
         problem = f"must be {' or '.join(PROVIDERS)}, got {shown(provider)}"
@@ -78,13 +78,13 @@ def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
 
 def _left_out(file: _File) -> list[str]:
     """Return warnings about settings that have no effect here."""
-    told = []
+    texts = []
     if file.algorithm_source.policy is not None:
-        told.append(
+        texts.append(
             "the Policy that algorithmSource names is a separate document: the default provider is used without it"
         )
     if file.disable_preemption:
-        told.append("disablePreemption is ignored: disable preemption in the settings of the run")
+        texts.append("disablePreemption is ignored: disable preemption in the settings of the run")
     if file.plugins:
-        told.append("plugins of the early framework are ignored")
-    return told
+        texts.append("plugins of the early framework are ignored")
+    return texts

@@ -81,8 +81,8 @@ class Coscheduling(
             return found.spec.min_member
         if GROUP not in pod.labels:
             return None
-        told = pod.labels.get(MIN_AVAILABLE, "")
-        return int(told) if told.isdecimal() and len(told) < 10 else 1
+        text = pod.labels.get(MIN_AVAILABLE, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else 1
 
     def placed(self, group: str) -> int:
         """Return how many pods of the group are bound or assumed."""
@@ -129,8 +129,8 @@ class Coscheduling(
                 "max", int(left.max()) if len(left) else 0, len(left), f"{name} left on nodes, without the group"
             )
             parts.append(less(most, constant(amount, f"{name} that the group asks for"), f"too little {name} is left"))
-        told = next((part.label for part in parts if part.value), "the group may be begun with")
-        return some(parts).with_text(f"{group}: {told}")
+        text = next((part.label for part in parts if part.value), "the group may be begun with")
+        return some(parts).with_text(f"{group}: {text}")
 
     def _wanted(self, group: str, least: int) -> dict[str, int]:
         """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
@@ -178,8 +178,8 @@ class Coscheduling(
         if placed >= least or (least - placed) / least <= SMALL_GAP:
             return fwk.PostFilterResult(), fwk.unschedulable()
         self._reject(group, "optimistic rejection in PostFilter")
-        told = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
-        return fwk.PostFilterResult(), fwk.unschedulable(told)
+        text = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
+        return fwk.PostFilterResult(), fwk.unschedulable(text)
 
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
@@ -212,10 +212,10 @@ class Coscheduling(
         return None, 0.0
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
-        told = (
+        text = (
             "Coscheduling reserves nothing; but if this pod is unreserved, the pods of its group are unreserved as well"
         )
-        return constant(False, "it refuses nothing").with_text(told)
+        return constant(False, "it refuses nothing").with_text(text)
 
     def explain_permit(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group have a node (the pod waits), or if there is no such PodGroup (it is
@@ -237,20 +237,20 @@ class Coscheduling(
         count = total([view.long_count(placed, "pods", "of the group have a place"), constant(1, "this pod")])
         wanted = self._explain_least(view, group, least)
         short = less(count.with_label(f"pods of {group} with a place"), wanted, "too few of the group have a place")
-        told = f"{count.value} of {least} pods of {group} have a place"
+        text = f"{count.value} of {least} pods of {group} have a place"
         if not short.value:
-            return short.with_text(f"{told}: the group may be bound")
+            return short.with_text(f"{text}: the group may be bound")
         seconds = self._explain_timeout(view, group)
         tree = either(short, seconds, constant(0.0), "how long it waits for the others at most", "s")
-        return tree.with_text(f"{told}: it waits for the others, {seconds.value:g} s at most")
+        return tree.with_text(f"{text}: it waits for the others, {seconds.value:g} s at most")
 
     def _explain_least(self, view: View, group: str, least: int) -> Tree:
         found = self.cluster.pod_groups.get(group)
         if found is None:
-            told = view.field(view.pod, "metadata", "labels", MIN_AVAILABLE, missing=least)
-            if isinstance(told.value, str) and told.value.isdecimal():
-                told.value = int(told.value)
-            return told if told.value == least else constant(least, "of a group without this field")
+            leaf = view.field(view.pod, "metadata", "labels", MIN_AVAILABLE, missing=least)
+            if isinstance(leaf.value, str) and leaf.value.isdecimal():
+                leaf.value = int(leaf.value)
+            return leaf if leaf.value == least else constant(least, "of a group without this field")
         return view.field(found, "spec", "minMember", missing=least)
 
     def _explain_timeout(self, view: View, group: str) -> Tree:
@@ -258,8 +258,8 @@ class Coscheduling(
         found = self.cluster.pod_groups.get(group)
         if found is not None and found.spec.schedule_timeout_seconds is not None:
             return view.field(found, "spec", "scheduleTimeoutSeconds")
-        told = view.argument(self.name, "permitWaitingTimeSeconds", missing=self.wait)
-        return told if told.value == self.wait else constant(self.wait, "DefaultWaitTime")
+        leaf = view.argument(self.name, "permitWaitingTimeSeconds", missing=self.wait)
+        return leaf if leaf.value == self.wait else constant(self.wait, "DefaultWaitTime")
 
     def _timeout(self, group: str) -> float:
         found = self.cluster.pod_groups.get(group)

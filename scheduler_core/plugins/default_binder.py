@@ -16,5 +16,5 @@ class DefaultBinder(fwk.BindPlugin):
         return None
 
     def explain_bind(self, state: fwk.CycleState, view: View) -> Tree:
-        told = f"DefaultBinder writes {view.node.name} into the pod's spec.nodeName; it refuses nothing"
-        return constant(False, "it refuses nothing").with_text(told)
+        text = f"DefaultBinder writes {view.node.name} into the pod's spec.nodeName; it refuses nothing"
+        return constant(False, "it refuses nothing").with_text(text)

@@ -68,24 +68,24 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             rejected=rejected if self.cluster.release.preemption_reports_nodes else [],
         )
         if not candidates:
-            if errors := [said.message for said, _ in rejected if said.code == fwk.ERROR]:
-                told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-                return found, fwk.error(f"preemption: {told}")
+            if errors := [status.message for status, _ in rejected if status.code == fwk.ERROR]:
+                text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+                return found, fwk.error(f"preemption: {text}")
             reasons: dict[str, int] = {}
-            for said, rows in rejected:
-                for reason in said.reasons:
+            for status, rows in rejected:
+                for reason in status.reasons:
                     reasons[reason] = reasons.get(reason, 0) + len(rows)
             absent = len(names) - sum(len(rows) for _, rows in rejected)
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
-            told = fit_error_message(len(names), reasons)
+            text = fit_error_message(len(names), reasons)
             if self.cluster.release.failed_preemption_clears_nomination:
                 found.nominated_node = ""
             if not self.cluster.release.preemption_reports_nodes:
                 return None, fwk.unschedulable()
             if not self.cluster.release.reports_postfilter_message:
-                return found, fwk.unschedulable(told)
-            return found, self._unschedulable(told)
+                return found, fwk.unschedulable(text)
+            return found, self._unschedulable(text)
         if self.handle.extenders:
             candidates, problem = self.handle.extenders.preempt(pod, candidates)
             if problem is not None:
@@ -171,7 +171,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 (violating if found.pdb_violations else harmless).append(found)
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
-        return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
+        return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
 
     def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
         """Return the rejections when no pod on any node can be evicted."""
@@ -196,9 +196,9 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         refused = next((said for said, rows in found.rejected if view.row in rows), None)
         if refused is None:
             status = filtered.status_at(view.row)
-            told = status.message if status is not None else "enough candidates were found before it"
-            return constant(False, f"evicting was not tried: {told}").with_text(
-                f"{name}: evicting was not tried: {told}"
+            text = status.message if status is not None else "enough candidates were found before it"
+            return constant(False, f"evicting was not tried: {text}").with_text(
+                f"{name}: evicting was not tried: {text}"
             )
         lower = [pod for pod in view.pods_on(view.row) if pod.priority < view.pod.priority]
         less_important = [partial(self._explain_lower, view, pod) for pod in lower]
@@ -264,8 +264,8 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             if len(found.candidates) == 1
             else "of equals"
         )
-        told = f"chosen ({why})" if tree.value else f"not chosen: {lost or 'equal, but another was picked'}"
-        return tree.with_text(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
+        text = f"chosen ({why})" if tree.value else f"not chosen: {lost or 'equal, but another was picked'}"
+        return tree.with_text(f"{name} is {text}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
 
     def _explain_victims(self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, mine: Candidate) -> Tree:
         """Explain the victims, and for each of them why it could not stay."""

@@ -249,8 +249,8 @@ class DynamicResources(
         return missing_claims(view)
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        said = self.pre_filter(fwk.CycleState(), view.pod)
-        return refused_claims(view, said if isinstance(said, fwk.Status) and said.rejected else None)
+        status = self.pre_filter(fwk.CycleState(), view.pod)
+        return refused_claims(view, status if isinstance(status, fwk.Status) and status.rejected else None)
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         cycle: ClaimCycle | None = state.get(self.name)
@@ -277,12 +277,12 @@ class DynamicResources(
         return by_highest(view, raw, scores, reverse=False)
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
-        told = "the devices that Filter found are there still"
-        return constant(False, told).with_text(f"DynamicResources takes {view.node.name}: {told}")
+        text = "the devices that Filter found are there still"
+        return constant(False, text).with_text(f"DynamicResources takes {view.node.name}: {text}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
-        told = "the claims are written as allocated, and reserved for the pod"
-        return constant(False, told).with_text(f"DynamicResources takes {view.node.name}: {told}")
+        text = "the claims are written as allocated, and reserved for the pod"
+        return constant(False, text).with_text(f"DynamicResources takes {view.node.name}: {text}")
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
         return None if pod.pod.spec.resource_claims or extended_resources.requested(self.cluster, pod) else {}

@@ -18,13 +18,13 @@ from scheduler_core.provenance.tree import Tree, constant, every, less, some, su
 
 def missing_claims(view: View) -> Tree:
     """True if a claim of the pod does not exist or does not belong to the pod."""
-    parts, told = [], []
+    parts, texts = [], []
     for i, used in enumerate(view.pod.pod.spec.resource_claims):
         problem = claims.problem_of(view.pod, used, view.cluster.device_claims)
         uses = view.holds(view.pod, "spec", "resourceClaims", i, label=f"the pod uses {used.name}")
         parts.append(every([uses, constant(bool(problem), problem or "its claim is there")], f"claim {used.name}"))
-        told += [problem] if problem else []
-    return some(parts, "claims of the pod").with_text(told[0] if told else "All claims of the pod are there")
+        texts += [problem] if problem else []
+    return some(parts, "claims of the pod").with_text(texts[0] if texts else "All claims of the pod are there")
 
 
 def refused_claims(view: View, refused: fwk.Status | None) -> Tree:
@@ -47,8 +47,8 @@ def refused_node(
     name = view.node.name
     if refused is None:
         # A claim that looks short by itself may still be satisfiable, since several requests may share a device.
-        told = f"{name}: the pod's claims can be had here"
-        return some([part for part in parts if not part.value] or [constant(False, told)], "claims").with_text(told)
+        text = f"{name}: the pod's claims can be had here"
+        return some([part for part in parts if not part.value] or [constant(False, text)], "claims").with_text(text)
     if not any(part.value for part in parts):
         parts.append(constant(True, f"no choice of devices meets all demands: {refused.message}"))
     return some(parts, "claims").with_text(f"{name}: {refused.message}")
@@ -60,8 +60,8 @@ def _elsewhere(view: View, used: Sequence[ResourceClaim]) -> Iterator[Tree]:
         if allocation is None or allocation.node_selector is None:
             continue
         there = any_term_matches(allocation.node_selector.node_selector_terms, view.node)
-        told = "and this is one of them" if there else "and this is none of them"
-        yield constant(not there, f"the devices of {claim.key} are for certain nodes, {told}")
+        text = "and this is one of them" if there else "and this is none of them"
+        yield constant(not there, f"the devices of {claim.key} are for certain nodes, {text}")
 
 
 def _short(view: View, claim: ClaimReport) -> Tree:
@@ -83,8 +83,8 @@ def _too_few(view: View, request: RequestReport) -> Tree:
 
 
 def _unfit(device: DeviceReport) -> Tree:
-    told = "; ".join(f"{one.kind}: {one.text}" for one in device.objections)
-    return constant(True, f"{device.driver}/{device.pool}/{device.device}: {told}")
+    text = "; ".join(f"{one.kind}: {one.text}" for one in device.objections)
+    return constant(True, f"{device.driver}/{device.pool}/{device.device}: {text}")
 
 
 def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:

@@ -439,24 +439,24 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         pod, name = view.pod, view.node.name
-        parts, told = [], []
+        parts, texts = [], []
         if pod.required_affinity:
             attracted = self._explain_attraction(view)
             parts.append(opposite(attracted, "the pod's required affinity is not met"))
-            told += [] if attracted.value else ["lacks a pod that this one wants to be near"]
+            texts += [] if attracted.value else ["lacks a pod that this one wants to be near"]
         for i, term in enumerate(pod.required_anti_affinity):
             column, place = self._column(term), (ANTI, REQUIRED, i)
             others = [other for other in self._near(view, term.topology_key) if column.matches(other)]
             meant = [partial(self._meant, view, pod, place, other) for other in others]
             here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that this one keeps away from")
             parts.append(less(constant(0), here, f"anti-affinity term {i}"))
-            told += [f"{term.topology_key} has {others[0].key}, which this pod keeps away from"] if others else []
+            texts += [f"{term.topology_key} has {others[0].key}, which this pod keeps away from"] if others else []
         carried = list(self._carried(view, {REQUIRED_ANTI_AFFINITY: "required_anti_affinity"}))
         meant = [partial(self._meant, view, other, (ANTI, REQUIRED, i), pod) for other, _, i in carried]
         here = view.long_count(meant, "pods", "pods in a common domain that keep away from this one")
         parts.append(less(constant(0), here, "anti-affinity of pods that run"))
-        told += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
-        return some(parts).with_text(f"{name}: {'; '.join(told) or 'no affinity is against it'}")
+        texts += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
+        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no affinity is against it'}")
 
     def _explain_attraction(self, view: View) -> Tree:
         """True if the node's domains have pods that match every term, or if no pod anywhere matches and this pod is the

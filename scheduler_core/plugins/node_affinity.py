@@ -259,7 +259,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         wanted, name = required_nodes(view, view.pod), view.node.name
-        told = (
+        text = (
             "meets what the pod asks of nodes" if wanted.value else "does not match the pod's node selector or affinity"
         )
         parts = [opposite(wanted, "does not match")]
@@ -267,8 +267,8 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             owner = below(view.argument, self.name, "addedAffinity", REQUIRED, "nodeSelectorTerms")
             enforced = any_term(view, view.node, self.added.required.node_selector_terms, owner)
             parts.insert(0, opposite(enforced, "does not match what the profile adds"))
-            told = told if enforced.value else "does not match the affinity that the profile adds"
-        return some(parts).with_text(f"{name} {told}")
+            text = text if enforced.value else "does not match the affinity that the profile adds"
+        return some(parts).with_text(f"{name} {text}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         parts = []

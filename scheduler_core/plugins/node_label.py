@@ -86,8 +86,8 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
             *self._parts(view, self.args.present_labels, False, "presentLabels"),
             *self._parts(view, self.args.absent_labels, True, "absentLabels"),
         ]
-        told = next((part.label for part in wrong if part.value), "has the labels that are asked for")
-        return some(wrong, "a label is not as asked for").with_text(f"{view.node.name}: {told}")
+        text = next((part.label for part in wrong if part.value), "has the labels that are asked for")
+        return some(wrong, "a label is not as asked for").with_text(f"{view.node.name}: {text}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         met = [

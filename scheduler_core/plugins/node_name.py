@@ -37,10 +37,10 @@ class NodeName(fwk.FilterPlugin):
         wanted = view.field(view.pod, "spec", "nodeName", label="the node that the pod names")
         names_none = equal(wanted, constant("", "no name"), "the pod names no node")
         is_it = equal(wanted, view.field(view.node, "metadata", "name"), "it is this one")
-        told = (
+        text = (
             "The pod names no node" if names_none.value else f"The pod names {wanted.value}; this is {view.node.name}"
         )
-        return opposite(some([names_none, is_it])).with_text(told)
+        return opposite(some([names_none, is_it])).with_text(text)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return {"node name": pod.pod.spec.node_name}

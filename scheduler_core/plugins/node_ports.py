@@ -41,8 +41,8 @@ def _conflict(
     ]
     ips = [view.field(pod, *steps, "hostIP", missing=EVERY_IP) for pod, steps in ((view.pod, mine), (other, there))]
     every_ip = [equal(ip, constant(EVERY_IP, "DefaultBindAllHostIP")) for ip in ips]
-    told = f"host port {port[1]}/{port[0]} is wanted and used by {other.key}"
-    return every([*same, some([equal(ips[0], ips[1]), *every_ip], "the same address, or every address")], told)
+    text = f"host port {port[1]}/{port[0]} is wanted and used by {other.key}"
+    return every([*same, some([equal(ips[0], ips[1]), *every_ip], "the same address, or every address")], text)
 
 
 class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
@@ -108,8 +108,8 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
             if (here := (protocol, port)) == (other_protocol, other_port)
         ]
         taken = some(pairs, "" if pairs else "no pod on the node uses a host port that the pod wants")
-        told = next((pair.label for pair in pairs if pair.value), f"the pod's host ports are free on {view.node.name}")
-        return taken.with_text(told)
+        text = next((pair.label for pair in pairs if pair.value), f"the pod's host ports are free on {view.node.name}")
+        return taken.with_text(text)
 
     def _corrected(self, view: View, other: PodInfo, port: tuple[str, int], ip: str, conflict: Tree) -> Tree:
         """Correct the conflict for ports with two users: upstream keeps a set, so the port is free once one of them has

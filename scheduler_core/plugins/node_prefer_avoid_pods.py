@@ -82,9 +82,9 @@ class NodePreferAvoidPods(fwk.ScorePlugin):
         stays_away = owner is not None and (owner.kind, owner.uid) in set(avoided(view.node))
         path = ("metadata", "annotations", ANNOTATION)
         if stays_away:
-            told = view.holds(view.node, *path, label=f"asks the pods of {owner.name if owner else ''} to stay away")
+            avoids = view.holds(view.node, *path, label=f"asks the pods of {owner.name if owner else ''} to stay away")
         else:
-            told = opposite(constant(True, "no annotation of the node means the pod's controller"))
-        tree = either(told, constant(0), max_node_score())
+            avoids = opposite(constant(True, "no annotation of the node means the pod's controller"))
+        tree = either(avoids, constant(0), max_node_score())
         why = "asks the pods of its controller to stay away" if stays_away else "does not ask the pod to stay away"
         return tree.with_text(f"{tree.value}: {name} {why}")

@@ -122,12 +122,12 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
                 shares.append(constant(1.0, f"the node has no {name}"))
             else:
                 shares.append(divide(found[1], found[0], f"used share of {name}"))
-        told = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
+        text = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
         apart = absolute(subtract(shares[0], shares[1]), "how far they are apart")
         even = truncated(multiply(subtract(constant(1), apart), max_node_score()))
         full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
         tree = either(full, constant(0), even)
-        return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = how even the used shares are: {text} ({view.node.name})")
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.requests(pod)
@@ -136,17 +136,17 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         if self.cluster.release.two_resource_balance:
             return self._explain_two(view)
         shares, before = self._shares(view)
-        told = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
+        text = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
         tree = _evenness(list(shares.values()))
         if not self.cluster.release.balanced_allocation_scores_change:
-            return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+            return tree.with_text(f"{tree.value} = how even the used shares are: {text} ({view.node.name})")
         without = _evenness(list(before.values()))
         change = subtract(tree.with_label("balance with the pod"), without.with_label("balance without the pod"))
         half = divide_int(max_node_score(), constant(2), "half of MaxNodeScore")
         tree = total([half, divide_int(total([half, change]), constant(2))])
         return tree.with_text(
             f"{tree.value} = what the pod does to the balance, from {without.value} to {change.value + without.value}: "
-            f"{told} with it ({view.node.name})"
+            f"{text} with it ({view.node.name})"
         )
 
     def _shares(self, view: View) -> tuple[dict[str, Tree], dict[str, Tree]]:

@@ -165,8 +165,8 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         for key in present.tolist():
             if key:
                 code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
-                told = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
-                statuses.append(fwk.Status(code, told))
+                messages = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
+                statuses.append(fwk.Status(code, messages))
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
         return fwk.Verdict(codes + np.uint16(first), tuple(statuses))
 
@@ -208,7 +208,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         runs = [partial(view.runs_here, pod) for pod in view.pods_on(view.row)]
         here = view.long_count(runs, "pods", "pods on the node")
         parts = [less_equal(allowed, here, TOO_MANY_PODS)]
-        told = [f"{here.value} of {allowed.value} pods run there"] if parts[0].value else []
+        texts = [f"{here.value} of {allowed.value} pods run there"] if parts[0].value else []
         for resource, asks in self._wanted(state, view.pod):
             if extended_resources.class_of(self.cluster, resource) is not None and not self._has(resource)[view.row]:
                 continue
@@ -217,10 +217,10 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             short = less(free, request(view, view.pod, resource), f"Insufficient {resource}")
             parts.append(short)
             if short.value:
-                told.append(
+                texts.append(
                     f"Insufficient {resource}: {quantity_format.balance(resource, asks, free.value, has.value)}"
                 )
-        return some(parts).with_text(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
+        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'has what the pod asks for'}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(

@@ -201,8 +201,8 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
         def limits(name: str, node: Node) -> bool:
             csi_node = self.cluster.csi_nodes.get(name)
             drivers = csi_node.spec.drivers if csi_node is not None else ()
-            told = any(entry.allocatable is not None and entry.allocatable.count is not None for entry in drivers)
-            return told or (by_node and any(key.startswith(_ATTACHABLE) for key in node.status.allocatable))
+            limited = any(entry.allocatable is not None and entry.allocatable.count is not None for entry in drivers)
+            return limited or (by_node and any(key.startswith(_ATTACHABLE) for key in node.status.allocatable))
 
         def make() -> fwk.Bool:
             return np.array([limits(*pair) for pair in zip(nodes.names, nodes.nodes, strict=True)], np.bool_)
@@ -303,7 +303,7 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             used = self._explain_used(view, csi_node) if wanted and self._has_limits()[view.row] else {}
         except Failure as failure:
             return constant(True, failure.status.message).with_text(f"{name}: {failure.status.message}")
-        parts, told = [], []
+        parts, texts = [], []
         for driver, limit in limits.items():
             there = [make for (of, _), make in used.items() if of == driver]
             attached = view.long_count(there, "volumes", f"volumes of {driver} that are attached")
@@ -313,10 +313,10 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             new = view.long_count(mine, "volumes", "volumes that come with the pod")
             over_limit = less(limit, total([attached, new], "volumes with this pod"))
             parts.append(every([less(constant(0), new), over_limit], f"too many volumes of {driver}"))
-            told.append(
+            texts.append(
                 f"{driver}: {attached.value} attached and {new.value} new, of at most {_limit_text(limit.value)}"
             )
-        return some(parts).with_text(f"{name}: {'; '.join(told) or 'no volume of the pod counts here'}")
+        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no volume of the pod counts here'}")
 
     def _explain_used(self, view: View, csi_node: CSINode | None) -> dict[Key, Callable[[], Tree]]:
         """Return the volumes attached to the node, each with a function that creates its tree. Raises Failure."""

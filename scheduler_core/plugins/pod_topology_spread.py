@@ -70,8 +70,8 @@ SYSTEM_DEFAULTS = (
 
 def _built_in(constraint: TopologySpreadConstraint) -> Owner:
     """Return a function that creates the leaves of a constraint that is hard-coded upstream."""
-    told = {"maxSkew": constraint.max_skew, "topologyKey": constraint.topology_key}
-    return lambda name, **_: constant(told[name], f"systemDefaultConstraints: {name}")
+    fields = {"maxSkew": constraint.max_skew, "topologyKey": constraint.topology_key}
+    return lambda name, **_: constant(fields[name], f"systemDefaultConstraints: {name}")
 
 
 @dataclass(slots=True)
@@ -482,20 +482,20 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         plugin.pre_filter(state, context.pod)
         spreads: list[Spread] = state.get(plugin.name, [])
         for spread in spreads:
-            told = _skew(context, row, spread)
-            if told is not None:
-                return told
+            detail = _skew(context, row, spread)
+            if detail is not None:
+                return detail
         return ""
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        parts, told = [], []
+        parts, texts = [], []
         sources = self._sources(view.pod, view, "DoNotSchedule")
         for spread, (constraint, owner) in zip(state.get(self.name, ()), sources, strict=False):
             key, ids = constraint.topology_key, spread.constraint.topology.ids
             if ids[view.row] < 0:
                 labels = view.field(view.node, "metadata", "labels", missing={})
                 parts.append(opposite(contains(labels, owner("topologyKey")), "lacks the topology label"))
-                told.append(f"lacks the label {key}")
+                texts.append(f"lacks the label {key}")
                 continue
             domain = ids == ids[view.row]
             rows = [row for row in np.flatnonzero(domain).tolist() if self._counts_on(spread, row)]
@@ -509,11 +509,11 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             most = owner("maxSkew", missing=1, always=True)
             parts.append(less(most, skew, f"{key}: the skew would be too large"))
             pods = "1 matching pod" if here.value == 1 else f"{here.value} matching pods"
-            told.append(
+            texts.append(
                 f"{key} {value} has {pods}, {here.value + own.value} with this one; "
                 f"the fewest anywhere: {fewest.value}; skew {skew.value}, at most {most.value} allowed"
             )
-        return some(parts).with_text(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
+        return some(parts).with_text(f"{view.node.name}: {'; '.join(texts) or 'nothing to spread'}")
 
     def _explain_minimum(self, view: View, spread: Spread, owner: Owner, here: int) -> Tree:
         """Explain the smallest number of matching pods in a domain; 0 while there are fewer domains than minDomains."""

@@ -324,7 +324,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
     """Return the tree of `make_scorer`."""
     points: list[Tree] = []
     weights: list[Tree] = []
-    told: list[str] = []
+    texts: list[str] = []
     old = view.cluster.release.scores_absent_resources
     for i, spec in enumerate(strategy.resources):
         found = filled(view, spec.name, True, overhead, every=old)
@@ -339,7 +339,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
             continue
         points.append(own)
         weights.append(view.argument(plugin, *strategy.path("resources"), i, "weight", label=f"weight of {spec.name}"))
-        told.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
+        texts.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
     name = view.node.name
     if not points:
         return constant(0, "no resource counts").with_text(f"0: {name} has none of the resources that count")
@@ -349,13 +349,13 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
         if strategy.type == "RequestedToCapacityRatio":
             tree = rounded(divide(multiply(points[0], weights[0]), weights[0]))
         return tree.with_text(
-            f"{tree.value} = {told[0].removeprefix(f'{resource} {points[0].value}: ')} ({resource} of {name})"
+            f"{tree.value} = {texts[0].removeprefix(f'{resource} {points[0].value}: ')} ({resource} of {name})"
         )
     weighted = total([multiply(p, w, f"{p.label} x weight") for p, w in zip(points, weights, strict=True)])
     whole = total(weights, "weights")
     ratio = strategy.type == "RequestedToCapacityRatio"
     tree = rounded(divide(weighted, whole)) if ratio else divide_int(weighted, whole)
-    return tree.with_text(f"{tree.value} = the mean of {', '.join(told)} ({name})")
+    return tree.with_text(f"{tree.value} = the mean of {', '.join(texts)} ({name})")
 
 
 def _fullness(strategy: Strategy, resource: str, has: int, used: int) -> str:

@@ -28,10 +28,10 @@ class SchedulingGates(fwk.PreEnqueuePlugin):
         for i, gate in enumerate(gates):
             name = view.field(view.pod, "spec", "schedulingGates", i, "name")
             parts.append(opposite(equal(name, constant("")), f"gate {gate.name}"))
-        told = (
+        text = (
             f"waits for {', '.join(gate.name for gate in gates)} to be removed" if gates else "has no scheduling gates"
         )
-        return some(parts, "scheduling gates of the pod").with_text(f"The pod {told}")
+        return some(parts, "scheduling gates of the pod").with_text(f"The pod {text}")
 
     @staticmethod
     def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:

@@ -171,8 +171,8 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
                 parts.append(opposite(equal(mine, value), f"{label} is not {value.value}"))
             else:
                 parts.append(opposite(contains(held, view.argument(self.name, "affinityLabels", i)), f"lacks {label}"))
-        told = next((part.label for part in parts if part.value), "has the values of the service's first pod")
-        return some(parts, "a label differs").with_text(f"{view.node.name}: {told}")
+        text = next((part.label for part in parts if part.value), "has the values of the service's first pod")
+        return some(parts, "a label differs").with_text(f"{view.node.name}: {text}")
 
     def _first_peer(self, view: View, peers: _Peers) -> int:
         """Return the row of the service's first pod, with the changes of the view applied."""

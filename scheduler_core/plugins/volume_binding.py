@@ -438,8 +438,8 @@ class VolumeBinding(
             parts.append(
                 opposite(some([bound, volumes.waits(view, claim)]), f"{name} is unbound and binds immediately")
             )
-        told = next((part.label for part in parts if part.value), "its claims can be used")
-        return some(parts).with_text(f"The pod as a whole: {told}")
+        text = next((part.label for part in parts if part.value), "its claims can be used")
+        return some(parts).with_text(f"The pod as a whole: {text}")
 
     @staticmethod
     def _explain_bound(view: View, claim: PersistentVolumeClaim) -> Tree:
@@ -459,8 +459,8 @@ class VolumeBinding(
                 taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
         for claim in cycle.provisioned if cycle is not None else ():
             taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
-        told = ", ".join(part.label for part in taken) or "nothing to do"
-        return opposite(every(taken, "all can be had"), "something cannot be had").with_text(f"VolumeBinding: {told}")
+        text = ", ".join(part.label for part in taken) or "nothing to do"
+        return opposite(every(taken, "all can be had"), "something cannot be had").with_text(f"VolumeBinding: {text}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
@@ -504,9 +504,9 @@ class VolumeBinding(
             usable = found if volume is not None else some([found, self._explain_making(view, claim)])
             parts.append(opposite(usable, f"{claim.name} finds no volume"))
             taken += [volume.name] if volume is not None else []
-        told = [part.label for part in parts if part.value]
+        texts = [part.label for part in parts if part.value]
         fine = f"its claims find {', '.join(taken)}" if taken else "its claims can be used there"
-        return some(parts).with_text(f"{view.node.name}: {'; '.join(told) or fine}")
+        return some(parts).with_text(f"{view.node.name}: {'; '.join(texts) or fine}")
 
     def _explain_reach(self, view: View, claim: PersistentVolumeClaim) -> Tree:
         """Explain whether a bound claim's volume is missing or unreachable from the node."""
@@ -570,8 +570,10 @@ class VolumeBinding(
         driver = self.cluster.csi_drivers.get(found.provisioner)
         if driver is not None and driver.spec.storage_capacity and "storage" in claim.spec.resources.requests:
             asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
-            told, largest = len(self.cluster.capacities), int(self._room.largest(found.name)[view.row])
-            room = over("max", largest, told, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES)
+            number, largest = len(self.cluster.capacities), int(self._room.largest(found.name)[view.row])
+            room = over(
+                "max", largest, number, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES
+            )
             parts.append(less_equal(asks, room, "there is room"))
         return every(parts, f"{found.name} can make it here")
 

@@ -205,8 +205,8 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         minded = spec.volumes if self.cluster.release.read_write_once_pod else []
         named = [v.persistent_volume_claim.claim_name for v in minded if v.persistent_volume_claim is not None]
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
-        told = next((part.label for part in parts if part.value), "its claims are there")
-        return some(parts).with_text(f"The pod as a whole: {told}")
+        text = next((part.label for part in parts if part.value), "its claims are there")
+        return some(parts).with_text(f"The pod as a whole: {text}")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -241,7 +241,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
             if disk_key(mine) is not None and disk_key(mine) == disk_key(theirs)
         ]
         parts = [some(clashes, "a disk of the pod is used by a pod on the node")]
-        told = [clash.label for clash in clashes if clash.value]
+        texts = [clash.label for clash in clashes if clash.value]
         for i, name, claim in claims_of(view) if self.cluster.release.read_write_once_pod else ():
             if claim is None or pod.pod.spec.volumes[i].persistent_volume_claim is None:
                 continue
@@ -252,9 +252,9 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
                     list(self._explain_users(view, mine)), "pods", f"pods that use the claim {name}"
                 )
                 parts.append(every([once, less(constant(0), users)], f"claim {name} is for one pod alone and in use"))
-                told += [f"{name} is ReadWriteOncePod and in use by another pod"] if users.value else []
+                texts += [f"{name} is ReadWriteOncePod and in use by another pod"] if users.value else []
         return some(parts).with_text(
-            f"{view.node.name}: {'; '.join(told) or 'no disk or claim of the pod is in the way'}"
+            f"{view.node.name}: {'; '.join(texts) or 'no disk or claim of the pod is in the way'}"
         )
 
     def _explain_users(self, view: View, claim: Tree) -> Iterator[Callable[[], Tree]]:

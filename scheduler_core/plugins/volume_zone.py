@@ -139,8 +139,8 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         parts = self._broken_claims(view)
-        told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
-        return some(parts).with_text(f"The pod as a whole: {told}")
+        text = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
+        return some(parts).with_text(f"The pod as a whole: {text}")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -157,7 +157,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         node = view.node
         labels = view.field(node, "metadata", "labels", missing={})
         labelled = some([contains(labels, constant(key, "label")) for key in _LABELS], "has a zone or region label")
-        away, told = [], []
+        away, texts = [], []
         for _, _, claim in claims_of(view):
             bound = self.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
             if bound is None:
@@ -166,13 +166,13 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 if key in bound.metadata.labels and (zones := _zones(bound.metadata.labels[key])):
                     fits = self._explain_zone(view, bound, key, zones)
                     away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
-                    told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
+                    texts += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
         if not self.cluster.release.volume_zone_prefilter:
             broken = self._broken_claims(view)
             away += broken
-            told += [part.label for part in broken if part.value]
+            texts += [part.label for part in broken if part.value]
         refused = every([labelled, some(away, "a volume is elsewhere")])
-        return refused.with_text(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
+        return refused.with_text(f"{node.name}: {'; '.join(texts) if refused.value else 'is where the volumes are'}")
 
     def _explain_zone(self, view: View, volume: PersistentVolume, key: str, zones: frozenset[str]) -> Tree:
         """Explain whether the node's label is one of the zones in the volume's label."""

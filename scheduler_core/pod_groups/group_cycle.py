@@ -114,9 +114,9 @@ class GroupScheduler:
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
         chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, told)
         if not good:
-            said = chosen.status.message.split(", ")[0]
-            said = f"0/{len(tried)} placements are available, first placement status: {said}"
-            chosen.status = Status(UNSCHEDULABLE, (said,))
+            text = chosen.status.message.split(", ")[0]
+            text = f"0/{len(tried)} placements are available, first placement status: {text}"
+            chosen.status = Status(UNSCHEDULABLE, (text,))
         for placed in (*(one for one in tried if one is not chosen), chosen):
             told.changes += [change for one in placed.members for change in one.told.changes if placed is not chosen]
             told.changes += placed.changes
@@ -167,32 +167,32 @@ class GroupScheduler:
         trace, state = scheduler.begin(pod, 1), CycleState()
         trace.placement = rows
         scheduler.find_nodes_that_fit(framework, state, pod, trace)
-        told = MemberTrace(trace)
+        member = MemberTrace(trace)
         if trace.feasible is None or len(trace.feasible):
             scheduler.prioritize(framework, state, pod, trace)
             scheduler.select_host(framework, trace)
-            told.node = trace.node
+            member.node = trace.node
         else:
             was, scheduler.preemption = scheduler.preemption, preempt
             scheduler.post_filter(framework, state, pod, trace)
             scheduler.preemption = was
             if trace.nominated_node:
-                told.node, told.preempts = trace.nominated_node, True
+                member.node, member.preempts = trace.nominated_node, True
                 if victims is not None:  # they still count in this cycle, which uses one snapshot
                     victims += [victim for victim in trace.victims if victim not in victims]
                 self._take_over(pod, trace.nominated_node)
-        told.said = trace.message
-        if told.node:
-            assumed.add(pod, told.node)
+        member.said = trace.message
+        if member.node:
+            assumed.add(pod, member.node)
             self.cluster.nominator.forget(pod)
-            status = framework.run_reserve(state, pod, told.node)
+            status = framework.run_reserve(state, pod, member.node)
             if status is not None:
-                framework.run_unreserve(state, pod, told.node)
+                framework.run_unreserve(state, pod, member.node)
                 assumed.remove(pod)
-                told.node, trace.reserve, trace.message = "", status, status.message
+                member.node, trace.reserve, trace.message = "", status, status.message
             else:
-                told.permit = self._permit(state, pod, told.node)
-        return Tried(pod, state, told)
+                member.permit = self._permit(state, pod, member.node)
+        return Tried(pod, state, member)
 
     def _take_over(self, pod: PodInfo, node: str) -> None:
         """Clear the nominations of pods with lower priority on this node."""
@@ -214,8 +214,8 @@ class GroupScheduler:
     def _preempt(self, pods: Sequence[PodInfo], told: GroupTrace) -> None:
         """Preempt for the whole group, in the whole cluster."""
         if self.group.spec.topology_key:
-            said = "workload aware preemption is not supported for pod groups with scheduling constraints"
-            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, said))
+            text = "workload aware preemption is not supported for pod groups with scheduling constraints"
+            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, text))
             return
         victims, refusal = preempt(self.cluster, self.group, pods, lambda: self._fits_now(pods))
         if refusal:
@@ -250,20 +250,21 @@ class GroupScheduler:
 
     def _record(self, one: Tried, group: GroupTrace) -> None:
         """Set the message and nomination of a member that stays pending."""
-        told, trace = one.told, one.told.trace
+        member, trace = one.told, one.told.trace
         if trace.result == "scheduled":
             return
-        trace.result, trace.permit = "unschedulable", told.permit
-        told.message, told.rejected_by = trace.message, trace.unschedulable_plugins
+        trace.result, trace.permit = "unschedulable", member.permit
+        member.message, member.rejected_by = trace.message, trace.unschedulable_plugins
         nominated = trace.nominated_node
-        if told.node and not group.waits_for_preemption:
+        if member.node and not group.waits_for_preemption:
             # this member fits, possibly after preemption, but the group does not
-            told.message, told.rejected_by = ", ".join((FAILED, *(told.permit.reasons if told.permit else ()))), []
+            member.message = ", ".join((FAILED, *(member.permit.reasons if member.permit else ())))
+            member.rejected_by = []
             nominated = ""
-        elif told.fits:
-            told.message, told.rejected_by, nominated = group.status.message, [], told.node
-        told.nominated = trace.nominated_node = nominated
-        trace.message = told.message
+        elif member.fits:
+            member.message, member.rejected_by, nominated = group.status.message, [], member.node
+        member.nominated = trace.nominated_node = nominated
+        trace.message = member.message
 
 
 def order_of(pods: Sequence[PodInfo], first_tried: dict[str, int]) -> list[PodInfo]:

@@ -47,18 +47,18 @@ class MemberTrace:
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:
         cycle = self.trace.golden(names)
-        told = {"pod": self.trace.pod} | {key: cycle[key] for key in _OF_A_CYCLE if key in cycle}
-        told["status"] = _golden(self.status)
+        fields = {"pod": self.trace.pod} | {key: cycle[key] for key in _OF_A_CYCLE if key in cycle}
+        fields["status"] = _golden(self.status)
         if self.node:
-            told["node"] = self.node
+            fields["node"] = self.node
             permit = self.permit or Status(SUCCESS)
-            told["permit"] = _golden(permit.of(""))
+            fields["permit"] = _golden(permit.of(""))
         if self.preempts:
-            told["requires_preemption"] = True
+            fields["requires_preemption"] = True
         if self.trace.result != "scheduled":
-            told |= {"reason": "Unschedulable", "message": self.message, "rejected_by": self.rejected_by}
-            told["nominated_node"] = self.nominated
-        return told
+            fields |= {"reason": "Unschedulable", "message": self.message, "rejected_by": self.rejected_by}
+            fields["nominated_node"] = self.nominated
+        return fields
 
 
 @dataclass(slots=True)
@@ -125,12 +125,12 @@ class GroupTrace:
 
 
 def _golden(status: Status) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": status.code}
+    fields: dict[str, Any] = {"code": status.code}
     if status.plugin:
-        told["plugin"] = status.plugin
+        fields["plugin"] = status.plugin
     if status.reasons:
-        told["reasons"] = list(status.reasons)
-    return told
+        fields["reasons"] = list(status.reasons)
+    return fields
 
 
 def condition_of(status: Status) -> dict[str, str]:

@@ -128,13 +128,13 @@ class View:
         if as_given is not None and as_given is not held and at(self._builtins(as_given), steps) != value:
             by = self._changed_by(held)
             value = missing if value is _MISSING else value
-            told = label or f"{source.path} of {kind} {held.key}"
+            text = label or f"{source.path} of {kind} {held.key}"
             return Tree(
-                value=value, op="constant", label=f"{told}, as an earlier cycle left it", source=source, cycle=by
+                value=value, op="constant", label=f"{text}, as an earlier cycle left it", source=source, cycle=by
             )
         if value is _MISSING and not always:
-            told = label or f"{source.path}: the default"
-            return Tree(value=missing, op="default", label=told, unit=unit or "", source=source, cycle=cycle)
+            text = label or f"{source.path}: the default"
+            return Tree(value=missing, op="default", label=text, unit=unit or "", source=source, cycle=cycle)
         value = missing if value is _MISSING else _in_unit(value, unit)
         return Tree(value=value, op="field", label=label, unit=unit or "", source=source, cycle=cycle)
 

@@ -186,15 +186,15 @@ def _namespace_selected(view: View, selector: LabelSelector, owner: Owner, other
             parts.append(contains(constant(labels, "labels of the namespace"), constant(key, "key")))
     for i, req in enumerate(selector.match_expressions):
         met = selectors.requirement_matches(req, labels.get(req.key))
-        told = f"namespace {other.namespace}: {req.key} {req.operator} {', '.join(req.values)}".rstrip()
+        text = f"namespace {other.namespace}: {req.key} {req.operator} {', '.join(req.values)}".rstrip()
         if req.operator in ("In", "NotIn") and req.key in labels:
             found = contains(
                 owner("matchExpressions", i, "values"), _namespace_label(other.namespace, req.key, labels[req.key])
             )
-            parts.append(found if req.operator == "In" else opposite(found, told))
+            parts.append(found if req.operator == "In" else opposite(found, text))
         else:
-            has = contains(constant(labels, "labels of the namespace"), owner("matchExpressions", i, "key"), told)
-            parts.append(has if has.value == met else opposite(has, told))
+            has = contains(constant(labels, "labels of the namespace"), owner("matchExpressions", i, "key"), text)
+            parts.append(has if has.value == met else opposite(has, text))
     return every(parts, "the namespace selector" if parts else "every namespace")
 
 

@@ -34,13 +34,13 @@ def requested_amount(pod: PodInfo, resource: str, nonzero: bool = False, incomin
 
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
     """Return the tree of `requested_amount`."""
-    told = _RequestTree(view, pod, resource, nonzero)
+    builder = _RequestTree(view, pod, resource, nonzero)
     if not pod.release.node_requests_include_init_containers and (nonzero or pod.node):
-        tree = told.of_containers()
-    elif told.scored and not (incoming or pod.release.scoring_requests_include_sidecars):
-        tree = told.of_peaks()
+        tree = builder.of_containers()
+    elif builder.scored and not (incoming or pod.release.scoring_requests_include_sidecars):
+        tree = builder.of_peaks()
     else:
-        tree = told.tree()
+        tree = builder.tree()
     amount = requested_amount(pod, resource, nonzero, incoming)
     if incoming and resource == CPU and pod.slip:
         tree = total([tree, rest(pod.slip, 0, "cores of overhead count as millicores", unit=tree.unit)], unit=tree.unit)
@@ -173,9 +173,9 @@ class _RequestTree:
         if self._missing is None:
             return []
         amount, constant = self._missing
-        told = f"{label} asks for none: counts as {constant}"
+        text = f"{label} asks for none: counts as {constant}"
         leaf = self._view.field(
-            self._info, "spec", field, index, "resources", "requests", name, label=told, missing=amount
+            self._info, "spec", field, index, "resources", "requests", name, label=text, missing=amount
         )
         leaf.unit = self._unit
         return [leaf]

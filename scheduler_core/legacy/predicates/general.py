@@ -53,7 +53,7 @@ class PodFitsResources(NodeResourcesFit):
 
 
 def _with_old_pods_reason(status: fwk.Status) -> fwk.Status:
-    return fwk.Status(status.code, tuple(PODS if told == TOO_MANY_PODS else told for told in status.reasons))
+    return fwk.Status(status.code, tuple(PODS if reason == TOO_MANY_PODS else reason for reason in status.reasons))
 
 
 class HostName(NodeName):
@@ -93,18 +93,18 @@ class GeneralPredicates(fwk.FilterPlugin):
         return together(refusing)
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
-        told: list[str] = []
+        texts: list[str] = []
         for part in self.parts:
             judge = part.filter_node
             status = judge(state, pod, change) if judge is not None else part.filter(state, pod).at(change.row)
-            told += status.reasons if status is not None else ()
-        return reasons.refusal(*told) if told else None
+            texts += status.reasons if status is not None else ()
+        return reasons.refusal(*texts) if texts else None
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         trees = [(part.name, part.explain_filter(state, view)) for part in self.parts]
-        told = [tree for name, tree in trees if tree is not None]
+        texts = [tree for name, tree in trees if tree is not None]
         labelled = [tree.with_label(f"{name}: {tree.label or tree.text}") for name, tree in trees if tree is not None]
-        refused = [tree.text.removeprefix(f"{view.node.name}: ") for tree in told if tree.value]
+        refused = [tree.text.removeprefix(f"{view.node.name}: ") for tree in texts if tree.value]
         return some(labelled).with_text(f"{view.node.name}: {'; '.join(refused) or 'all general predicates pass'}")
 
 
@@ -123,11 +123,11 @@ def together(refusing: Sequence[fwk.Verdict]) -> fwk.Verdict:
     present, inverse = np.unique(keys, return_inverse=True)
     statuses = []
     for key in present.tolist():
-        told: list[str] = []
+        texts: list[str] = []
         for verdict, size in zip(reversed(refusing), reversed(sizes), strict=True):
             key, code = divmod(key, size)
-            told[:0] = verdict.statuses[code - 1].reasons if code else ()
-        if told:
-            statuses.append(reasons.refusal(*told))
+            texts[:0] = verdict.statuses[code - 1].reasons if code else ()
+        if texts:
+            statuses.append(reasons.refusal(*texts))
     first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
     return fwk.Verdict((inverse + first).astype(np.uint16), tuple(statuses))

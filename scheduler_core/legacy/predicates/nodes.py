@@ -54,8 +54,8 @@ class CheckNodeLabelPresence(fwk.FilterPlugin):
         for name in self.args.labels:
             there = contains(labels, constant(name, "label of the Policy"), f"has the label {name}")
             parts.append(opposite(there, f"lacks {name}") if self.args.presence else there)
-        told = next((part.label for part in parts if part.value), "its labels are as the Policy wants them")
-        return some(parts).with_text(f"{view.node.name}: {told}")
+        text = next((part.label for part in parts if part.value), "its labels are as the Policy wants them")
+        return some(parts).with_text(f"{view.node.name}: {text}")
 
 
 class _ByNode(fwk.FilterPlugin):
@@ -69,8 +69,8 @@ class _ByNode(fwk.FilterPlugin):
         nodes = self.cluster.nodes
 
         def status(node: Node) -> fwk.Status | None:
-            told = self.judge(node)
-            return reasons.refusal(*told) if told else None
+            messages = self.judge(node)
+            return reasons.refusal(*messages) if messages else None
 
         return nodes.memo(self.name, lambda: fwk.Verdict.of_statuses([status(node) for node in nodes.nodes]))
 
@@ -82,22 +82,22 @@ class CheckNodeCondition(_ByNode):
     name = "CheckNodeCondition"
 
     def judge(self, node: Node) -> tuple[str, ...]:
-        told = []
+        texts = []
         for condition in node.status.conditions:
             if condition.type == "Ready" and condition.status != "True":
-                told.append(reasons.NOT_READY)
+                texts.append(reasons.NOT_READY)
             elif condition.type == "NetworkUnavailable" and condition.status != "False":
-                told.append(reasons.NO_NETWORK)
-        return (*told, reasons.UNSCHEDULABLE) if node.spec.unschedulable else tuple(told)
+                texts.append(reasons.NO_NETWORK)
+        return (*texts, reasons.UNSCHEDULABLE) if node.spec.unschedulable else tuple(texts)
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node, parts = view.node, []
         wanted = {"Ready": ("True", reasons.NOT_READY), "NetworkUnavailable": ("False", reasons.NO_NETWORK)}
         for i, condition in enumerate(node.status.conditions):
             if condition.type in wanted:
-                value, told = wanted[condition.type]
+                value, reason = wanted[condition.type]
                 is_so = equal(view.field(node, "status", "conditions", i, "status"), constant(value, condition.type))
-                parts.append(opposite(is_so, told))
+                parts.append(opposite(is_so, reason))
         cordoned = view.field(node, "spec", "unschedulable", missing=False)
         parts.append(every([cordoned], reasons.UNSCHEDULABLE))
         found = [part.label for part in parts if part.value]
@@ -120,8 +120,8 @@ class _Pressure(_ByNode):
             for i, condition in enumerate(node.status.conditions)
             if condition.type == self.condition
         ]
-        told = self.reason if any(part.value for part in parts) else f"has no {self.condition}"
-        return some(parts, f"{self.condition} is True").with_text(f"{node.name}: {told}")
+        text = self.reason if any(part.value for part in parts) else f"has no {self.condition}"
+        return some(parts, f"{self.condition} is True").with_text(f"{node.name}: {text}")
 
 
 class CheckNodeMemoryPressure(_Pressure):

@@ -95,5 +95,5 @@ class CheckServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin):
         if not parts:
             return constant(False, "no pod of the service tells where").with_text("No pod of the service runs yet")
         refused = opposite(every(parts), "its labels are not those of the service's pods")
-        told = "is not where the pods of the service are" if refused.value else "is where the pods of the service are"
-        return refused.with_text(f"{view.node.name} {told}")
+        text = "is not where the pods of the service are" if refused.value else "is where the pods of the service are"
+        return refused.with_text(f"{view.node.name} {text}")

@@ -66,10 +66,10 @@ class CheckVolumeBinding(VolumeBinding):
         return super().filter(state, pod)
 
     def _status(self, combined: int) -> fwk.Status:
-        told = super()._status(combined)
+        status = super()._status(combined)
         if combined & volume_binding.VOLUME_MISSING:
             return fwk.error("could not find v1.PersistentVolume")
-        return reasons.refusal(*told.reasons)
+        return reasons.refusal(*status.reasons)
 
     def _migrated(self, volume: PersistentVolume) -> fwk.Bool | None:
         return None  # CSI migration does not exist yet
@@ -96,9 +96,9 @@ class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim is None:
                 continue
-            said = self._labels_of(pod, volume.persistent_volume_claim.claim_name, labels)
-            if said is not None:
-                state[f"{self.name}/error"] = said
+            problem = self._labels_of(pod, volume.persistent_volume_claim.claim_name, labels)
+            if problem is not None:
+                state[f"{self.name}/error"] = problem
                 break
         if not labels and f"{self.name}/error" not in state:
             return fwk.SKIPPED
@@ -120,8 +120,8 @@ class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
         bound = self.cluster.volumes.get(claim.spec.volume_name)
         if bound is None:
             return fwk.error(f'PersistentVolume was not found: "{claim.spec.volume_name}"')
-        told = [(key, zones_of(bound.metadata.labels[key])) for key in ZONE_LABELS if key in bound.metadata.labels]
-        labels += [(key, zones) for key, zones in told if zones]
+        texts = [(key, zones_of(bound.metadata.labels[key])) for key in ZONE_LABELS if key in bound.metadata.labels]
+        labels += [(key, zones) for key, zones in texts if zones]
         return None
 
     def _labelled(self) -> fwk.Bool:
@@ -149,7 +149,7 @@ class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
         node, failed = view.node, state.get(f"{self.name}/error")
         labels = view.field(node, "metadata", "labels", missing={})
         labelled = some([contains(labels, constant(key, "label")) for key in ZONE_LABELS], "has a zone or region label")
-        away, told = [], []
+        away, texts = [], []
         for _, name, claim in claims_of(view):
             if claim is None or not claim.spec.volume_name:
                 if claim is None:
@@ -169,9 +169,9 @@ class NoVolumeZoneConflict(fwk.PreFilterPlugin, fwk.FilterPlugin):
                         [label_equals(view, node, key, _zone(view, bound, key, zone)) for zone in sorted(zones)]
                     )
                     away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
-                    told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
+                    texts += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
         refused = every([labelled, some(away, "a volume is elsewhere, or a claim has none")])
-        words = "; ".join(told) or (failed.message if failed is not None else "")
+        words = "; ".join(texts) or (failed.message if failed is not None else "")
         return refused.with_text(f"{node.name}: {words if refused.value else 'is where the volumes are'}")
 
 

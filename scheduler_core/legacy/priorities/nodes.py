@@ -122,12 +122,12 @@ class NodePreferAvoidPodsPriority(fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         nodes = self.cluster.nodes
         asking = nodes.memo(
-            self.name, lambda: [(row, told) for row, n in enumerate(nodes.nodes) if (told := avoided(n))]
+            self.name, lambda: [(row, controllers) for row, n in enumerate(nodes.nodes) if (controllers := avoided(n))]
         )
         scores = np.full(len(nodes), MAX_PRIORITY, np.int64)
         owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
         if asking and owner is not None and owner.kind in ("ReplicationController", "ReplicaSet"):
-            scores[[row for row, told in asking if (owner.kind, owner.uid) in told]] = 0
+            scores[[row for row, controllers in asking if (owner.kind, owner.uid) in controllers]] = 0
         return scores[rows]
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:

@@ -100,7 +100,7 @@ class _Mean(fwk.ScorePlugin):
         raise NotImplementedError
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        points, told = [], []
+        points, texts = [], []
         for name, _ in CPU_AND_MEMORY:
             has, used = filled(view, name)
             if has.value > 0 and used.value <= has.value:
@@ -109,9 +109,9 @@ class _Mean(fwk.ScorePlugin):
                 own = either(less(has, used, f"{name} would be overcommitted"), constant(0), constant(0))
                 own = own.with_label(f"points for {name}")
             points.append(own)
-            told.append(f"{name} {own.value}")
+            texts.append(f"{name} {own.value}")
         tree = divide_int(total(points, "points"), constant(len(points), "resources"))
-        return tree.with_text(f"{tree.value} = the mean of {' and '.join(told)} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = the mean of {' and '.join(texts)} ({view.node.name})")
 
 
 class LeastRequestedPriority(_Mean):
@@ -163,13 +163,13 @@ class BalancedResourceAllocation(fwk.ScorePlugin):
             has, used = filled(view, name)
             share = divide(used, has) if has.value else constant(1.0, f"no {name}: full")
             shares.append(share.with_label(f"used share of {name}"))
-        told = " and ".join(f"{share.label.removeprefix('used share of ')} {share.value:.0%}" for share in shares)
+        text = " and ".join(f"{share.label.removeprefix('used share of ')} {share.value:.0%}" for share in shares)
         full = [less_equal(constant(1), share, f"{share.label}: full") for share in shares]
         if any(part.value for part in full):
-            return either(some(full), constant(0), constant(0)).with_text(f"0: full, {told} used ({view.node.name})")
+            return either(some(full), constant(0), constant(0)).with_text(f"0: full, {text} used ({view.node.name})")
         apart = absolute(subtract(shares[0], shares[1]), "how far the shares are apart")
         tree = truncated(multiply(subtract(constant(1), apart), max_priority()))
-        return tree.with_text(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = how even the used shares are: {text} ({view.node.name})")
 
 
 class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
@@ -196,7 +196,7 @@ class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
         return round_half_away(total / np.where(divisor == 0, 1, divisor))
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        points, weights, told = [], [], []
+        points, weights, texts = [], [], []
         for name, weight in self.weights:
             has, used = filled(view, name)
             full = not has.value or used.value > has.value
@@ -204,14 +204,14 @@ class RequestedToCapacityRatioPriority(fwk.ScorePlugin):
             free = hundred if full else divide_int(multiply(subtract(has, used), hundred), has, "free hundredths")
             use = 100 if full else 100 - free.value
             own = over("shape", int(self._table[min(max(use, 0), 100)]), len(self.shape), f"score at {use} % of {name}")
-            told.append(f"{name} {own.value} at {use} %")
+            texts.append(f"{name} {own.value} at {use} %")
             if own.value > 0:
                 points.append(multiply(own, constant(weight, f"weight of {name}"), f"{name} x weight"))
                 weights.append(constant(weight, f"weight of {name}"))
         if not points:
-            return constant(0, "no resource scores").with_text(f"0: {', '.join(told)} ({view.node.name})")
+            return constant(0, "no resource scores").with_text(f"0: {', '.join(texts)} ({view.node.name})")
         tree = rounded(divide(total(points, "points"), total(weights, "weights")))
-        return tree.with_text(f"{tree.value} = the weighted mean of {', '.join(told)} ({view.node.name})")
+        return tree.with_text(f"{tree.value} = the weighted mean of {', '.join(texts)} ({view.node.name})")
 
 
 class ResourceLimitsPriority(fwk.ScorePlugin):
@@ -245,7 +245,7 @@ class ResourceLimitsPriority(fwk.ScorePlugin):
 def limit_of(pod: PodInfo, name: str) -> int:
     """Return the sum of the containers' limits, or the limit of an init container if it is higher; 0 for none."""
     spec = pod.pod.spec
-    told = [
+    texts = [
         [
             resources.amount(name, quantity.nano_value(c.resources.limits[name]))
             for c in some
@@ -253,4 +253,4 @@ def limit_of(pod: PodInfo, name: str) -> int:
         ]
         for some in (spec.containers, spec.init_containers)
     ]
-    return max(sum(told[0]), *told[1], 0)
+    return max(sum(texts[0]), *texts[1], 0)
