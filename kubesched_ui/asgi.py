@@ -37,7 +37,7 @@ class Http(ASGIHandler):
 http = Http()
 
 from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
-from kubesched_ui.accounts.websocket_auth import Doors  # noqa: E402
+from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa: E402
 from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
@@ -52,6 +52,6 @@ sockets: dict[str, Any] = {
     r"": nothing_here,
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
-application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(Doors(websocket)))})
+application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(SessionCookieMiddleware(websocket)))})
 startup_lock.wait(settings.VAR_DIR)
-bootstrap_admin.tell()
+bootstrap_admin.log_invitation()

@@ -12,37 +12,37 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 
-class Viewer(Protocol):
+class ViewerProtocol(Protocol):
     """What the models need to know about the viewer."""
 
     @property
     def owner_id(self) -> int | None:
         """Return the ID of the user who owns new rows; None for no owner."""
 
-    def seen(self, rows: Any) -> Any:
+    def visible(self, rows: Any) -> Any:
         """Return the rows of a QuerySet that the viewer may see."""
 
-    def may(self, action: str, thing: Any) -> bool:
+    def has_permission(self, action: str, thing: Any) -> bool:
         """Return whether the viewer may start new work from an object, or do with it what its owner may do."""
 
 
-_viewer: ContextVar[Viewer | None] = ContextVar("viewer", default=None)
+_viewer: ContextVar[ViewerProtocol | None] = ContextVar("viewer", default=None)
 
 
-class By:
+class OwnerViewer:
     """A viewer for code in another process that creates rows for a user. The permissions have been checked before."""
 
     def __init__(self, owner_id: int | None) -> None:
         self.owner_id = owner_id
 
-    def seen(self, rows: Any) -> Any:
+    def visible(self, rows: Any) -> Any:
         return rows
 
-    def may(self, action: str, thing: Any) -> bool:
+    def has_permission(self, action: str, thing: Any) -> bool:
         return True
 
 
-def viewer() -> Viewer | None:
+def viewer() -> ViewerProtocol | None:
     """Return the current viewer; None outside a user's request."""
     return _viewer.get()
 
@@ -53,19 +53,19 @@ def owner_id() -> int | None:
     return found.owner_id if found else None
 
 
-def seen(rows: Any) -> Any:
+def visible(rows: Any) -> Any:
     """Return the rows of a QuerySet that the current viewer may see."""
     found = _viewer.get()
-    return found.seen(rows) if found else rows
+    return found.visible(rows) if found else rows
 
 
-def sees(model: Any, pk: int | None) -> bool:
+def can_view(model: Any, pk: int | None) -> bool:
     """Return whether the current viewer may see the row with this primary key. Return False if `pk` is None."""
     return pk is not None and (_viewer.get() is None or model.objects.filter(pk=pk).exists())
 
 
 @contextmanager
-def looking(who: Viewer | None) -> Iterator[None]:
+def as_viewer(who: ViewerProtocol | None) -> Iterator[None]:
     """Make `who` the current viewer inside the `with` block."""
     token = _viewer.set(who)
     try:

@@ -44,14 +44,14 @@ def owned(related_name: str) -> models.ForeignKey:
 _M = TypeVar("_M", bound=models.Model, covariant=True)
 
 
-class Seen(models.Manager[_M]):
+class VisibleManager(models.Manager[_M]):
     """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it.
 
     A row that another row references (`run.parent`) does not: use `shows_parent`.
     """
 
     def get_queryset(self) -> models.QuerySet[_M]:
-        return current_viewer.seen(super().get_queryset())
+        return current_viewer.visible(super().get_queryset())
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -67,7 +67,7 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
         return rows
 
 
-class Complete(Seen.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
+class CompleteManager(VisibleManager.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
     """Manager of complete scenarios. A scenario is hidden from every user until all its parts are stored."""
 
     def get_queryset(self) -> ScenarioQuerySet:
@@ -107,7 +107,7 @@ class Scenario(models.Model):
     pinned = models.BooleanField(default=False, help_text="Exempt from automatic deletion.")
     stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="null: not measured yet.")
 
-    objects = Complete()
+    objects = CompleteManager()
     everything = ScenarioQuerySet.as_manager()
 
     class Meta:
@@ -119,7 +119,7 @@ class Scenario(models.Model):
     @property
     def shows_parent(self) -> bool:
         """Return whether the viewer may see the scenario from which this one was edited."""
-        return current_viewer.sees(Scenario, self.parent_id)
+        return current_viewer.can_view(Scenario, self.parent_id)
 
     def objects_of(self, kinds: Iterable[str] | None = None) -> Iterator[Any]:
         """Yield the Kubernetes objects as dicts in their original order; only those of `kinds` if given."""
@@ -374,7 +374,7 @@ class Run(Work):
     pinned = models.BooleanField(default=False, help_text="Exempt from automatic deletion.")
     stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="null: not measured yet.")
 
-    objects = Seen.from_queryset(RunQuerySet)()
+    objects = VisibleManager.from_queryset(RunQuerySet)()
     everything = RunQuerySet.as_manager()
 
     class Meta:
@@ -420,7 +420,7 @@ class Run(Work):
     @property
     def shows_parent(self) -> bool:
         """Return whether the viewer may see the run from which this one was forked."""
-        return current_viewer.sees(Run, self.parent_id)
+        return current_viewer.can_view(Run, self.parent_id)
 
     @property
     def adopts(self) -> bool:
@@ -479,7 +479,7 @@ class Upgrade(Work):
     planned = models.PositiveIntegerField(default=0, help_text="Number of planned steps, as far as known.")
     steps = PackedJSONField(default=list, editable=False)
 
-    objects = Seen.from_queryset(UpgradeQuerySet)()
+    objects = VisibleManager.from_queryset(UpgradeQuerySet)()
 
     class Meta:
         ordering = ["-created_at", "-id"]

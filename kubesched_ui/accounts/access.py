@@ -1,7 +1,7 @@
 """All rules about who may see which object and what they may do with it. docs/accounts.md describes them.
 
-The managers of the models apply `Viewer.seen` while there is a current viewer (current_viewer.py), so every list,
-count, search and related row is filtered. accounts/middleware.py calls `may` for every URL, by its
+The managers of the models apply `Viewer.visible` while there is a current viewer (current_viewer.py), so every list,
+count, search and related row is filtered. accounts/middleware.py calls `has_permission` for every URL, by its
 permission (permissions.py).
 """
 
@@ -41,11 +41,11 @@ class Viewer:
         """Return whether the viewer is neither signed in nor has opened a link."""
         return self.user_id is None and not self.links
 
-    def seen(self, rows: QuerySet) -> QuerySet:
-        return rows if self.admin else rows.filter(SEEN[rows.model](self))
+    def visible(self, rows: QuerySet) -> QuerySet:
+        return rows if self.admin else rows.filter(VISIBLE[rows.model](self))
 
-    def may(self, action: str, thing: Any) -> bool:
-        return may(self, action, thing)
+    def has_permission(self, action: str, thing: Any) -> bool:
+        return has_permission(self, action, thing)
 
     def owned(self) -> Q:
         """Return a condition for the rows that the viewer owns."""
@@ -81,7 +81,7 @@ def _upgrades(who: Viewer) -> Q:
     return who.owned() | _with_scenario(who)
 
 
-SEEN: dict[Any, Callable[[Viewer], Q]] = {Scenario: _scenarios, Run: _runs, Upgrade: _upgrades}
+VISIBLE: dict[Any, Callable[[Viewer], Q]] = {Scenario: _scenarios, Run: _runs, Upgrade: _upgrades}
 
 
 def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: bool = True) -> Viewer:
@@ -93,28 +93,28 @@ def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: b
 
 def visible_to(who: Viewer, model: type[Any]) -> QuerySet[Any]:
     """Return the rows of Scenario, Run or Upgrade that the viewer may see."""
-    with current_viewer.looking(who):
+    with current_viewer.as_viewer(who):
         return model.objects.all()
 
 
-def sees(who: Viewer, model: type[Any], pk: int) -> bool:
+def can_view(who: Viewer, model: type[Any], pk: int) -> bool:
     """Return whether the row exists and the viewer may see it. Queries the database each time, because a share may be
     revoked."""
     return visible_to(who, model).filter(pk=pk).exists()
 
 
-def may(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
+def has_permission(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
     """Return whether the viewer may do `action` with `thing`.
 
     SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: do what its
     owner may (rename, delete, share, cancel). Administrators may do everything.
     """
     if action == SEE:
-        return sees(who, type(thing), thing.pk)
+        return can_view(who, type(thing), thing.pk)
     if who.user_id is None or not who.writes:
         return False
     if action == START:
-        return sees(replace(who, links=()), type(thing), thing.pk)
+        return can_view(replace(who, links=()), type(thing), thing.pk)
     return who.admin or thing.owner_id == who.user_id
 
 

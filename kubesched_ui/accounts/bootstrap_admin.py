@@ -10,7 +10,7 @@ from kubesched_ui.accounts import invitations
 logger = logging.getLogger(__name__)
 
 
-def tell() -> None:
+def log_invitation() -> None:
     """Log the link while there is no administrator. The server also starts if the database is unreachable."""
     if not settings.ACCOUNTS:
         return

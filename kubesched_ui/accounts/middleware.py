@@ -52,7 +52,7 @@ class AccessControlMiddleware:
         except tokens.Refused as refused:
             return JsonResponse({"error": str(refused)}, status=refused.status)
         request.viewer = who  # type: ignore[attr-defined]
-        with current_viewer.looking(who):
+        with current_viewer.as_viewer(who):
             answer = self.get_response(request)
         write_to_audit_log(request, who, answer)
         return answer
@@ -126,7 +126,7 @@ def enforce_on_objects(
         if found is None:
             missing = f"There is no {model._meta.verbose_name} {pk}."
             return sign_in(request) if who.user_id is None else not_found(request, missing)
-        if level != SEE and not access.may(who, level, found):
+        if level != SEE and not access.has_permission(who, level, found):
             return forbidden(request, access.refusal(who, level))
     return None
 
@@ -140,15 +140,15 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{there}?{urlencode({'next': back})}" if back not in ("", "/") else there)
 
 
-def not_found(request: HttpRequest, said: str) -> HttpResponse:
+def not_found(request: HttpRequest, message: str) -> HttpResponse:
     """Return status 404 for the API. Raises Http404 for pages."""
     if request.path.startswith(API):
-        return JsonResponse({"error": said}, status=404)
-    raise Http404(said)
+        return JsonResponse({"error": message}, status=404)
+    raise Http404(message)
 
 
-def forbidden(request: HttpRequest, said: str) -> HttpResponse:
+def forbidden(request: HttpRequest, message: str) -> HttpResponse:
     """Return status 403 with the reason for the API. Raises PermissionDenied for pages."""
     if request.path.startswith(API):
-        return JsonResponse({"error": said}, status=403)
-    raise PermissionDenied(said)
+        return JsonResponse({"error": message}, status=403)
+    raise PermissionDenied(message)

@@ -21,7 +21,7 @@ from kubesched_ui.models import Run
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
-class Doors:
+class SessionCookieMiddleware:
     """Reads the cookies of a websocket. websockets/permissions.py checks access to the run: before the first message
     and then every second."""
 
@@ -38,7 +38,7 @@ def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
     if not settings.ACCOUNTS:
         return [True] * len(scopes)
     found = viewers_of(scopes)
-    yes = {who: access.sees(who, Run, run_id) for who in set(found)}
+    yes = {who: access.can_view(who, Run, run_id) for who in set(found)}
     return [yes[who] for who in found]
 
 

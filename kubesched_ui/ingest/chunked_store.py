@@ -1,7 +1,7 @@
 """Stores scenarios in parts: the transactions are short, so that others can write in between.
 
-An incomplete scenario is invisible (models.Complete). Each part first checks that the scenario was not removed as
-abandoned.
+An incomplete scenario is invisible (models.CompleteManager). Each part first checks that the scenario was not removed
+as abandoned.
 """
 
 from __future__ import annotations

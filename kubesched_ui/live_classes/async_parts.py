@@ -88,7 +88,7 @@ def make(live_class: LiveClass, job: Job) -> str:
     who = impersonated_view.class_of(live_class)
     if not job.load:
         assert live_class.run is not None
-        with current_viewer.looking(who), suppress(NotRecorded):
+        with current_viewer.as_viewer(who), suppress(NotRecorded):
             return cluster_preview.card(live_class.run, job.address)
         return ""
     return impersonated_view.section(job.load, who) or message(job, "This part could not be loaded.")

@@ -148,18 +148,18 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
     """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
     single = [capacity_bars.Bar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
     shelf = capacity_bars.BarRow("", single)
-    said = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
+    texts = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
     groups: dict[tuple[str, str], list[Node]] = {}
     for zones in (True, False):
         groups = {}
         for node in nodes:
-            groups.setdefault((node.zone if zones else "", said[node.name][0]), []).append(node)
+            groups.setdefault((node.zone if zones else "", texts[node.name][0]), []).append(node)
         if len(groups) <= TOGETHER:
             break
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], list(WORDS).index(group[0][1])))
     found = capacity_bars.bar_row([_as_one(zone, members) for (zone, _), members in ordered], asks)
     marked = [
-        replace(vessel, mark=mark, said=_most_said(mark, [said[node.name][1] for node in members]))
+        replace(vessel, mark=mark, said=_most_common_text(mark, [texts[node.name][1] for node in members]))
         for vessel, ((_, mark), members) in zip(found.vessels, ordered, strict=True)
     ]
     return replace(found, vessels=marked, spoken=True)
@@ -171,10 +171,10 @@ def _as_one(zone: str, members: Sequence[Node]) -> Node:
     return Node(name, zone, (), False, _sum([node.allocatable for node in members]), [("requested", _sum(pods))])
 
 
-def _most_said(mark: str, said: Sequence[str]) -> str:
+def _most_common_text(mark: str, texts: Sequence[str]) -> str:
     """Return a short text for nodes with the same verdict."""
     if mark == "out":
-        return ", ".join(f"{plugin} {number:,}" for plugin, number in Counter(said).most_common(3))
+        return ", ".join(f"{plugin} {number:,}" for plugin, number in Counter(texts).most_common(3))
     return WORDS[mark] if mark else ""
 
 

@@ -25,14 +25,14 @@ from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.models import Run
 
 
-class ReadOnlyViewer(current_viewer.By):
+class ReadOnlyViewer(current_viewer.OwnerViewer):
     """Read-only viewer for installations without accounts: sees everything and may change nothing."""
 
-    def may(self, action: str, thing: Any) -> bool:
+    def has_permission(self, action: str, thing: Any) -> bool:
         return False
 
 
-def class_of(live_class: LiveClass) -> current_viewer.Viewer:
+def class_of(live_class: LiveClass) -> current_viewer.ViewerProtocol:
     """Return a viewer that has only the share link of the live class.
 
     Raises Refused if the teacher cannot see the run.
@@ -40,7 +40,7 @@ def class_of(live_class: LiveClass) -> current_viewer.Viewer:
     if not settings.ACCOUNTS:
         return ReadOnlyViewer(None)
     teacher = access.viewer_of(live_class.owner or AnonymousUser())
-    if live_class.share_id is None or not access.sees(teacher, Run, live_class.run_id or 0):
+    if live_class.share_id is None or not access.can_view(teacher, Run, live_class.run_id or 0):
         raise Rejected("The teacher of this class can no longer view the run.", 410)
     return Viewer(links=(live_class.share_id,))
 
@@ -70,22 +70,22 @@ class Page(NamedTuple):
         return mark_safe(html)
 
 
-def page(address: str, who: current_viewer.Viewer) -> Page:
+def page(address: str, who: current_viewer.ViewerProtocol) -> Page:
     """Return the content of a page as this viewer sees it. Raises Refused."""
     return _rendered(address, who, "live_class_page.html")
 
 
-def section(address: str, who: current_viewer.Viewer) -> str:
+def section(address: str, who: current_viewer.ViewerProtocol) -> str:
     """Return the content of a section that has a page of its own, "" if that is an error page. Raises Refused."""
     return _rendered(address, who, "live_class_part.html").html
 
 
-def _rendered(address: str, who: current_viewer.Viewer, layout: str) -> Page:
+def _rendered(address: str, who: current_viewer.ViewerProtocol, layout: str) -> Page:
     request = request_for(address)
     request.layout = layout
     match = request.resolver_match
     try:
-        with current_viewer.looking(who):
+        with current_viewer.as_viewer(who):
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
         raise Rejected(str(problem) or "This page of the run does not exist any more.", 404) from None

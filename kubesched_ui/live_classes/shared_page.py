@@ -50,8 +50,8 @@ def address_in(run: Run, text: str) -> str:
         raise Rejected(TOO_LARGE)
     query = QueryDict(parts.query, mutable=True)
     query.pop("against", None)  # a comparison leads to another run
-    asked = query.urlencode()
-    return f"{reverse(match.url_name, kwargs=match.kwargs)}{'?' if asked else ''}{asked}"
+    wanted = query.urlencode()
+    return f"{reverse(match.url_name, kwargs=match.kwargs)}{'?' if wanted else ''}{wanted}"
 
 
 def shown(live_class: LiveClass) -> Page:
@@ -108,9 +108,9 @@ def whole(state: dict[str, Any]) -> SafeString:
     return Page(mark_safe(parts.pop("run"))).filled(parts)
 
 
-def start_of(run: Run, asked: str) -> str:
+def start_of(run: Run, wanted: str) -> str:
     """Return the first address of a class: the page from which it was opened, else the run's page."""
     try:
-        return address_in(run, asked)
+        return address_in(run, wanted)
     except Rejected:
         return reverse("run", args=[run.pk])

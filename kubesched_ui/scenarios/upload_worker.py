@@ -67,7 +67,7 @@ def read_upload(job: UploadJob) -> Any:
     if job.small:
         signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
     try:
-        with current_viewer.looking(current_viewer.By(job.owner_id)):
+        with current_viewer.as_viewer(current_viewer.OwnerViewer(job.owner_id)):
             return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: mark(job.marker, pk))
     except _CpuLimit:
         raise TooLargeForPool from None

@@ -32,7 +32,7 @@ def may_register() -> bool:
 def may(action: str, thing: Any) -> bool:
     """Return whether the viewer may `start` their own work from an object, or do with it what its owner may (`own`)."""
     who = current_viewer.viewer()
-    return who is None or who.may(action, thing)
+    return who is None or who.has_permission(action, thing)
 
 
 @register.simple_tag

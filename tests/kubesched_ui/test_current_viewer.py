@@ -26,7 +26,7 @@ CLUSTER = as_list(node("n1"), pod("p1"))
 def ada() -> Iterator[User]:
     """She looks."""
     user = User.objects.create_user("ada")
-    with current_viewer.looking(current_viewer.By(user.pk)):
+    with current_viewer.as_viewer(current_viewer.OwnerViewer(user.pk)):
         yield user
 
 
@@ -74,7 +74,7 @@ def test_a_pair_takes_no_run_of_somebody_else(client: Client, ada: User) -> None
     scenario = upload(client)
     wanted = {"a": "1.33", "b": "1.36"}
     client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
-    with current_viewer.looking(current_viewer.By(User.objects.create_user("bob").pk)):
+    with current_viewer.as_viewer(current_viewer.OwnerViewer(User.objects.create_user("bob").pk)):
         client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
         client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
     assert sorted(Run.objects.values_list("owner__username", flat=True)) == ["ada", "ada", "bob", "bob"]

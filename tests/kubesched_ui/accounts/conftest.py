@@ -77,7 +77,7 @@ def world(db: None) -> World:
     root = User.objects.create_superuser("root")
     group = Group.objects.create(name="team", owner=ada)
     group.members.set([ada, bob])
-    with current_viewer.looking(access.viewer_of(ada)):
+    with current_viewer.as_viewer(access.viewer_of(ada)):
         cluster = as_list(node("n1"), node("n2"), pod("p1"), pod("big", cpu="64"))
         scenario = make_scenario([("c.json", cluster)], "undercover cluster")
         run, other = ran(scenario, "undercover run"), ran(scenario, "undercover other run")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
-from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, may, sees
+from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, can_view, has_permission
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import fork_create
@@ -99,7 +99,7 @@ def test_nobody_shares_with_a_group_that_he_is_not_in(world: World) -> None:
 
 
 def test_a_fork_that_is_shared_says_nothing_of_its_parent(world: World) -> None:
-    with current_viewer.looking(world.as_ada()):
+    with current_viewer.as_viewer(world.as_ada()):
         fork = fork_create.create_fork(world.run, 1, None, [], {}, "the fork")
     Run.objects.filter(pk=fork.pk).update(state="done")
     holder = world.holder(fork)
@@ -116,14 +116,18 @@ def test_samples_are_everybodys_who_is_signed_in_and_what_has_no_owner_is_the_ad
     sample = Scenario.objects.filter(origin="sample").earliest("pk")
     orphan = Scenario.objects.create(name="orphan")
     eve, nobody, root = (access.viewer_of(world.eve), Viewer(), access.viewer_of(world.root))
-    assert [sees(who, Scenario, sample.pk) for who in (eve, nobody, root)] == [True, False, True]
-    assert [sees(who, Scenario, orphan.pk) for who in (eve, nobody, root)] == [False, False, True]
-    assert (may(eve, START, sample), may(eve, OWN, sample), may(root, OWN, sample)) == (True, False, True)
+    assert [can_view(who, Scenario, sample.pk) for who in (eve, nobody, root)] == [True, False, True]
+    assert [can_view(who, Scenario, orphan.pk) for who in (eve, nobody, root)] == [False, False, True]
+    assert (
+        has_permission(eve, START, sample),
+        has_permission(eve, OWN, sample),
+        has_permission(root, OWN, sample),
+    ) == (True, False, True)
 
 
 def test_what_others_do_is_not_counted(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
-    with current_viewer.looking(access.viewer_of(world.bob)):
+    with current_viewer.as_viewer(access.viewer_of(world.bob)):
         Run.objects.create(scenario=world.scenario, name="bob's own")
     for user, number in ((world.bob, 3), (world.ada, 2)):
         listed = client_of(user).get("/scenarios/").context["lines"]
@@ -167,6 +171,6 @@ def test_who_may_do_what(world: World, share: str, to: str, over: bool, who: str
         owns = who in ("ada", "root")
         seen = owns or (shows[name] and (by_link or by_group))
         acts = (writes or who == "nobody") and who != "nobody"
-        assert may(viewer, SEE, thing) == seen
-        assert may(viewer, START, thing) == (acts and (owns or (shows[name] and by_group)))
-        assert may(viewer, OWN, thing) == (acts and owns)
+        assert has_permission(viewer, SEE, thing) == seen
+        assert has_permission(viewer, START, thing) == (acts and (owns or (shows[name] and by_group)))
+        assert has_permission(viewer, OWN, thing) == (acts and owns)

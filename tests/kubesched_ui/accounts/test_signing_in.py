@@ -81,8 +81,8 @@ def link_of(said: str) -> str:
 
 def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        bootstrap_admin.tell()
-        bootstrap_admin.tell()  # another web process
+        bootstrap_admin.log_invitation()
+        bootstrap_admin.log_invitation()  # another web process
     one, other = (link_of(record.getMessage()) for record in caplog.records)
     assert client.get("/account/signup/").status_code == 200
     assert "by invitation" in client.get("/account/signup/").content.decode()
@@ -95,7 +95,7 @@ def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pyt
     for link in (one, other):
         assert client_of().get(link).status_code == 404
     caplog.clear()
-    bootstrap_admin.tell()
+    bootstrap_admin.log_invitation()
     assert not caplog.records
 
 

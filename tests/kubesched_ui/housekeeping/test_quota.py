@@ -104,7 +104,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     assert quota.limits_of(ben.pk) == quota.limits_of(None) == quota.default_limits()
     cluster = scenario(node("n1"), pod("a"))
     for person, most in ((ann, 2), (ben, 1)):
-        with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
+        with current_viewer.as_viewer(current_viewer.OwnerViewer(person.pk)):  # type: ignore[abstract]
             for _ in range(most):
                 services.create_run(cluster, services.RunSettings())
             with pytest.raises(OverQuota, match=f"You have {most} of {most} runs"):

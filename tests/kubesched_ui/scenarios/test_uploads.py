@@ -139,7 +139,7 @@ class Held:
 
         def make() -> None:
             try:
-                with current_viewer.looking(current_viewer.By(owner)):
+                with current_viewer.as_viewer(current_viewer.OwnerViewer(owner)):
                     self.done.append((name, upload(name, number, token).counts["Pod"]))
             except Exception as error:
                 self.done.append((name, error))
