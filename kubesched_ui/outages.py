@@ -68,6 +68,3 @@ def outage_of(error: BaseException | None) -> Outage | None:
                 return found
         error = error.__cause__ or error.__context__
     return None
-
-
-trouble_of = outage_of

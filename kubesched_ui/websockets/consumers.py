@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 from django.conf import settings
 
 from kubesched_ui.event_log.log import join, read_blocks
-from kubesched_ui.outages import trouble_of
+from kubesched_ui.outages import outage_of
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.permissions import Scope
 from kubesched_ui.websockets.run_hub import RunHub, RunSubscriber
@@ -96,7 +96,7 @@ async def serve(stream: Stream, scope: Scope, send: Send) -> None:
     except Exception as error:
         socket_metrics.failures += 1
         problem = error or "no answer"
-        logger.warning("The websocket of run %s failed: %s", run_id, problem, exc_info=not trouble_of(error))
+        logger.warning("The websocket of run %s failed: %s", run_id, problem, exc_info=not outage_of(error))
         ending = Ending(FAILED)
     finally:
         socket_metrics.sockets.discard(subscriber)

@@ -240,15 +240,15 @@ def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None
     assert small.fits(1_000_000) == ""
     assert [first.fits(4_000_000), second.fits(2_000_000), second.fits(3_000_000)] == ["", "", ""]
     assert (room.bodies, room.bytes) == (2, 7_000_000)
-    assert "Too many uploads" in third.fits(4_000_000)
-    assert "Too many uploads" in second.fits(7_000_000)
+    assert "too many uploads" in third.fits(4_000_000)
+    assert "too many uploads" in second.fits(7_000_000)
     second.close()
     second.close()
     assert third.fits(4_000_000) == ""
     del first, third
     assert (room.bodies, room.bytes) == (0, 0)
     room.left_free = 2**60
-    assert "disk is nearly full" in Body(None).fits(2_000_000)
+    assert "disk is almost full" in Body(None).fits(2_000_000)
 
 
 HANDSHAKE = (
@@ -285,7 +285,7 @@ def test_an_upload_without_room_is_answered_with_503(server: str, tmp_path: Path
         connection.request("POST", "/", b"x" * 1_200_000)
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
-        assert b"Too many uploads" in answer.read()
+        assert b"too many uploads" in answer.read()
         connection.request("POST", "/", b"x" * 1000)
         assert connection.getresponse().read() == b"taken"
     for _ in range(100):  # until the server has noticed that it is gone

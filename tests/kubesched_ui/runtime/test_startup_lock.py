@@ -16,8 +16,8 @@ from tests.kubesched_ui.instance import CHECKOUT, Instance, until
 
 pytestmark = pytest.mark.slow
 
-HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.runtime.startup_lock import preparing\n"
-HOLD += "with preparing(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
+HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.runtime.startup_lock import startup_lock\n"
+HOLD += "with startup_lock(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
 
 
 def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
