@@ -99,16 +99,6 @@ def test_default_pod_topology_spread_is_selector_spread() -> None:
 
 
 @BOTH
-def test_which_affinity_is_looked_at_first(release: str) -> None:
-    """The pod keeps away from q, and q from it."""
-    away = affinity("podAntiAffinity", near(HOSTNAME, **WEB))
-    running = pod("q", on="a", labels=WEB, affinity=away)
-    trace = one(release, node("a"), running, pod("p", labels=WEB, affinity={**away}))
-    told = "didn't satisfy existing pods anti-affinity rules" if release == "1.18" else "didn't match pod anti-affinity"
-    assert told in trace.message
-
-
-@BOTH
 def test_the_first_of_a_group_needs_no_label_in_1_18(release: str) -> None:
     near_itself = affinity("podAffinity", near("rack", **WEB))
     trace = one(release, node("a"), pod("p", labels=WEB, affinity=near_itself))
