@@ -1,4 +1,4 @@
-"""Find markers of unidiomatic English in docstrings, comments, documentation and templates.
+"""Find markers of unidiomatic English in docstrings, comments, messages, documentation and templates.
 
     python scripts/check_english.py [PATH ...]
 
@@ -25,6 +25,8 @@ MARKERS = re.compile(
     | what\ became | what\ becomes\ of | has\ it\ do | take[sn]?\ (it|them)\ away | in\ one\ pass
     | (is|are|was|were|be)\ (said|told) | hears | heard
     | (runs?|played|clock|scenarios?)\ in\ time
+    | comes?\ to\ the\ same | has\ to\ go | gave\ its\ place | asks\ \d | let\ in | at\ the\ door
+    | turn(s|ed)?\ away | not\ there\ any\ more | is\ another\ one
     | vessels? | reel | lookout | by\ hand\ of | of\ ours
     | Those\ who | Who\ (reads|asks|is|has|looks)
     )\b | ,\ too[,.;]""",
@@ -35,13 +37,14 @@ IGNORED = re.compile(
     | \b(class|id|for|name|data-[\w-]+|aria-labelledby)="[^"]*" | <[^>]*>""",
     re.X,
 )
+JS_TEXT = re.compile(r"""(?:^|\s)//.* | "[A-Za-z][^"]*\ [^"]*" """, re.X)
 
 
 def python_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of the docstrings and comments of a module."""
+    """Yield (line number, line) of the docstrings, comments and messages (strings with a space) of a module."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield from enumerate(node.value.value.split("\n"), node.lineno)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from enumerate(node.value.split("\n"), node.lineno)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -56,8 +59,8 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(source.split("\n"), 1):
         if path.suffix != ".js":
             yield number, line
-        elif comment := re.search(r"(?:^|\s)//(.*)", line):
-            yield number, comment[1]
+        else:
+            yield from ((number, found[0]) for found in JS_TEXT.finditer(line))
 
 
 def hits(paths: list[str]) -> Iterator[str]:

@@ -169,7 +169,9 @@ def _check_alike(priorities: Iterable[Priority]) -> None:
         if before is priority:
             continue
         if kind == "requested_to_capacity_ratio":
-            raise InputError(where, f"argument.{_KINDS[kind]}", f"is given by {before.name!r}, too; there can be one")
+            raise InputError(
+                where, f"argument.{_KINDS[kind]}", f"is given by {before.name!r} as well; only one is allowed"
+            )
         if before.weight != priority.weight:
             text = f"must be that of {before.name!r}, {before.weight}, since both become one plugin"
             raise InputError(where, "weight", f"{text}; got {priority.weight}")

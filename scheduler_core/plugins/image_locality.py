@@ -118,4 +118,4 @@ class ImageLocality(fwk.ScorePlugin):
                     leaf = view.field(node, "status", "images", i, "sizeBytes", missing=0, label=f"size of {name}")
                     leaf.unit = BYTES
                     return leaf
-        return constant(size, f"size of {name}, as the first node told it that had it", BYTES)
+        return constant(size, f"size of {name}, as reported by the first node that had it", BYTES)

@@ -23,7 +23,7 @@ export const BY = {
   owner: "owner",
   priority: "priority",
   age: "age",
-  verdict: "what became of it",
+  verdict: "result",
 };
 
 /** Age classes of pods, oldest first. */

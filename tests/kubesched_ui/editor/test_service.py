@@ -94,7 +94,7 @@ def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
 def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_SECONDS = 1
     pool.config = configs()["editor"]
-    with pytest.raises(InputError, match="the text: takes longer than 1 s to read and was stopped"):
+    with pytest.raises(InputError, match="the text: takes longer than 1 s to analyze"):
         service.read(sleeps(60))
     assert service.read(LARGE)
 
@@ -103,7 +103,7 @@ def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, set
 def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_MEMORY = 150 << 20
     pool.config = configs()["editor"]
-    with pytest.raises(InputError, match="the text: takes more than 150 MB of memory to read and was stopped"):
+    with pytest.raises(InputError, match="the text: takes more than 150 MB of memory to analyze"):
         service.read("[" + "1," * 200_000 + "]")
 
 

@@ -171,7 +171,7 @@ def test_it_can_be_ended_and_is_bounded() -> None:
     assert all(done < planned for done, planned in told)
     assert step(a, b, most_runs=5).note == "stopped after 5 runs; 1 pod without a cause"
     assert "so no cause is known" in step(a, b, clock=iter(range(0, 10**6, 1000)).__next__).note
-    with pytest.raises(InputError, match="requires two single-pass runs"):
+    with pytest.raises(InputError, match="both runs must be single passes"):
         step(a, replace(b, time={}, until=10))
 
 
