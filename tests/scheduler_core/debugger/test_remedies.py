@@ -195,7 +195,7 @@ def test_a_pod_that_is_kept_away_is_labelled_as_they_do_not_mind() -> None:
     assert of_pod(found) == ["default/e keeps pods with its labels away: label it app=x-other"]
     gone = away({"key": "app", "operator": "Exists"})
     found = told(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["default/e keeps pods with its labels away: take label app off it"]
+    assert of_pod(found) == ["default/e keeps pods with its labels away: remove label app from it"]
     nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
     everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
     assert of_pod(told(node("a"), pod("e", on="a", affinity=everybody), pod())) == []
@@ -217,7 +217,7 @@ def test_a_resource_that_is_on_no_node_is_a_typo() -> None:
 def test_a_missing_toleration_comes_before_the_taint() -> None:
     first, second = told(node("a", taints=(DEDICATED,)), pod())[:2]
     assert first.text == "tolerate dedicated=db:NoSchedule"
-    assert (second.text, second.kind) == ("take taint dedicated=db:NoSchedule off node a", "node")
+    assert (second.text, second.kind) == ("remove taint dedicated=db:NoSchedule from node a", "node")
     assert second.changes == [{"untaint": {"node": "a", "key": "dedicated", "effect": "NoSchedule"}}]
 
 
