@@ -170,7 +170,7 @@ def test_cause(client: Client, small: Run) -> None:
     assert found["minimal"]
     page = client.get(f"/compare/{small.pk}/{other.pk}/?pod=default/web&which=1").content.decode()
     assert "object Node/n1" in " ".join(page.split())
-    assert "is in time" in caused(again(client, small, in_time=True, until=30), "default/web", 400)["error"]
+    assert "both in virtual time" in caused(again(client, small, in_time=True, until=30), "default/web", 400)["error"]
     assert "tried in neither" in caused(other, "default/x", 400)["error"]
 
 
@@ -230,13 +230,13 @@ def test_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
         return error
 
     timed = again(client, small, in_time=True, until=30)
-    assert "time is no setting" in refusal(small.pk, timed.pk)
-    assert "time is no setting" in refusal(timed.pk, small.pk)
+    assert "both in virtual time" in refusal(small.pk, timed.pk)
+    assert "both in virtual time" in refusal(timed.pk, small.pk)
     queued = start(client, small.scenario_id)
     assert refusal(small.pk, queued.pk) == f"cause: run {queued.pk} is still running"
     assert refusal(small.pk, 10**9, 404) == f"There is no run {10**9}."
     text = client.get(f"/compare/{small.pk}/{timed.pk}/?pod=default/web&which=1").content.decode()
-    assert "time is no setting" in text, "a page says it, too"
+    assert "both in virtual time" in text, "a page says it, too"
 
 
 def test_a_fork_outlives_its_parent(client: Client, small: Run) -> None:

@@ -48,7 +48,7 @@ def test_a_pod_that_somebody_wrote_gets_a_claim_of_its_own() -> None:
     assert sorted(claims) == ["a-gpu", "b-gpu", "c-gpu"]
     assert claims["a-gpu"].metadata.labels == {"team": "ml"}
     assert [(o.kind, o.name, o.controller) for o in claims["a-gpu"].metadata.owner_references] == [("Pod", "a", True)]
-    assert "3 ResourceClaims made of templates for pods that have none yet" in " ".join(found.warnings)
+    assert "3 ResourceClaims created from templates for pods without claims" in " ".join(found.warnings)
     assert placed(found) == {"a": "n1", "b": "n1", "c": ""}
 
 

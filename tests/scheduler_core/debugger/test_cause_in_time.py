@@ -170,7 +170,7 @@ def test_bounds_amid_a_run() -> None:
     late, _ = bounded(0.99, ticks)
     assert (late.a, late.b) == (whole.a, whole.b)
     assert "stopped after" in late.note
-    with pytest.raises(InputError, match="one is in time"):
+    with pytest.raises(InputError, match="both runs must be single passes, or both in virtual time"):
         cause_of(a, once(node("n1"), pod("p")), "default/p")
 
 
