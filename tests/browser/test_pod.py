@@ -137,7 +137,7 @@ def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: 
     assert site.api("GET", f"/runs/{run}")["state"] == "done"
     page.get_by_role("button", name="Delete").click()
     asked.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text(f"Run {run} is deleted.")).to_be_visible()
+    expect(page.get_by_text(f"Run {run} was deleted.")).to_be_visible()
 
 
 def test_keys_step_through_plugins_and_cycles(page: Page, recorded: dict[str, Any]) -> None:
