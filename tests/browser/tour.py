@@ -123,7 +123,7 @@ def _teach(page: Page, address: str) -> None:
     """A room on the run, at a page of it."""
     page.get_by_role("button", name="Start live class").click()
     page.get_by_label("Shown page").fill(address)
-    page.get_by_role("button", name="Show this").click()
+    page.get_by_role("button", name="Show page").click()
     expect(page.locator("#seen h1")).to_have_text(address.split("/")[-2])
     _see(page)
 
