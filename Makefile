@@ -46,7 +46,8 @@ browser: $(VENV)/.dev system
 # What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
 # and workers behind a proxy, killed and restarted.
 long: $(VENV)/.dev system
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --hypothesis-profile=long -m "long or generated or hypothesis"
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser --hypothesis-profile=long -m "long or generated or hypothesis"
+	$(PYTEST) tests/browser -m long
 	$(PYTEST) tests/deployment
 
 # Builds the image and starts it, with Docker or Podman.

@@ -124,7 +124,7 @@ def origins_are_told_apart(visitor: Browser) -> None:
 
 def one_has_prepared(machines: Machines) -> None:
     """An empty database, and two machines that started together."""
-    stored = [re.findall(r"sample scenarios, (\d+) of", machines.said(f"migrate-{n}"))[0] for n in (1, 2)]
+    stored = [re.findall(r"sample scenarios, (\d+) new", machines.said(f"migrate-{n}"))[0] for n in (1, 2)]
     assert sorted(number == "0" for number in stored) == [False, True]
     names = machines.postgres.sql("SELECT name FROM kubesched_ui_scenario WHERE origin = 'sample'").splitlines()
     assert len(names) == len(set(names)) > 0

@@ -33,7 +33,9 @@ def test_a_cluster_and_a_configuration(tmp_path: Path, checkout: Path) -> None:
     done = subprocess.run(command, cwd=checkout, env=dict(os.environ), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line for line in done.stdout.splitlines() if line.startswith(("| cluster.json", "| config", "| …"))]
-    assert lines[0].startswith("| cluster.json | accepted, 1 of 1 placed | agree | The upload has 1 ResourceQuota: ")
+    assert lines[0].startswith(
+        "| cluster.json | accepted, 1 of 1 placed | agree | The upload contains 1 ResourceQuota: "
+    )
     assert "| refused: " in lines[2]
     assert f"'NodeMetadata' is not part of kube-scheduler {NEWEST}" in lines[2]
     assert [line.split(" | ")[:3] for line in lines[3:]] == [
