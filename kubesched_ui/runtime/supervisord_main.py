@@ -1,18 +1,22 @@
 """supervisord for the programs of this project: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
 
 It starts programs immediately (supervisord waits for a second), also listens on IPv6, and holds listening sockets until
-it ends, so that connections wait while a process is replaced.
+it is stopped. So connections wait while a process is replaced, and are refused while the last one drains.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
+import time
 from typing import Any
 
-from supervisor import supervisord
+from supervisor import events, supervisord
 from supervisor.datatypes import InetStreamSocketConfig
 from supervisor.options import ServerOptions
+
+STOP_ACCEPTING_S = 0.1  # time for a process that received its signal to stop accepting
 
 
 class Supervisor(supervisord.Supervisor):
@@ -23,10 +27,21 @@ class Supervisor(supervisord.Supervisor):
             sockets[index].setblocking(False)
         for group in groups:
             group.transition()
+        events.subscribe(events.SupervisorStoppingEvent, lambda _: self.refuse_connections(sockets))
         try:
             super().runforever()
         finally:
             sockets.clear()  # closes them while the log is still open
+
+    def refuse_connections(self, sockets: list[Any]) -> None:
+        """Stop the processes that have sockets first, and refuse connections at once: proxies try another machine."""
+        for group in self.process_groups.values():
+            if hasattr(group, "socket_manager"):
+                group.stop_all()
+        time.sleep(STOP_ACCEPTING_S)
+        for index in range(len(sockets)):
+            with contextlib.suppress(OSError):
+                sockets[index].shutdown(socket.SHUT_RDWR)
 
 
 class Inet6StreamSocketConfig(InetStreamSocketConfig):

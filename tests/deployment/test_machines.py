@@ -70,7 +70,7 @@ def a_form_and_its_notice(visitor: Browser) -> None:
     for number in range(4):
         made = visitor.api("POST", f"/scenarios?name=short-lived-{number}", cluster(1, 1))["id"]
         status, _, page = visitor.form(f"/scenarios/{made}/", "delete/")
-        assert (status, f"short-lived-{number}” and its runs are deleted" in page) == (200, True)
+        assert (status, f"short-lived-{number}” and its runs were deleted" in page) == (200, True)
 
 
 def progress_is_told_by_the_other(machines: Machines) -> None:
@@ -149,7 +149,7 @@ def a_rolling_restart(machines: Machines, visitor: Browser) -> None:
         until(lambda: all(watcher.events for watcher in watchers), "the first events")
         holder = until(lambda: next((n for n in machines.workers if f"Run {run}:" in machines.said(n)), ""), "a worker")
         assert machines.processes[holder].stop() == 0
-        assert re.search(rf"Run {run} of .* is handed back", machines.said(holder))
+        assert re.search(rf"Run {run} .* is released by a worker that stops", machines.said(holder))
         machines.processes[holder].start()
         leaves_and_comes_back(machines, "web-1")
     assert [watcher.whole for watcher in watchers] == [True] * 4

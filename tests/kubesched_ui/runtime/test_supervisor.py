@@ -123,3 +123,16 @@ def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
     assert kept.get() != first
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
+
+
+def test_a_stop_refuses_connections_and_completes_requests(kept: Kept) -> None:
+    first = kept.get()
+    slow: list[int] = []
+    thread = threading.Thread(target=lambda: slow.append(kept.get("/slow")))
+    thread.start()
+    time.sleep(1)  # the request has arrived
+    kept.process.terminate()
+    until(lambda: not listens("127.0.0.1", kept.port), "the end of accepting")
+    assert slow == []
+    thread.join(60)
+    assert slow == [first]
