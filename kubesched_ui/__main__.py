@@ -40,7 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(["kubesched", args.command, *args.arguments])
+    from kubesched_ui.env import InvalidEnvironment
+
+    try:
+        execute_from_command_line(["kubesched", args.command, *args.arguments])
+    except InvalidEnvironment as error:
+        sys.exit(str(error))
     return 0
 
 

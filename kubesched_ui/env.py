@@ -104,6 +104,10 @@ VARIABLES: Mapping[str, Variable] = {
 }
 
 
+class InvalidEnvironment(ValueError):
+    """Raised if an environment variable has a value that cannot be used."""
+
+
 def text(name: str, default: str = "") -> str:
     """Return the variable, or `default` if it is unset or empty.
 
@@ -129,22 +133,22 @@ def table() -> str:
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """Return a boolean variable. Raises ValueError on anything but 1/0, true/false, yes/no, on/off."""
+    """Return a boolean variable. Raises InvalidEnvironment on anything but 1/0, true/false, yes/no, on/off."""
     value = raw(name)
     if value is None:
         return default
     if value.lower() in TRUE | FALSE:
         return value.lower() in TRUE
-    raise ValueError(f"{PREFIX}{name} must be one of 1, 0, true, false, yes, no, on, off, not {value!r}")
+    raise InvalidEnvironment(f"{PREFIX}{name} must be one of 1, 0, true, false, yes, no, on, off, not {value!r}")
 
 
 def number(name: str, default: int) -> int:
-    """Return an integer variable. Raises ValueError with the name of the variable."""
+    """Return an integer variable. Raises InvalidEnvironment with the name of the variable."""
     value = text(name, str(default))
     try:
         return int(value)
     except ValueError:
-        raise ValueError(f"{PREFIX}{name} must be a whole number, not {value!r}") from None
+        raise InvalidEnvironment(f"{PREFIX}{name} must be a whole number, not {value!r}") from None
 
 
 def names(name: str, default: str = "") -> list[str]:
@@ -153,23 +157,23 @@ def names(name: str, default: str = "") -> list[str]:
 
 
 def choice(name: str, *choices: str) -> str:
-    """Return a variable that must be one of `choices`; the first is the default. Raises ValueError with the name of the
-    variable and the choices."""
+    """Return a variable that must be one of `choices`; the first is the default.
+    Raises InvalidEnvironment with the name of the variable and the choices."""
     value = text(name, choices[0])
     if value not in choices:
-        raise ValueError(f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise InvalidEnvironment(f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}")
     return value
 
 
 def networks(name: str, default: str = "") -> list[str]:
-    """Return comma-separated networks such as `10.0.0.0/8`, or addresses. Raises ValueError with the name of the
-    variable."""
+    """Return comma-separated networks such as `10.0.0.0/8`, or addresses.
+    Raises InvalidEnvironment with the name of the variable."""
     found = names(name, default)
     for network in found:
         try:
             ip_network(network, strict=False)
         except ValueError:
-            raise ValueError(f"{PREFIX}{name} must be networks such as 10.0.0.0/8, not {network!r}") from None
+            raise InvalidEnvironment(f"{PREFIX}{name} must be networks such as 10.0.0.0/8, not {network!r}") from None
     return found
 
 
@@ -188,12 +192,12 @@ def is_loopback(host: str) -> bool:
 
 def openid_connect() -> list[dict[str, Any]]:
     """Return the OpenID Connect provider of OIDC_ISSUER as allauth settings; an empty list if it is unset. Raises
-    ValueError with the name of a missing variable."""
+    InvalidEnvironment with the name of a missing variable."""
     issuer = text("OIDC_ISSUER")
     if not issuer:
         return []
     if missing := [name for name in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET") if not text(name)]:
-        raise ValueError(f"{PREFIX}{missing[0]} is required if {PREFIX}OIDC_ISSUER is set")
+        raise InvalidEnvironment(f"{PREFIX}{missing[0]} is required if {PREFIX}OIDC_ISSUER is set")
     client = {"client_id": text("OIDC_CLIENT_ID"), "secret": text("OIDC_CLIENT_SECRET")}
     name = text("OIDC_NAME", "OpenID Connect")
     return [{"provider_id": "oidc", "name": name, "settings": {"server_url": issuer}, **client}]
@@ -236,9 +240,9 @@ def warnings() -> list[str]:
 
 
 def check_secret_key(key: str) -> str:
-    """Return `key`. Raises ValueError if the key is weak."""
+    """Return `key`. Raises InvalidEnvironment if the key is weak."""
     if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("django-insecure-"):
-        raise ValueError(
+        raise InvalidEnvironment(
             f"{PREFIX}SECRET_KEY must be a random text of at least {SECRET_KEY_LENGTH} characters. "
             "`openssl rand -base64 48` creates one."
         )
@@ -246,14 +250,14 @@ def check_secret_key(key: str) -> str:
 
 
 def database_url(default: str) -> str:
-    """Return the URL of the database, with DATABASE_PASSWORD quoted and inserted. Raises ValueError with the name of
-    the variable if the URL is invalid."""
+    """Return the URL of the database, with DATABASE_PASSWORD quoted and inserted. Raises InvalidEnvironment with
+    the name of the variable if the URL is invalid."""
     return with_password(text("DATABASE_URL", default), "DATABASE_URL", "DATABASE_PASSWORD")
 
 
 def redis_url(default: str) -> str:
-    """Return the URL of Redis, with REDIS_PASSWORD quoted and inserted. Raises ValueError with the name of the variable
-    if the URL is invalid."""
+    """Return the URL of Redis, with REDIS_PASSWORD quoted and inserted.
+    Raises InvalidEnvironment with the name of the variable if the URL is invalid."""
     return with_password(text("REDIS_URL", default), "REDIS_URL", "REDIS_PASSWORD")
 
 
@@ -265,9 +269,9 @@ def with_password(url: str, name: str, password_name: str) -> str:
         parts.port  # noqa: B018, raises ValueError
     except ValueError as problem:
         hint = f"Give the password in {PREFIX}{password_name}, or quote it (/ as %2F)."
-        raise ValueError(f"{PREFIX}{name} is not a URL ({problem}). {hint}") from None
+        raise InvalidEnvironment(f"{PREFIX}{name} is not a URL ({problem}). {hint}") from None
     if not parts.scheme or not parts.hostname:
-        raise ValueError(f"{PREFIX}{name} must be a URL such as scheme://user@host:port/name.")
+        raise InvalidEnvironment(f"{PREFIX}{name} must be a URL such as scheme://user@host:port/name.")
     if not (password := text(password_name)):
         return url
     user, _, host = parts.netloc.rpartition("@")
@@ -276,7 +280,7 @@ def with_password(url: str, name: str, password_name: str) -> str:
 
 def secret_key(var: Path) -> str:
     """Return SECRET_KEY, or the key stored in `var`. The first use creates that file, readable only by its owner.
-    Raises ValueError if SECRET_KEY is weak."""
+    Raises InvalidEnvironment if SECRET_KEY is weak."""
     if given := text("SECRET_KEY"):
         return check_secret_key(given)
     path = var / "secret_key"
@@ -297,5 +301,5 @@ def socket_path(var: Path, name: str = "broker.sock") -> Path:
     folder = Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{sha256(str(var).encode()).hexdigest()[:12]}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
-        raise ValueError(f"{folder} belongs to another user; set {PREFIX}VAR_DIR to a shorter path")
+        raise InvalidEnvironment(f"{folder} belongs to another user; set {PREFIX}VAR_DIR to a shorter path")
     return folder / name

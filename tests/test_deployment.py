@@ -150,6 +150,14 @@ def test_a_setting_that_cannot_be_used_is_refused_by_name(
 
 
 @pytest.mark.slow
+def test_a_command_with_a_setting_that_cannot_be_used_ends_with_one_sentence(checkout: Path, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "KUBESCHED_VAR_DIR": str(tmp_path), "KUBESCHED_KEEP_DAYS": "many"}
+    command = [sys.executable, "manage.py", "run"]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "KUBESCHED_KEEP_DAYS must be a whole number, not 'many'\n")
+
+
+@pytest.mark.slow
 def test_preparation_ends_with_the_reason_where_the_database_is_gone(checkout: Path, tmp_path: Path) -> None:
     code = "import sys; from django.core.management import execute_from_command_line as call; call(['m', 'prepare'])"
     variables = {
