@@ -45,14 +45,16 @@ browser: $(VENV)/.dev system
 
 # What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
 # and workers behind a proxy, killed and restarted.
-long: $(VENV)/.dev system
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser --hypothesis-profile=long -m "long or generated or hypothesis"
-	$(PYTEST) tests/browser -m long
-	$(PYTEST) tests/deployment
+long: long-unit long-browser deployment
 
-# Builds the image and starts it, with Docker or Podman.
-image-test:
-	@tests/deployment/image.sh
+long-unit: $(VENV)/.dev system
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser --hypothesis-profile=long -m "long or generated or hypothesis"
+
+long-browser: $(VENV)/.dev system
+	$(PYTEST) tests/browser -m long
+
+deployment: $(VENV)/.dev system
+	$(PYTEST) tests/deployment
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:
