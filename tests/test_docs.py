@@ -61,8 +61,7 @@ def test_a_step_of_contributing_names_what_exists(step: str) -> None:
     quoted = re.findall(r"`([^`]+)`", step)
     paths = [name for name in quoted if "/" in name and " " not in name]
     for path in paths:
-        new = "<" in path or "v1_37" in path
-        assert (ROOT / path).parent.is_dir() if new else (ROOT / path).exists(), path
+        assert (ROOT / path).parent.is_dir() if "<" in path else (ROOT / path).exists(), path
     first = ROOT / paths[0]
     if first.is_file():
         names = [name for name in quoted if name not in paths and re.fullmatch(r"\w+", name)]

@@ -1,19 +1,14 @@
 """The supported kube-scheduler releases. Data and switches define the differences between them."""
 
 import re
-from importlib import import_module
-from pkgutil import iter_modules
 
 from scheduler_core.errors import InputError
+from scheduler_core.releases.catalog import RELEASES
 from scheduler_core.releases.feature_gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
 __all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "tested_version", "with_gates"]
 
-_PAGES = sorted(module.name for module in iter_modules(__path__) if module.name.startswith("v1_"))
-RELEASES: dict[str, Release] = {
-    page.RELEASE.name: page.RELEASE for page in (import_module(f"{__name__}.{name}") for name in _PAGES)
-}
 FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
 """The releases in which framework plugins decide."""
 

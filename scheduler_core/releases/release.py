@@ -407,6 +407,11 @@ def insert(plugins: PluginWeights, before: str, *entries: tuple[str, int]) -> Pl
     return (*plugins[:at], *entries, *plugins[at:])
 
 
+def with_weight(weight: int, *names: str) -> PluginWeights:
+    """Return plugins that all have this weight."""
+    return tuple((name, weight) for name in names)
+
+
 def unweighted(*names: str) -> PluginWeights:
-    """Return the plugins with weight 0."""
-    return tuple((name, 0) for name in names)
+    """Return plugins with weight 0."""
+    return with_weight(0, *names)

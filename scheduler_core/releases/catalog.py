@@ -1,0 +1,275 @@
+"""The releases, each with its default feature gates: versions of configurations, default plugins, points.
+
+Behaviours have the value that their metadata in release.py give for the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.release import (
+    BEHAVIORS,
+    OLD_PLUGINS,
+    Release,
+    insert,
+    unweighted,
+    weighted,
+    with_weight,
+    without,
+)
+
+
+def _behaviors(number: str) -> dict[str, bool]:
+    """Return the behaviours of a release. One without `since` and `until` is the same in all releases."""
+    return {
+        name: numbered(made.since or "1.0") <= numbered(number) <= numbered(made.until or number)
+        for name, made in BEHAVIORS.items()
+        if (made.since or made.until) and isinstance(getattr(Release, name), bool)
+    }
+
+
+def _release(like: Release, name: str, patch_version: str = "", **fields: Any) -> Release:
+    """Return a release that differs from `like` in its behaviours and in these fields."""
+    return replace(like, name=name, patch_version=patch_version, **{**_behaviors(name), **fields})
+
+
+V1_36 = Release(
+    name="1.36",
+    patch_version="1.36.2",
+    api_versions=("v1",),
+    default_plugins=(
+        *unweighted("SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName"),
+        *(("TaintToleration", 3), ("NodeAffinity", 2), ("NodePorts", 0), ("NodeResourcesFit", 1)),
+        *unweighted("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+        # DynamicResources is before preemption: deallocating an unused claim is better than evicting a pod
+        *with_weight(2, "PodTopologySpread", "InterPodAffinity", "DynamicResources"),
+        *(("DefaultPreemption", 0), ("NodeResourcesBalancedAllocation", 1), ("ImageLocality", 1), ("DefaultBinder", 0)),
+        # its feature gate appends the plugin
+        ("NodeDeclaredFeatures", 0),
+    ),
+    removed_plugins=frozenset(
+        {
+            *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
+            *("DefaultPodTopologySpread", "SelectorSpread"),
+            *OLD_PLUGINS,
+        }
+    ),
+)
+V1_35 = _release(V1_36, "1.35", "1.35.3", default_plugins=without(V1_36.default_plugins, "NodeDeclaredFeatures"))
+V1_34 = _release(
+    V1_35,
+    "1.34",
+    "1.34.1",
+    default_plugins=weighted(V1_35.default_plugins, DynamicResources=0),
+    removed_plugins=V1_35.removed_plugins | {"GangScheduling", "NodeDeclaredFeatures"},
+    absent_points={"DynamicResources": frozenset({"score"})},
+)
+V1_33 = _release(V1_34, "1.33", "1.33.0", default_plugins=without(V1_34.default_plugins, "DynamicResources"))
+V1_32 = _release(V1_33, "1.32", "1.32.2")
+V1_31 = _release(V1_32, "1.31", "1.31.1", prefilter_excluded_node_message="")
+
+_WITH_DISKS = insert(V1_31.default_plugins, "NodeVolumeLimits", *unweighted("EBSLimits", "GCEPDLimits"))
+V1_30 = _release(
+    V1_31,
+    "1.30",
+    "1.30.1",
+    default_plugins=insert(_WITH_DISKS, "VolumeBinding", ("AzureDiskLimits", 0)),
+    removed_plugins=V1_31.removed_plugins - {"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"},
+    prefilter_excluded_node_message="node is filtered out by the prefilter result",
+)
+V1_29 = _release(
+    V1_30,
+    "1.29",
+    "1.29.1",
+    # its feature gate appends the plugin
+    default_plugins=(*without(V1_30.default_plugins, "SchedulingGates"), ("SchedulingGates", 0)),
+    prefilter_excluded_node_message="",
+)
+V1_28 = _release(V1_29, "1.28", "1.28.3", api_versions=("v1", "v1beta3"), postfilter_message_suffix=".")
+
+_V1BETA2 = {
+    "queueSort": unweighted("PrioritySort"),
+    "preFilter": unweighted(
+        *("NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity"),
+        *("VolumeBinding", "VolumeZone", "NodeAffinity"),
+    ),
+    "filter": unweighted(
+        *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
+        *("VolumeRestrictions", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits"),
+        *("VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+    ),
+    "postFilter": unweighted("DefaultPreemption"),
+    "preScore": unweighted("InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity"),
+    "score": (
+        *with_weight(1, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity", "NodeResourcesFit"),
+        *(("NodeAffinity", 1), ("PodTopologySpread", 2), ("TaintToleration", 1)),
+    ),
+    "reserve": unweighted("VolumeBinding"),
+    "preBind": unweighted("VolumeBinding"),
+    "bind": unweighted("DefaultBinder"),
+}
+V1_27 = _release(
+    V1_28,
+    "1.27",
+    "1.27.1",
+    api_versions=("v1", "v1beta3", "v1beta2"),
+    default_points={"v1beta2": {"preEnqueue": unweighted("SchedulingGates"), **_V1BETA2}},
+    absent_points={},
+)
+V1_26 = _release(
+    V1_27,
+    "1.26",
+    "1.26.4",
+    default_plugins=without(V1_27.default_plugins, "SchedulingGates"),
+    default_points={"v1beta2": _V1BETA2},
+)
+V1_25 = _release(V1_26, "1.25", "1.25.2", postfilter_message_suffix="")
+V1_24 = _release(
+    V1_25,
+    "1.24",
+    "1.24.4",
+    api_versions=("v1beta3", "v1beta2"),
+    removed_plugins=V1_25.removed_plugins - {"SelectorSpread"},
+)
+V1_23 = _release(V1_24, "1.23", "1.23.5")
+
+_V1BETA1_SCORES = (
+    *with_weight(1, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity"),
+    *with_weight(1, "NodeResourcesLeastAllocated", "NodeAffinity"),
+    *(("NodePreferAvoidPods", 10000), ("PodTopologySpread", 2), ("TaintToleration", 1)),
+)
+V1_22 = _release(
+    V1_23,
+    "1.22",
+    "1.22.6",
+    api_versions=("v1beta2", "v1beta1"),
+    default_plugins=weighted(V1_23.default_plugins, InterPodAffinity=1, NodeAffinity=1, TaintToleration=1),
+    default_points={"v1beta2": _V1BETA2, "v1beta1": {**_V1BETA2, "score": _V1BETA1_SCORES}},
+    removed_plugins=V1_23.removed_plugins - OLD_PLUGINS,
+)
+V1_21 = _release(
+    V1_22,
+    "1.21",
+    api_versions=("v1beta1",),
+    default_plugins=(
+        *weighted(V1_22.default_plugins, NodeResourcesFit=0),
+        *(("NodeResourcesLeastAllocated", 1), ("NodePreferAvoidPods", 10000)),
+    ),
+    default_points={"v1beta1": V1_22.default_points["v1beta1"]},
+    inter_pod_affinity_reason_prefix="node(s) didn't match pod affinity/anti-affinity rules",
+)
+V1_20 = _release(
+    V1_21, "1.20", "1.20.15", inter_pod_affinity_reason_prefix="node(s) didn't match pod affinity/anti-affinity"
+)
+
+_OLD_FILTERS = unweighted(
+    *("NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "VolumeRestrictions"),
+    *("TaintToleration", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
+    *("VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+)
+V1_19 = _release(
+    V1_20,
+    "1.19",
+    default_plugins=(*V1_20.default_plugins, ("SelectorSpread", 1)),
+    default_points={
+        "v1beta1": {
+            **_V1BETA2,
+            "filter": _OLD_FILTERS,
+            # DefaultPodTopologySpread, which replaces the plugin, is off by default
+            "preScore": (*_V1BETA2["preScore"], ("SelectorSpread", 0)),
+            "score": (*_V1BETA1_SCORES, ("SelectorSpread", 1)),
+        }
+    },
+)
+
+# In 1.18 preemption and volume binding are parts of the scheduler, and configurations cannot name them. Here they are
+# DefaultPreemption, and VolumeBinding at PreFilter, Reserve and PreBind.
+_V1ALPHA = {
+    **_V1BETA2,
+    # Some plugins prepare at PreFilter what this release computes for each node.
+    "preFilter": unweighted(
+        *("NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"),
+        *("VolumeRestrictions", "VolumeBinding", "VolumeZone", "NodeAffinity"),
+    ),
+    "filter": insert(without(_OLD_FILTERS, "InterPodAffinity"), "PodTopologySpread", ("InterPodAffinity", 0)),
+    "preScore": unweighted(
+        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity"),
+    ),
+    "score": (
+        *with_weight(1, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity"),
+        *(("NodeResourcesLeastAllocated", 1), ("NodeAffinity", 1), ("NodePreferAvoidPods", 10000)),
+        *with_weight(1, "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread"),
+    ),
+}
+V1_18 = _release(
+    V1_19,
+    "1.18",
+    api_versions=("v1alpha2", "v1alpha1"),
+    default_plugins=(
+        *without(V1_19.default_plugins, "SelectorSpread", "PodTopologySpread"),
+        *with_weight(1, "DefaultPodTopologySpread", "PodTopologySpread"),
+    ),
+    default_points=dict.fromkeys(("v1alpha2", "v1alpha1", "v1beta1"), _V1ALPHA),
+    removed_plugins=V1_19.removed_plugins - {"DefaultPodTopologySpread"} | {"SelectorSpread"},
+)
+
+# The predicates and priorities of 1.17 are framework plugins, which a configuration names by their old names.
+# Behaviours are those of 1.18, except that the queue is the legacy one. EvenPodsSpread, off by default until 1.18,
+# controls PodTopologySpread.
+V1_17 = _release(
+    V1_18,
+    "1.17",
+    api_versions=("v1alpha1",),
+    default_plugins=without(V1_18.default_plugins, "PodTopologySpread"),
+    default_points={
+        version: {point: without(plugins, "PodTopologySpread") for point, plugins in points.items()}
+        for version, points in V1_18.default_points.items()
+    },
+)
+
+# The default algorithm provider.
+V1_16 = _release(
+    V1_17,
+    "1.16",
+    "1.16.6",
+    default_points={},
+    removed_plugins=frozenset(),
+    default_plugins=(
+        *unweighted("CheckNodeUnschedulable", "GeneralPredicates", "NoDiskConflict", "PodToleratesNodeTaints"),
+        *unweighted("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxCSIVolumeCountPred", "MaxAzureDiskVolumeCount"),
+        *unweighted("CheckVolumeBinding", "NoVolumeZoneConflict", "MatchInterPodAffinity"),
+        *with_weight(1, "SelectorSpreadPriority", "InterPodAffinityPriority", "LeastRequestedPriority"),
+        *(("BalancedResourceAllocation", 1), ("NodePreferAvoidPodsPriority", 10000), ("NodeAffinityPriority", 1)),
+        *with_weight(1, "TaintTolerationPriority", "ImageLocalityPriority"),
+    ),
+    # Predicates share code with newer plugins, and behave like those in these fields.
+    fit_score_ignores_overhead=True,
+    unusable_claim_fails_cycle=False,
+    scores_absent_resources=False,
+    two_resource_balance=False,
+    affinity_scores_start_at_zero=False,
+    controllers_found_by_labels=False,
+    default_spread_constraints=True,
+    spread_scores_by_share=False,
+    reports_missing_topology_label=True,
+    evaluates_nominated_node_first=True,
+    filter_errors_name_pod=False,
+    postfilter_status_without_plugin=True,
+    reports_unschedulable_plugins=True,
+    preemption_is_plugin=True,
+    honors_disrupted_pods=True,
+    preemption_policy_never=True,
+    preempts_again_if_nominated_node_unresolvable=True,
+    preemption_samples_nodes=True,
+    preemption_reports_nodes=True,
+)
+
+RELEASES: dict[str, Release] = {
+    release.name: release
+    for release in (
+        *(V1_16, V1_17, V1_18, V1_19, V1_20, V1_21, V1_22, V1_23, V1_24, V1_25, V1_26, V1_27, V1_28, V1_29),
+        *(V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36),
+    )
+}
