@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kubesched_ui.ingest.wrong_input_hints import KUBECTL
 from scheduler_core.framework.interface import FilterPlugin, Verdict, unresolvable
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import NEWEST, RELEASES, get_release
@@ -48,6 +49,12 @@ def test_the_readme_is_short_and_names_two_commands() -> None:
     assert len(text.splitlines()) < 80
     assert text.count("![") == 1
     assert re.findall(r"^    make (\w+)", text, re.M) == ["run", "test"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_snapshots_are_taken_with_the_command_of_the_home_page(page: Path) -> None:
+    commands = re.findall(r"^    (kubectl get nodes.*)", page.read_text(), re.M)
+    assert commands in ([], [KUBECTL])
 
 
 def test_the_glossary_defines_each_term_once() -> None:
