@@ -169,7 +169,7 @@ class Extenders:
         if statuses:
             trace.refuse(EXTENDER, Verdict.of_statuses([statuses.get(row) for row in range(trace.nodes)]))
             for row in statuses.keys() & trace.nominated.keys():
-                trace.nominated[row] = statuses[row].of(EXTENDER)
+                trace.nominated[row] = statuses[row].by(EXTENDER)
             trace.feasible = np.array(rows, np.intp)
         return rebuilt
 

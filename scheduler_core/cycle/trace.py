@@ -206,7 +206,7 @@ class CycleTrace:
             return None
         plugin = list(self.verdicts)[int(decisive[row]) - 1]
         status = self.verdicts[plugin].at(row)
-        return status.of(plugin) if status is not None else None
+        return status.by(plugin) if status is not None else None
 
     def in_subset(self, row: int) -> bool:
         return self.subset is None or bool((self.subset == row).any())
@@ -249,7 +249,7 @@ class CycleTrace:
                 for code, status in enumerate(verdict.statuses, 1):
                     rows = np.flatnonzero(mine & (verdict.codes == code))
                     if len(rows):
-                        yield status.of(plugin), rows
+                        yield status.by(plugin), rows
         for row, nominated in self.nominated.items():
             if nominated is not None and self.has_looked(row):
                 yield nominated, np.array([row], np.intp)
@@ -343,7 +343,7 @@ class CycleTrace:
     def _golden_filter(self, names: Sequence[str]) -> dict[str, Any]:
         statuses: dict[str, Any] = {}
         for status, rows in self.decisive_statuses():
-            golden = _golden_status(status.of("") if status.plugin == EXTENDER else status)
+            golden = _golden_status(status.by("") if status.plugin == EXTENDER else status)
             for row in rows.tolist():
                 statuses[names[row]] = golden
         if self.subset is not None and self.subset_status is not None and self.prefilter is None:

@@ -172,7 +172,7 @@ class _Explainer:
             statuses.append(self.subset_status())
         if nominated is not None:
             verdicts.pop(nominated.plugin, None)
-        statuses += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
+        statuses += [status.by(plugin) for plugin, status in verdicts.items() if status is not None]
         found = [objection(self.context, self.names[row], status) for status in statuses]
         if nominated is not None:
             first = objection(self.promised, self.names[row], nominated)

@@ -62,7 +62,7 @@ class Status:
     def message(self) -> str:
         return ", ".join(self.reasons)
 
-    def of(self, plugin: str) -> Status:
+    def by(self, plugin: str) -> Status:
         """Return the same status with this plugin name."""
         return Status(self.code, self.reasons, plugin)
 

@@ -43,7 +43,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
 
-Said = Status | str | None
+Outcome = Status | str | None
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -99,7 +99,7 @@ class PerNode:
     args: Any = None
     cluster: Cluster
 
-    def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Said:
+    def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Outcome:
         """Return None if the pod may run on the node, else the reason: a text (preemption may help) or a Status."""
         raise NotImplementedError
 

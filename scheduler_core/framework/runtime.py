@@ -118,7 +118,7 @@ class Framework:
         for plugin in self.pre_enqueue:
             status = plugin.pre_enqueue(pod)
             if status is not None:
-                return status.of(plugin.name)
+                return status.by(plugin.name)
         return None
 
     def run_pre_filter(
@@ -140,7 +140,7 @@ class Framework:
                 if outcome.code == fwk.SKIP:
                     state.skip_filter.add(plugin.name)
                     continue
-                rejected = outcome.of(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
+                rejected = outcome.by(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
                 if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
                 return None, rejected, []
@@ -186,8 +186,8 @@ class Framework:
             if status is None:
                 continue
             if not self.merges:
-                return status.of(plugin.name)
-            statuses.append(status.of(plugin.name))
+                return status.by(plugin.name)
+            statuses.append(status.by(plugin.name))
         return merged(statuses) if statuses else None
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
@@ -225,7 +225,7 @@ class Framework:
             if status.code == fwk.SUCCESS:
                 return outcome, status
             if status.code == fwk.UNRESOLVABLE or not status.rejected:
-                return outcome, status.of("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
+                return outcome, status.by("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
             result = outcome if outcome is not None else result
             reasons.extend(status.reasons)
         name = "" if self.cluster.release.postfilter_status_without_plugin else self.post_filter[0].name
@@ -240,7 +240,7 @@ class Framework:
             if status is None:
                 continue
             if status.code != fwk.SKIP:
-                return status.of(plugin.name)
+                return status.by(plugin.name)
             state.skip_score.add(plugin.name)
         return None
 
@@ -263,7 +263,7 @@ class Framework:
         for plugin in self.reserve:
             status = plugin.reserve(state, pod, node)
             if status is not None:
-                return status.of(plugin.name)
+                return status.by(plugin.name)
         return None
 
     def run_unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
@@ -279,7 +279,7 @@ class Framework:
             if status is None:
                 continue
             if status.code != fwk.WAIT:
-                return status.of(plugin.name), {}
+                return status.by(plugin.name), {}
             waits[plugin.name] = timeout
         return (fwk.WAITING if waits else None), waits
 
@@ -287,7 +287,7 @@ class Framework:
         for plugin in self.pre_bind:
             status = plugin.pre_bind(state, pod, node)
             if status is not None:
-                return status.of(plugin.name)
+                return status.by(plugin.name)
         return None
 
     def run_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
@@ -296,7 +296,7 @@ class Framework:
             if status is None:
                 return None
             if status.code != fwk.SKIP:
-                return status.of(plugin.name)
+                return status.by(plugin.name)
         return fwk.error("no bind plugin took the pod")
 
     def run_post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:

@@ -15,19 +15,19 @@ from scheduler_core.framework.interface import ERROR, UNRESOLVABLE, Status, Verd
 FIRST = 2  # value of `CycleTrace.merges`: the merged status names the first refusing plugin
 
 
-def merged(said: Sequence[Status], first: bool = False) -> Status | None:
+def merged(statuses: Sequence[Status], first: bool = False) -> Status | None:
     """Merge the statuses of plugins for one node: the reasons of all, with the most severe code.
 
-    `said` is in plugin order. An error is returned alone. If several plugins have the most severe code, upstream names
-    any of them; here it is the first by name, or with `first` the first plugin that refuses.
+    `statuses` is in plugin order. An error is returned alone. If several plugins have the most severe code, upstream
+    names any of them; here it is the first by name, or with `first` the first plugin that refuses.
     """
-    if len(said) < 2:
-        return said[0] if said else None
-    if error := next((status for status in said if status.code == ERROR), None):
+    if len(statuses) < 2:
+        return statuses[0] if statuses else None
+    if error := next((status for status in statuses if status.code == ERROR), None):
         return error
-    worst = UNRESOLVABLE if any(status.code == UNRESOLVABLE for status in said) else said[0].code
-    plugin = said[0].plugin if first else min(status.plugin for status in said if status.code == worst)
-    return Status(worst, tuple(reason for status in said for reason in status.reasons), plugin)
+    worst = UNRESOLVABLE if any(status.code == UNRESOLVABLE for status in statuses) else statuses[0].code
+    plugin = statuses[0].plugin if first else min(status.plugin for status in statuses if status.code == worst)
+    return Status(worst, tuple(reason for status in statuses for reason in status.reasons), plugin)
 
 
 def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verdict:
@@ -44,7 +44,7 @@ def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verd
     found = []
     for row in rows.tolist():
         texts = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]
-        found.append(merged([status.of(plugin) for plugin, status in texts if status is not None], first))
+        found.append(merged([status.by(plugin) for plugin, status in texts if status is not None], first))
     index: dict[Status | None, int] = {None: 0}
     numbers = np.array([index.setdefault(status, len(index)) for status in found]).astype(np.uint16)
     return Verdict(numbers[codes], tuple(status for status in index if status is not None))

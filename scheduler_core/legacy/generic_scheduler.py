@@ -64,7 +64,7 @@ class GenericScheduler(Scheduler):
                 continue
             without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
             refused = framework.refusals(state, pod, trace.verdicts, fwk.Change(row).with_pods(ahead))
-            texts = [status.of(plugin) for plugin, status in (refused or without).items()]
+            texts = [status.by(plugin) for plugin, status in (refused or without).items()]
             trace.nominated[row] = merged(texts, first=True) if trace.merges else next(iter(texts), None)
             for plugin, column in columns.items():
                 column.put(row, refused.get(plugin), len(nodes))

@@ -206,7 +206,7 @@ class GroupScheduler:
             status, _ = plugin.permit(state, pod, node)
             if status is not None:
                 waits = (*status.reasons, ASKED_TO_WAIT)
-                return Status(WAIT, waits, plugin.name) if status.code == WAIT else status.of(plugin.name)
+                return Status(WAIT, waits, plugin.name) if status.code == WAIT else status.by(plugin.name)
         return None
 
     # ---- preemption

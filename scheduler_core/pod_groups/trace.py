@@ -52,7 +52,7 @@ class MemberTrace:
         if self.node:
             fields["node"] = self.node
             permit = self.permit or Status(SUCCESS)
-            fields["permit"] = _golden(permit.of(""))
+            fields["permit"] = _golden(permit.by(""))
         if self.preempts:
             fields["requires_preemption"] = True
         if self.trace.result != "scheduled":

@@ -9,7 +9,7 @@ FULL, TAINTED, CORDONED = unschedulable("full"), unresolvable("tainted"), unreso
 
 
 def test_reasons_of_all_and_the_most_severe_code() -> None:
-    said = [FULL.of("NodeResourcesFit"), TAINTED.of("TaintToleration"), CORDONED.of("NodeUnschedulable")]
+    said = [FULL.by("NodeResourcesFit"), TAINTED.by("TaintToleration"), CORDONED.by("NodeUnschedulable")]
     status = merged(said)
     assert status is not None
     assert status.reasons == ("full", "tainted", "cordoned")
@@ -21,8 +21,8 @@ def test_reasons_of_all_and_the_most_severe_code() -> None:
 
 
 def test_an_error_stands_alone() -> None:
-    broken = error("broken").of("B")
-    assert merged([FULL.of("A"), broken, TAINTED.of("C")]) == broken
+    broken = error("broken").by("B")
+    assert merged([FULL.by("A"), broken, TAINTED.by("C")]) == broken
 
 
 def test_each_combination_of_refusals_is_a_status() -> None:
