@@ -1,6 +1,6 @@
 """Decodes Kubernetes objects, quantities, selectors and durations."""
 
 from scheduler_core.api import (
-    device_checks,  # noqa: F401  (registers the kinds of resource.k8s.io)
+    devices,  # noqa: F401  (registers the kinds of resource.k8s.io)
     workloads,  # noqa: F401  (registers PodGroup of scheduling.k8s.io)
 )

@@ -8,9 +8,10 @@ Source: k8s.io/api (core/v1, policy/v1, storage/v1, scheduling/v1, apps/v1).
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +20,11 @@ from scheduler_core.api import quantity, text_checks
 from scheduler_core.errors import InputError
 
 Quantities = dict[str, str | int | float]
+INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
+TOLERATION_OPERATORS = ("", "Exists", "Equal")
+_TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class Struct(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
@@ -73,10 +79,8 @@ class PreferredSchedulingTerm(Struct):
 
 
 class NodeAffinity(Struct):
-    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
-    preferred: list[PreferredSchedulingTerm] = msgspec.field(
-        default=[], name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
+    required: NodeSelector | None = msgspec.field(default=None, name=_REQUIRED)
+    preferred: list[PreferredSchedulingTerm] = msgspec.field(default=[], name=_PREFERRED)
 
 
 class PodAffinityTerm(Struct):
@@ -94,10 +98,8 @@ class WeightedPodAffinityTerm(Struct):
 
 
 class PodAffinity(Struct):
-    required: list[PodAffinityTerm] = msgspec.field(default=[], name="requiredDuringSchedulingIgnoredDuringExecution")
-    preferred: list[WeightedPodAffinityTerm] = msgspec.field(
-        default=[], name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
+    required: list[PodAffinityTerm] = msgspec.field(default=[], name=_REQUIRED)
+    preferred: list[WeightedPodAffinityTerm] = msgspec.field(default=[], name=_PREFERRED)
 
 
 class Affinity(Struct):
@@ -331,6 +333,9 @@ class Object(Struct):
         """`namespace/name`, or `name` of an object without a namespace."""
         return f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
 
+    def check(self, where: str) -> None:
+        """Validate the object as the API server does, and set defaults. Raises InputError for `where`."""
+
     @property
     def typed(self) -> bool:
         """Whether a user wrote the object and no API server stored it: a stored object has a uid."""
@@ -354,6 +359,36 @@ class Pod(Object):
     def terminated(self) -> bool:
         """Whether the pod succeeded or failed, so that it no longer counts on its node."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    def check(self, where: str) -> None:
+        spec = self.spec
+        for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+            for i, container in enumerate(containers):
+                at = f"spec.{field}[{i}]"
+                _check_resources(container.resources, where, f"{at}.resources")
+                for j, port in enumerate(container.ports):
+                    check_number(port.host_port, 0, 65535, where, f"{at}.ports[{j}].hostPort")
+        _check_quantities(spec.overhead, where, "spec.overhead")
+        if spec.resources is not None:
+            _check_resources(spec.resources, where, "spec.resources")
+        for field, statuses in (
+            ("containerStatuses", self.status.container_statuses),
+            ("initContainerStatuses", self.status.init_container_statuses),
+        ):
+            for i, status in enumerate(statuses):
+                _check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
+                if status.resources is not None:
+                    _check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
+        if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
+            raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
+        check_choice(spec.preemption_policy, ("", "Never", "PreemptLowerPriority"), where, "spec.preemptionPolicy")
+        for i, toleration in enumerate(spec.tolerations):
+            check_choice(toleration.operator, TOLERATION_OPERATORS, where, f"spec.tolerations[{i}].operator")
+        for i, constraint in enumerate(spec.topology_spread_constraints):
+            _check_spread(constraint, where, f"spec.topologySpreadConstraints[{i}]")
+        timestamp(self.status.start_time, where, "status.startTime")
+        if spec.affinity is not None:
+            _check_affinity(spec.affinity, where)
 
 
 class NodeSpec(Struct):
@@ -380,6 +415,14 @@ class Node(Object):
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
+    def check(self, where: str) -> None:
+        _check_quantities(self.status.allocatable, where, "status.allocatable")
+        _check_quantities(self.status.capacity, where, "status.capacity")
+        for i, taint in enumerate(self.spec.taints):
+            check_choice(taint.effect, _TAINT_EFFECTS, where, f"spec.taints[{i}].effect")
+        for i, image in enumerate(self.status.images):
+            check_number(image.size_bytes, 0, INT64_MAX, where, f"status.images[{i}].sizeBytes")
+
 
 class Namespace(Object):
     pass
@@ -402,12 +445,19 @@ class WorkloadSpec(Struct):
     replicas: int | None = None
 
 
-class ReplicaSet(Object):
+class SelectorWorkload(Object):
     spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
 
+    def check(self, where: str) -> None:
+        _check_selector(self.spec.selector, where, "spec.selector")
 
-class StatefulSet(Object):
-    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
+
+class ReplicaSet(SelectorWorkload):
+    pass
+
+
+class StatefulSet(SelectorWorkload):
+    pass
 
 
 class ObjectReference(Struct):
@@ -440,10 +490,22 @@ class PersistentVolume(Object):
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
     status: Phase = msgspec.field(default_factory=Phase)
 
+    def check(self, where: str) -> None:
+        _check_quantities(self.spec.capacity, where, "spec.capacity")
+        affinity = self.spec.node_affinity
+        if affinity is not None and affinity.required is not None:
+            check_node_terms(
+                affinity.required.node_selector_terms, where, "spec.nodeAffinity.required.nodeSelectorTerms"
+            )
+
 
 class PersistentVolumeClaim(Object):
     spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
     status: Phase = msgspec.field(default_factory=Phase)
+
+    def check(self, where: str) -> None:
+        _check_quantities(self.spec.resources.requests, where, "spec.resources.requests")
+        _check_selector(self.spec.selector, where, "spec.selector")
 
 
 class TopologyLabelRequirement(Struct):
@@ -459,6 +521,9 @@ class StorageClass(Object):
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: list[TopologySelectorTerm] = []
+
+    def check(self, where: str) -> None:
+        check_choice(self.volume_binding_mode, ("Immediate", "WaitForFirstConsumer"), where, "volumeBindingMode")
 
 
 class VolumeNodeResources(Struct):
@@ -495,6 +560,11 @@ class CSIStorageCapacity(Object):
     capacity: str | int | float | None = None
     maximum_volume_size: str | int | float | None = None
 
+    def check(self, where: str) -> None:
+        amounts = {"capacity": self.capacity, "maximumVolumeSize": self.maximum_volume_size}
+        _check_quantities({k: v for k, v in amounts.items() if v is not None}, where, "")
+        _check_selector(self.node_topology, where, "nodeTopology")
+
 
 class VolumeAttachmentSource(Struct):
     persistent_volume_name: str = ""
@@ -525,6 +595,9 @@ class PodDisruptionBudget(Object):
     spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus = msgspec.field(default_factory=PodDisruptionBudgetStatus)
 
+    def check(self, where: str) -> None:
+        _check_selector(self.spec.selector, where, "spec.selector")
+
 
 class PriorityClass(Object):
     value: int = 0
@@ -543,86 +616,49 @@ class PodGroup(Object):
 
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
 
-
-KINDS: dict[str, type[Object]] = {
-    cls.__name__: cls
-    for cls in (
-        Node,
-        Pod,
-        Namespace,
-        Service,
-        ReplicationController,
-        ReplicaSet,
-        StatefulSet,
-        PersistentVolume,
-        PersistentVolumeClaim,
-        StorageClass,
-        CSINode,
-        CSIDriver,
-        CSIStorageCapacity,
-        VolumeAttachment,
-        PodDisruptionBudget,
-        PriorityClass,
-        PodGroup,
-    )
-}
-_STORAGE = ("storage.k8s.io",)
-GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds outside the core group
-    "ReplicaSet": ("apps", "extensions"),
-    "StatefulSet": ("apps",),
-    "StorageClass": _STORAGE,
-    "CSINode": _STORAGE,
-    "CSIDriver": _STORAGE,
-    "CSIStorageCapacity": _STORAGE,
-    "VolumeAttachment": _STORAGE,
-    "PodDisruptionBudget": ("policy",),
-    "PriorityClass": ("scheduling.k8s.io",),
-    "PodGroup": ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"),
-}
-CLUSTER_SCOPED = {
-    "Node",
-    "Namespace",
-    "PersistentVolume",
-    "StorageClass",
-    "CSINode",
-    "CSIDriver",
-    "VolumeAttachment",
-    "PriorityClass",
-}
+    def check(self, where: str) -> None:
+        _check_quantities(self.spec.min_resources, where, "spec.minResources")
+        check_number(self.spec.min_member, 0, INT32_MAX, where, "spec.minMember")
+        check_number(self.spec.schedule_timeout_seconds, 0, INT32_MAX, where, "spec.scheduleTimeoutSeconds")
 
 
-def register(
-    cls: type[Any], groups: tuple[str, ...], check: Callable[[Any, str], None], *, namespaced: bool = True
-) -> None:
-    """Register a kind of another module.
+KINDS: dict[str, type[Object]] = {}
+"""The kinds by name: `Kind`, or `Kind.group` if another kind has the same name."""
+GROUPS: dict[str, tuple[str, ...]] = {}  # kind -> its API groups
+VERSIONS: dict[str, str] = {}  # of kinds whose version is not v1
+_NAMES: dict[type[Object], str] = {}
+_CLUSTER_SCOPED: set[type[Object]] = set()
 
-    `check(object, where)` raises InputError for what the API server would refuse.
-    """
-    KINDS[cls.__name__] = cls
-    GROUPS[cls.__name__] = groups
-    _CHECKS[cls.__name__] = check
+
+def register(*kinds: type[Object], groups: tuple[str, ...] = ("",), namespaced: bool = True) -> None:
+    """Register kinds of one API group. `groups`: the group, and others that have served the kinds."""
+    for kind in kinds:
+        KINDS[kind.__name__], GROUPS[kind.__name__], _NAMES[kind] = kind, groups, kind.__name__
     if not namespaced:
-        CLUSTER_SCOPED.add(cls.__name__)
+        _CLUSTER_SCOPED.update(kinds)
 
 
-def register_as(cls: type[Any], group: str, version: str, check: Callable[[Any, str], None]) -> None:
+def register_namesake(kind: type[Object], group: str, version: str) -> None:
     """Register a namespaced kind with the name of a kind in another API group, as `Kind.group`."""
-    NAMESAKES[cls.__name__, group] = cls
-    name = f"{cls.__name__}.{group}"
-    KINDS[name], GROUPS[name], VERSIONS[name], _CHECKS[name] = cls, (group,), version, check
+    name = _NAMES[kind] = f"{kind.__name__}.{group}"
+    KINDS[name], GROUPS[name], VERSIONS[name] = kind, (group,), version
 
 
 def kind_of(cls: type[Object]) -> str:
-    """Return the name of a kind in KINDS: its own, or `Kind.group` if another kind has the same name."""
-    name = cls.__name__
-    return name if KINDS.get(name) is cls else next((known for known, one in KINDS.items() if one is cls), name)
+    """Return the name of a kind in KINDS."""
+    return _NAMES.get(cls, cls.__name__)
 
 
-VERSIONS: dict[str, str] = {}  # of kinds whose version is not v1
-
-
-NAMESAKES: dict[tuple[str, str], type[Object]] = {}
-"""(kind, API group) -> the struct, for kinds whose name is not unique."""
+_STORAGE = ("storage.k8s.io",)
+register(Node, Namespace, PersistentVolume, namespaced=False)
+register(Pod, Service, ReplicationController, PersistentVolumeClaim)
+register(ReplicaSet, groups=("apps", "extensions"))
+register(StatefulSet, groups=("apps",))
+register(StorageClass, CSINode, CSIDriver, VolumeAttachment, groups=_STORAGE, namespaced=False)
+register(CSIStorageCapacity, groups=_STORAGE)
+register(PodDisruptionBudget, groups=("policy",))
+register(PriorityClass, groups=("scheduling.k8s.io",), namespaced=False)
+register(PodGroup, groups=("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"))
 
 _T = TypeVar("_T")
 _PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
@@ -654,15 +690,16 @@ def _without_nulls(value: Any, depth: int = 0) -> Any:
     return value
 
 
+_UNREADABLE = (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError)
+
+
 def convert(raw: Any, cls: type[_T], where: str) -> _T:
     """Convert `raw` to `cls`. Raises InputError with `where` and the path of the invalid field."""
-    try:
+    with contextlib.suppress(*_UNREADABLE):
         return msgspec.convert(raw, cls)
-    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError):
-        pass
     try:
         return msgspec.convert(_without_nulls(raw), cls)
-    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError) as error:
+    except _UNREADABLE as error:
         raise _unreadable(where, error) from None
 
 
@@ -681,8 +718,7 @@ def _in_group(api_version: Any, kind: str) -> bool:
     """
     if not isinstance(api_version, str) or not api_version:
         return True
-    group = api_version.rpartition("/")[0]
-    return group in GROUPS.get(kind, ("",))
+    return api_version.rpartition("/")[0] in GROUPS[kind]
 
 
 def decode(raw: Any) -> Object | None:
@@ -696,18 +732,18 @@ def decode(raw: Any) -> Object | None:
     kind = raw.get("kind")
     if not isinstance(kind, str) or not kind:
         raise InputError(where, "kind", "is missing")
-    namesake = NAMESAKES.get((kind, str(raw.get("apiVersion")).rpartition("/")[0]))
-    cls = namesake or KINDS.get(kind)
-    if cls is None or not (namesake or _in_group(raw.get("apiVersion"), kind)):
+    api_version = raw.get("apiVersion")
+    namesake = f"{kind}.{str(api_version).rpartition('/')[0]}"
+    kind = namesake if namesake in KINDS else kind
+    if kind not in KINDS or not _in_group(api_version, kind):
         return None
-    obj = convert(raw, cls, where)
+    obj = convert(raw, KINDS[kind], where)
     try:
-        encoded = msgspec.json.encode(
-            obj
-        )  # the encoder refuses data that cannot be displayed: half of a surrogate pair, a cycle
+        encoded = msgspec.json.encode(obj)  # refuses what cannot be displayed: half of a surrogate pair, a cycle
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
-    _check(obj, f"{kind}.{str(raw.get('apiVersion')).rpartition('/')[0]}" if namesake else kind, where)
+    _check_metadata(obj, where)
+    obj.check(where)
     if text_checks.ESCAPED_NUL in encoded:
         text_checks.refuse_nul(msgspec.to_builtins(obj), where)
     return obj
@@ -744,7 +780,20 @@ def timestamp(text: str, where: str = "object", field: str = "timestamp") -> flo
 # ---------------------------------------------------------------- API-server validation
 
 
-def _check(obj: Object, kind: str, where: str) -> None:
+def check_number(number: int | None, least: int, most: int, where: str, field: str) -> None:
+    """Raise InputError if the number is given and outside of least..most."""
+    if number is not None and not least <= number <= most:
+        bounds = f"in {least}..{most}" if most < INT32_MAX else f"{least} or more"
+        raise InputError(where, field, f"must be {bounds}, got {number}")
+
+
+def check_choice(text: str, choices: Iterable[str], where: str, field: str) -> None:
+    """Raise InputError if the text is none of the choices; "" stands for a missing field."""
+    if text not in choices:
+        raise InputError(where, field, f"{text[:63]!r} is not one of {', '.join(filter(None, choices))}")
+
+
+def _check_metadata(obj: Object, where: str) -> None:
     meta = obj.metadata
     if not meta.name:
         raise InputError(where, "metadata.name", "is missing")
@@ -754,16 +803,18 @@ def _check(obj: Object, kind: str, where: str) -> None:
         # As in the API server: a name must be a valid path segment.
         if "/" in text or "%" in text or text in (".", "..") or not text.isprintable():
             raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
-    if kind not in CLUSTER_SCOPED and not meta.namespace:
+    if not meta.namespace and type(obj) not in _CLUSTER_SCOPED:
         meta.namespace = "default"
     for key, text in meta.labels.items():
         if len(key) > _MAX_LABEL or len(text) > _MAX_LABEL:
             raise InputError(where, f"metadata.labels[{key[:63]!r}]", f"is longer than {_MAX_LABEL} characters")
     timestamp(meta.creation_timestamp, where, "metadata.creationTimestamp")
     timestamp(meta.deletion_timestamp, where, "metadata.deletionTimestamp")
-    check = _CHECKS.get(kind)
-    if check is not None:
-        check(obj, where)
+
+
+def _check_resources(resources: Resources, where: str, field: str) -> None:
+    _check_quantities(resources.requests, where, f"{field}.requests")
+    _check_quantities(resources.limits, where, f"{field}.limits")
 
 
 def _check_quantities(quantities: Quantities, where: str, field: str) -> None:
@@ -817,79 +868,26 @@ def _check_affinity_term(term: PodAffinityTerm, where: str, field: str) -> None:
     _check_selector(term.namespace_selector, where, f"{field}.namespaceSelector")
 
 
-def _check_weight(weight: int, where: str, field: str) -> None:
-    if not 1 <= weight <= 100:
-        raise InputError(where, f"{field}.weight", f"must be in 1..100, got {weight}")
-
-
-def _check_pod(pod: Pod, where: str) -> None:
-    spec = pod.spec
-    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for i, container in enumerate(containers):
-            at = f"spec.{field}[{i}]"
-            _check_quantities(container.resources.requests, where, f"{at}.resources.requests")
-            _check_quantities(container.resources.limits, where, f"{at}.resources.limits")
-            for j, port in enumerate(container.ports):
-                if not 0 <= port.host_port <= 65535:
-                    raise InputError(where, f"{at}.ports[{j}].hostPort", f"must be in 0..65535, got {port.host_port}")
-    _check_quantities(spec.overhead, where, "spec.overhead")
-    if spec.resources is not None:
-        _check_quantities(spec.resources.requests, where, "spec.resources.requests")
-        _check_quantities(spec.resources.limits, where, "spec.resources.limits")
-    for field, statuses in (
-        ("containerStatuses", pod.status.container_statuses),
-        ("initContainerStatuses", pod.status.init_container_statuses),
-    ):
-        for i, status in enumerate(statuses):
-            _check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
-            if status.resources is not None:
-                _check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
-    if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
-        raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
-    if spec.preemption_policy not in ("", "Never", "PreemptLowerPriority"):
-        raise InputError(where, "spec.preemptionPolicy", f"unknown policy {spec.preemption_policy[:63]!r}")
-    for i, toleration in enumerate(spec.tolerations):
-        if toleration.operator not in ("", "Exists", "Equal"):
-            problem = f"{toleration.operator[:63]!r} is not one of Exists, Equal"
-            raise InputError(where, f"spec.tolerations[{i}].operator", problem)
-    for i, constraint in enumerate(spec.topology_spread_constraints):
-        _check_spread(constraint, where, f"spec.topologySpreadConstraints[{i}]")
-    timestamp(pod.status.start_time, where, "status.startTime")
-    if spec.affinity is not None:
-        _check_affinity(spec.affinity, where)
-
-
 def _check_spread(constraint: TopologySpreadConstraint, where: str, field: str) -> None:
-    if not 1 <= constraint.max_skew < 1 << 31:
-        raise InputError(where, f"{field}.maxSkew", f"must be 1 or more, got {constraint.max_skew}")
-    if constraint.min_domains is not None and not 1 <= constraint.min_domains < 1 << 31:
-        raise InputError(where, f"{field}.minDomains", f"must be 1 or more, got {constraint.min_domains}")
+    check_number(constraint.max_skew, 1, INT32_MAX, where, f"{field}.maxSkew")
+    check_number(constraint.min_domains, 1, INT32_MAX, where, f"{field}.minDomains")
     if not constraint.topology_key:
         raise InputError(where, f"{field}.topologyKey", "is missing")
-    if constraint.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
-        problem = f"{constraint.when_unsatisfiable[:63]!r} is not one of DoNotSchedule, ScheduleAnyway"
-        raise InputError(where, f"{field}.whenUnsatisfiable", problem)
-    for name, policy in (
-        ("nodeAffinityPolicy", constraint.node_affinity_policy),
-        ("nodeTaintsPolicy", constraint.node_taints_policy),
-    ):
-        if policy not in ("", "Honor", "Ignore"):
-            raise InputError(where, f"{field}.{name}", f"{policy[:63]!r} is not one of Honor, Ignore")
+    actions = ("DoNotSchedule", "ScheduleAnyway")
+    check_choice(constraint.when_unsatisfiable, actions, where, f"{field}.whenUnsatisfiable")
+    check_choice(constraint.node_affinity_policy, ("", "Honor", "Ignore"), where, f"{field}.nodeAffinityPolicy")
+    check_choice(constraint.node_taints_policy, ("", "Honor", "Ignore"), where, f"{field}.nodeTaintsPolicy")
     _check_selector(constraint.label_selector, where, f"{field}.labelSelector")
 
 
 def _check_affinity(affinity: Affinity, where: str) -> None:
-    node, required, preferred = (
-        affinity.node_affinity,
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "preferredDuringSchedulingIgnoredDuringExecution",
-    )
+    node, required, preferred = affinity.node_affinity, _REQUIRED, _PREFERRED
     if node is not None:
         at = "spec.affinity.nodeAffinity"
         if node.required is not None:
             check_node_terms(node.required.node_selector_terms, where, f"{at}.{required}.nodeSelectorTerms")
         for i, preference in enumerate(node.preferred):
-            _check_weight(preference.weight, where, f"{at}.{preferred}[{i}]")
+            check_number(preference.weight, 1, 100, where, f"{at}.{preferred}[{i}].weight")
             check_node_terms([preference.preference], where, f"{at}.{preferred}[{i}].preference")
     for name, pods in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
         if pods is None:
@@ -898,68 +896,5 @@ def _check_affinity(affinity: Affinity, where: str) -> None:
             _check_affinity_term(term, where, f"spec.affinity.{name}.{required}[{i}]")
         for i, weighted in enumerate(pods.preferred):
             at = f"spec.affinity.{name}.{preferred}[{i}]"
-            _check_weight(weighted.weight, where, at)
+            check_number(weighted.weight, 1, 100, where, f"{at}.weight")
             _check_affinity_term(weighted.pod_affinity_term, where, f"{at}.podAffinityTerm")
-
-
-def _check_node(node: Node, where: str) -> None:
-    _check_quantities(node.status.allocatable, where, "status.allocatable")
-    _check_quantities(node.status.capacity, where, "status.capacity")
-    for i, taint in enumerate(node.spec.taints):
-        if taint.effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
-            problem = f"{taint.effect[:63]!r} is not one of NoSchedule, PreferNoSchedule, NoExecute"
-            raise InputError(where, f"spec.taints[{i}].effect", problem)
-    for i, image in enumerate(node.status.images):
-        if not 0 <= image.size_bytes < 1 << 63:
-            raise InputError(where, f"status.images[{i}].sizeBytes", f"must not be negative, got {image.size_bytes}")
-
-
-def _check_claim(claim: PersistentVolumeClaim, where: str) -> None:
-    _check_quantities(claim.spec.resources.requests, where, "spec.resources.requests")
-    _check_selector(claim.spec.selector, where, "spec.selector")
-
-
-def _check_volume(volume: PersistentVolume, where: str) -> None:
-    _check_quantities(volume.spec.capacity, where, "spec.capacity")
-    affinity = volume.spec.node_affinity
-    if affinity is not None and affinity.required is not None:
-        check_node_terms(affinity.required.node_selector_terms, where, "spec.nodeAffinity.required.nodeSelectorTerms")
-
-
-def _check_class(storage_class: StorageClass, where: str) -> None:
-    if storage_class.volume_binding_mode not in ("Immediate", "WaitForFirstConsumer"):
-        problem = f"{storage_class.volume_binding_mode[:63]!r} is not one of Immediate, WaitForFirstConsumer"
-        raise InputError(where, "volumeBindingMode", problem)
-
-
-def _check_capacity(capacity: CSIStorageCapacity, where: str) -> None:
-    amounts = {"capacity": capacity.capacity, "maximumVolumeSize": capacity.maximum_volume_size}
-    _check_quantities({k: v for k, v in amounts.items() if v is not None}, where, "")
-    _check_selector(capacity.node_topology, where, "nodeTopology")
-
-
-def _check_workload(workload: ReplicaSet | StatefulSet | PodDisruptionBudget, where: str) -> None:
-    _check_selector(workload.spec.selector, where, "spec.selector")
-
-
-def _check_group(group: PodGroup, where: str) -> None:
-    _check_quantities(group.spec.min_resources, where, "spec.minResources")
-    if not 0 <= group.spec.min_member < 1 << 31:
-        raise InputError(where, "spec.minMember", f"must be 0 or more, got {group.spec.min_member}")
-    seconds = group.spec.schedule_timeout_seconds
-    if seconds is not None and not 0 <= seconds < 1 << 31:
-        raise InputError(where, "spec.scheduleTimeoutSeconds", f"must be 0 or more, got {seconds}")
-
-
-_CHECKS: dict[str, Any] = {
-    "Pod": _check_pod,
-    "Node": _check_node,
-    "PersistentVolumeClaim": _check_claim,
-    "PersistentVolume": _check_volume,
-    "StorageClass": _check_class,
-    "CSIStorageCapacity": _check_capacity,
-    "ReplicaSet": _check_workload,
-    "StatefulSet": _check_workload,
-    "PodDisruptionBudget": _check_workload,
-    "PodGroup": _check_group,
-}

@@ -7,12 +7,9 @@ Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/core
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
-from scheduler_core.api.devices import DeviceTaint, DeviceToleration
 from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Requirement, Taint, Toleration
 
-_Taint = TypeVar("_Taint", Taint, DeviceTaint)
 Key = tuple[tuple[str, str, tuple[str, ...]], ...]
 
 
@@ -122,7 +119,7 @@ def any_term_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
     return any(node_term_matches(term, node) for term in terms)
 
 
-def tolerates(toleration: Toleration | DeviceToleration, taint: Taint | DeviceTaint) -> bool:
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Whether the toleration tolerates the taint (upstream Toleration.ToleratesTaint)."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -134,8 +131,8 @@ def tolerates(toleration: Toleration | DeviceToleration, taint: Taint | DeviceTa
 
 
 def first_untolerated(
-    taints: Iterable[_Taint], tolerations: Sequence[Toleration | DeviceToleration], effects: frozenset[str]
-) -> _Taint | None:
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: frozenset[str]
+) -> Taint | None:
     """Return the first taint with one of the effects that is not tolerated (upstream FindMatchingUntoleratedTaint)."""
     for taint in taints:
         if taint.effect in effects and not any(tolerates(t, taint) for t in tolerations):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.api.objects import Object, Struct, register_as
-from scheduler_core.errors import InputError
+from scheduler_core.api.objects import INT32_MAX, Object, Struct, check_choice, check_number, register_namesake
 
 GROUP, VERSION = "scheduling.k8s.io", "v1alpha2"
 WHOLE = "PodGroup"  # a disruptionMode: the pods of the group are evicted together or not at all
@@ -46,14 +45,11 @@ class PodGroupSpec(Struct):
 class PodGroup(Object):
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
 
-
-def _check(group: PodGroup, where: str) -> None:
-    gang = group.spec.scheduling_policy.gang
-    if gang is not None and not 1 <= gang.min_count < 1 << 31:
-        raise InputError(where, "spec.schedulingPolicy.gang.minCount", f"must be 1 or more, got {gang.min_count}")
-    if group.spec.disruption_mode not in ("", "Pod", WHOLE):
-        problem = f"{group.spec.disruption_mode[:63]!r} is not one of Pod, {WHOLE}"
-        raise InputError(where, "spec.disruptionMode", problem)
+    def check(self, where: str) -> None:
+        gang = self.spec.scheduling_policy.gang
+        if gang is not None:
+            check_number(gang.min_count, 1, INT32_MAX, where, "spec.schedulingPolicy.gang.minCount")
+        check_choice(self.spec.disruption_mode, ("", "Pod", WHOLE), where, "spec.disruptionMode")
 
 
-register_as(PodGroup, GROUP, VERSION, _check)
+register_namesake(PodGroup, GROUP, VERSION)

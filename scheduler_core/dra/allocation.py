@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
+from scheduler_core.api.devices import MAX_SUB_REQUESTS
 from scheduler_core.api.objects import Quantities
 from scheduler_core.dra.allocation_request import RequestData
 from scheduler_core.dra.pools import Entry, Pool

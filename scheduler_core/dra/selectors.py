@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scheduler_core.api.device_checks import MAX_VALUE
-from scheduler_core.api.devices import BasicDevice, DeviceAttribute
+from scheduler_core.api.devices import MAX_VALUE, BasicDevice, DeviceAttribute
 from scheduler_core.dra import cel_library
 
 KEPT = 1000  # maximum number of cached compiled expressions

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
-from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.api.devices import MAX_SUB_REQUESTS, ResourceClaim
 from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.dra import claims
 from scheduler_core.dra.devices import Devices
