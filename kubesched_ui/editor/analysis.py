@@ -98,7 +98,7 @@ def _thing(obj: IndexedObject, document: Document, bad: int) -> dict[str, Any]:
         "name": obj.name,
         "lines": lines_of(document, obj.path),
         "value": obj.value,
-        "says": [[list(path), said] for path, said in sentences(obj.value)],
+        "says": [[list(path), sentence] for path, sentence in sentences(obj.value)],
         "bad": bad,
     }
 

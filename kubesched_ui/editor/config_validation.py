@@ -128,8 +128,8 @@ def _unknown(name: str, path: Path, version: str, release: Release, found: Diagn
     meant = most_similar(name, _offered(version, release))
     what = what_is(name, known)
     hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""
-    said = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
-    found.warn(path, said, meant, value=True)
+    message = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
+    found.warn(path, message, meant, value=True)
 
 
 # ---- effective configuration

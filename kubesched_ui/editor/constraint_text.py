@@ -24,10 +24,10 @@ SAME = {
     "topology.kubernetes.io/region": "region",
     "kubernetes.io/hostname": "node",
 }
-Said = tuple[Path, str]
+Sentence = tuple[Path, str]
 
 
-def sentences(obj: dict[str, Any]) -> Iterator[Said]:
+def sentences(obj: dict[str, Any]) -> Iterator[Sentence]:
     """Yield (path in the object, sentence) for each constraint. Values of a wrong shape are ignored."""
     path = TEMPLATES.get(str(obj.get("kind")), ())
     spec: Any = obj
@@ -38,7 +38,7 @@ def sentences(obj: dict[str, Any]) -> Iterator[Said]:
             yield (*path, *at), text
 
 
-def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
+def of_spec(spec: dict[str, Any]) -> Iterator[Sentence]:
     """Yield the sentences of a pod spec."""
     if name := spec.get("nodeName"):
         yield ("nodeName",), f"The pod is already on node {shown(name)}; it is not scheduled."
@@ -65,7 +65,7 @@ def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
             yield ("volumes", index), f"It runs only where the volume of the claim {shown(claim)} is accessible."
 
 
-def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Said]:
+def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Sentence]:
     required = _map(affinity.get(REQUIRED))
     terms = [_term(term) for _, term in _dicts(required.get("nodeSelectorTerms"))]
     if terms:
@@ -75,7 +75,7 @@ def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Said]:
         yield (*path, PREFERRED, index), f"Nodes {term} get {_number(one.get('weight'))} more points before weighting."
 
 
-def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[Said]:
+def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[Sentence]:
     for index, one in _dicts(affinity.get(REQUIRED)):
         where = f"in the same {_domain(one)} as" if near else f"in no {_domain(one)} with"
         yield (*path, REQUIRED, index), f"It runs only {where} a pod {_selected(one)}."

@@ -121,8 +121,8 @@ def _located(problem: str, line: int) -> tuple[Position, str]:
     if match is None:
         return Position(line), problem
     before, after = problem[: match.start()].strip(), problem[match.end() :].lstrip(": ")
-    said = ": ".join(part for part in (before, after) if part)
-    return Position(line + int(match[1]) - 1, int(match[2] or 1) - 1), said
+    message = ": ".join(part for part in (before, after) if part)
+    return Position(line + int(match[1]) - 1, int(match[2] or 1) - 1), message
 
 
 # ---- positions

@@ -86,7 +86,7 @@ class Warn:
     field: str = ""
 
     @classmethod
-    def of(cls, code: str, where: Where, problem: str, field: str = "") -> Warn:
+    def from_problem(cls, code: str, where: Where, problem: str, field: str = "") -> Warn:
         """Return a warning with the same sentence as an IngestError."""
         return cls(
             code,

@@ -137,7 +137,7 @@ class Hint:
     sure: bool = False
 
     @classmethod
-    def of(cls, path: str) -> Hint:
+    def from_path(cls, path: str) -> Hint:
         """Return the hint of a path or key (`.../kube-system/pods.json`, `/api/v1/nodes`)."""
         return cls(*kind_of(path))
 
@@ -160,21 +160,21 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     except IngestError as error:
         yield InvalidPart(error)
         return
-    said = head.kind or ""
-    if head.items is not UNSET and (not said or said.endswith("List")):
-        inner = Hint(said[:-4], head.api_version or "", True) if said not in ("", "List") else hint
+    kind = head.kind or ""
+    if head.items is not UNSET and (not kind or kind.endswith("List")):
+        inner = Hint(kind[:-4], head.api_version or "", True) if kind not in ("", "List") else hint
         yield from _of_list(head, where)
         yield from _each(head.items, where, limits, inner, nesting)
-    elif head.internal_items is not UNSET and not said.removesuffix("List"):
+    elif head.internal_items is not UNSET and not kind.removesuffix("List"):
         yield from _each(head.internal_items, where, limits, Hint(hint.kind, "", True), nesting)
-    elif said == "List":
+    elif kind == "List":
         return
     elif (head.api_version or "").startswith(OUR_GROUP):
         yield from _ours(value, head, where, limits, nesting)
-    elif is_configuration(said, head.api_version):
+    elif is_configuration(kind, head.api_version):
         yield Config(value, where)
-    elif said:
-        yield UploadedObject(value, where, said, head.api_version or "", head)
+    elif kind:
+        yield UploadedObject(value, where, kind, head.api_version or "", head)
     else:
         yield from _without_kind(value, head, where, limits, hint, nesting)
 
@@ -195,7 +195,7 @@ def _without_kind(
     elif parts := _by_key(value, where):
         for key, part in parts.items():
             inner = where.at(file=f"{where.file}, {key}")
-            yield from objects(part, inner, limits, Hint.of(key), nesting if is_array(part) else nesting + 1)
+            yield from objects(part, inner, limits, Hint.from_path(key), nesting if is_array(part) else nesting + 1)
     else:
         yield UploadedObject(value, where, "", head.api_version or "", head)
 
@@ -267,9 +267,9 @@ def _of_list(head: ObjectHead, where: Where) -> Iterator[Part]:
     """Yield the data about the cluster in the annotations of an exported List."""
     if head.metadata is UNSET or OUR_GROUP.encode() not in bytes(memoryview(head.metadata)):
         return
-    said = _part(head.metadata, _ListMeta, where, "metadata").annotations
-    yield ClusterInfo(*(said.get(f"{OUR_GROUP}{name}", "") for name in LIST_ANNOTATIONS))
-    if config := said.get(f"{OUR_GROUP}config"):
+    annotations = _part(head.metadata, _ListMeta, where, "metadata").annotations
+    yield ClusterInfo(*(annotations.get(f"{OUR_GROUP}{name}", "") for name in LIST_ANNOTATIONS))
+    if config := annotations.get(f"{OUR_GROUP}config"):
         yield Config(msgspec.json.encode(config), where)
 
 

@@ -36,7 +36,7 @@ def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str
 
 
 def needed_kinds(workloads: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the kinds of objects that `told` needs; nodes only if pods of DaemonSets may be created."""
+    """Return the kinds of objects that `warnings_about` needs; nodes only if pods of DaemonSets may be created."""
     daemons = any(raw.get("kind") == "DaemonSet" and is_typed(raw) for raw in workloads)
     return [kind for kind in NEEDED if kind != "Node" or daemons]
 
@@ -65,14 +65,14 @@ def defaults_warning(filled: Filled) -> list[dict[str, Any]]:
     return [as_dict(Remark("filled", filled.message, filled.counts))] if filled else []
 
 
-def snapshot_warnings(told: list[Any]) -> list[dict[str, Any]]:
+def snapshot_warnings(warnings: list[Any]) -> list[dict[str, Any]]:
     """Return those warnings of a scenario that concern its present objects."""
-    return [remark for remark in told if isinstance(remark, dict) and remark.get("code") in OF_SNAPSHOTS]
+    return [remark for remark in warnings if isinstance(remark, dict) and remark.get("code") in OF_SNAPSHOTS]
 
 
-def upload_warnings(told: list[Any]) -> list[Any]:
+def upload_warnings(warnings: list[Any]) -> list[Any]:
     """Return the other warnings: about the uploaded files and edits."""
-    return [remark for remark in told if not isinstance(remark, dict) or remark.get("code") not in OF_SNAPSHOTS]
+    return [remark for remark in warnings if not isinstance(remark, dict) or remark.get("code") not in OF_SNAPSHOTS]
 
 
 def _schedulers(config: str) -> list[str]:

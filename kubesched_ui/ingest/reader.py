@@ -108,7 +108,7 @@ class _Reading:
         if what := wrong_input_hint(text):
             raise IngestError(where, what)
         self.text = text
-        hint = Hint.of(where.file)
+        hint = Hint.from_path(where.file)
         for number, document in documents(text, where, self.limits, self.result.dropped):
             for found in objects(document, where.at(document=number), self.limits, hint):
                 self._found(found)
@@ -282,8 +282,8 @@ class _Reading:
         if self.written and not result.time and any(map(scenario_time.creates_pods, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
-        for said in self.misspelt.remarks():
-            self.warnings.add(unknown_fields.CODE, said)
+        for error in self.misspelt.remarks():
+            self.warnings.add(unknown_fields.CODE, error)
         self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)

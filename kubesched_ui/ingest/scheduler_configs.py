@@ -64,10 +64,10 @@ class Configs:
         if not self._found:
             return ""
         found = chosen(self._found)
-        said = [f"The scheduler configuration comes from {found.place}"] if found.place else []
+        parts = [f"The scheduler configuration comes from {found.place}"] if found.place else []
         if len(self._found) > 1:
-            said.append(passed_over(found, self._found))
-        return on_one_line("; ".join(said))
+            parts.append(passed_over(found, self._found))
+        return on_one_line("; ".join(parts))
 
 
 def on_one_line(text: str) -> str:

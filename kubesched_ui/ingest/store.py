@@ -76,13 +76,13 @@ def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
     """Return the messages about an upload: about the cluster, about unsupported kinds (`beside`), warnings, defaults
     that were set (`filled`), removed data (`dropped`) and kinds that are not kept (`unknown`)."""
     more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
-    said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
-    said += defaults_warning(result.filled)
+    found = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
+    found += defaults_warning(result.filled)
     if notes := result.dropped_notes:
-        said.append({"code": "dropped", "message": f"Not stored: {', '.join(notes)}", "notes": notes})
+        found.append({"code": "dropped", "message": f"Not stored: {', '.join(notes)}", "notes": notes})
     if unknown := others.most_common():
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in unknown[:20])
         more = f" and {len(unknown) - 20} other kinds" if len(unknown) > 20 else ""
         message = f"Not stored, because the scheduler does not use them: {kinds}{more}"
-        said.append({"code": "unknown", "message": message, "counts": dict(unknown[:200])})
-    return said
+        found.append({"code": "unknown", "message": message, "counts": dict(unknown[:200])})
+    return found

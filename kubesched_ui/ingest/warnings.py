@@ -25,39 +25,39 @@ class Warnings:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._said: dict[tuple[str, str, str], _Group] = {}
-        self._unsaid: Counter[str] = Counter()
+        self._groups: dict[tuple[str, str, str], _Group] = {}
+        self._unlisted: Counter[str] = Counter()
 
     def add(self, code: str, error: IngestError) -> None:
         """Add a problem of one object or file."""
         key = (code, error.problem, _INDEX.sub("[]", error.field))
-        same = self._said.get(key)
+        same = self._groups.get(key)
         if same is None:
-            if len(self._said) >= self.most:
-                self._unsaid[code] += 1
+            if len(self._groups) >= self.most:
+                self._unlisted[code] += 1
                 return
-            same = self._said[key] = _Group()
+            same = self._groups[key] = _Group()
         same.number += 1
         if len(same.files) < MAX_FILES:
             same.files.add(error.where.file)
         if len(same.first) < EACH:
-            same.first.append(Warn.of(code, error.where, error.problem, error.field))
+            same.first.append(Warn.from_problem(code, error.where, error.problem, error.field))
 
     def say(self, warn: Warn) -> None:
         """Add a warning about the upload as a whole."""
-        self._said[warn.code, warn.message, ""] = _Group([warn], 1)
+        self._groups[warn.code, warn.message, ""] = _Group([warn], 1)
 
     def listed(self) -> list[Warn]:
         """Return up to EACH equal warnings one by one; for more, return the first with the number of the others and of
         their files."""
         found = []
-        for same in self._said.values():
+        for same in self._groups.values():
             if same.number <= EACH:
                 found += same.first
                 continue
             files = f" in {len(same.files):,} files" if len(same.files) > 1 else ""
             first = same.first[0]
             found.append(replace(first, message=f"{first.message} (and {same.number - 1:,} more like it{files})"))
-        if unsaid := sum(self._unsaid.values()):
-            found.append(Warn("more", f"{unsaid:,} more warnings are not listed"))
+        if unlisted := sum(self._unlisted.values()):
+            found.append(Warn("more", f"{unlisted:,} more warnings are not listed"))
         return found

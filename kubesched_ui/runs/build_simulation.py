@@ -170,7 +170,7 @@ def added_pods(run: Run) -> list[dict[str, Any]]:
     """
     created = [change["create"] for stage in run.stages for change in stage["changes"] if "create" in change]
     forked = [obj for obj in created if obj.get("kind") == "Pod"]
-    bare = any(isinstance(told, dict) and told.get("code") == "workloads" for told in run.scenario.warnings)
+    bare = any(isinstance(warning, dict) and warning.get("code") == "workloads" for warning in run.scenario.warnings)
     return forked + (_added_pods(run.pk, run.created_at) if run.template or (bare and run.pods is None) else [])
 
 

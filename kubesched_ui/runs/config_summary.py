@@ -39,8 +39,8 @@ def config_summary(config: str, release: str, unknown: Unknown = "error") -> str
         of_old = ["Policy"]
     else:
         of_old = [f"{version.rpartition('/')[2]} defaults"] if version != f"{GROUP}/v1" else []
-    told = ", ".join(dict.fromkeys([*_changes(found, plain), *of_old])) or DEFAULT
-    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+    text = ", ".join(dict.fromkeys([*_changes(found, plain), *of_old])) or DEFAULT
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _changes(found: Configuration, plain: Configuration) -> Iterator[str]:

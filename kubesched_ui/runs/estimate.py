@@ -68,8 +68,8 @@ def waiting(scenario: Scenario) -> int:
     """Return the minimum number of pods that a run has to schedule: pods without a node, and pods that workloads
     create."""
     pods = scenario.counts.get("Pod", 0) if scenario.pending is None else scenario.pending
-    told = preflight.snapshot_warnings(scenario.warnings)
-    made = (sum(remark["counts"].values()) for remark in told if remark["code"] == "workloads")
+    remarks = preflight.snapshot_warnings(scenario.warnings)
+    made = (sum(remark["counts"].values()) for remark in remarks if remark["code"] == "workloads")
     return int(pods + sum(made))
 
 

@@ -56,13 +56,13 @@ def create_fork(
     early = [one for one in before if is_before(one, where, t)]
     late = [one for one in before if not is_before(one, where, t)]
     values = asdict(wanted) | {"stages": [*early, stage, *late], "changes": changes, "fork_at": cycle, "fork_t": t}
-    told = differences(wanted, RunSettings())
+    summary = differences(wanted, RunSettings())
     origin = parent.origin or asdict(settings_of(parent))
     run = Run.objects.create(
         scenario=parent.scenario,
         parent=parent,
         name=name[:MAX_NAME],
-        summary="\n".join(told),
+        summary="\n".join(summary),
         origin=origin,
         notes=[*parent.notes, *begins_with_group(parent, at, cycle)],
         **values,

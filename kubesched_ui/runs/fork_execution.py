@@ -66,8 +66,8 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     apply_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)
     plan_single_pass(simulation, stages, own)
-    said = PodResult.objects.filter(run=parent).exclude(recorded_message="") if parent else PodResult.objects.none()
-    rows = said.values_list("namespace", "name", "recorded_message")
+    results = PodResult.objects.filter(run=parent).exclude(recorded_message="") if parent else PodResult.objects.none()
+    rows = results.values_list("namespace", "name", "recorded_message")
     return simulation, recorder, {f"{namespace}/{name}": message for namespace, name, message in rows}
 
 

@@ -230,9 +230,9 @@ def compare_to_file(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
         return {}
     flush()
     run.refresh_from_db(fields=["node_names"])
-    told = {name: value for name, value in run.imported.items() if name != "decisions"}
+    recorded = {name: value for name, value in run.imported.items() if name != "decisions"}
     expected = base64.b64decode(run.imported["decisions"])
-    return {"imported": told | {"differs": first_difference(run, expected, told["state"] == Run.State.DONE)}}
+    return {"imported": recorded | {"differs": first_difference(run, expected, recorded["state"] == Run.State.DONE)}}
 
 
 def first_difference(run: Run, expected: bytes, whole: bool) -> int:

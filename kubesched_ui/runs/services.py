@@ -121,8 +121,8 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
         notes += pod_template.remarks(scenario, wanted.template, copies, release, config, unknown)
     notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
-    told = differences(replace(wanted, config=config, release=release), RunSettings())
-    run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(told), **values)
+    summary = differences(replace(wanted, config=config, release=release), RunSettings())
+    run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(summary), **values)
     if send:
         transaction.on_commit(lambda: enqueue(run.pk))
     return run

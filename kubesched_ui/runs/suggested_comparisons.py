@@ -51,17 +51,17 @@ def offered(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
+def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]:
     """Return the two runs; existing runs with the same settings are reused.
 
-    `asked`: `pair`, the key of a configuration, or `a` and `b`, two releases. Raises InputError.
+    `requested`: `pair`, the key of a configuration, or `a` and `b`, two releases. Raises InputError.
     """
-    key = asked.get("pair", "")
+    key = requested.get("pair", "")
     if key:
         if key not in CONFIGURATIONS:
             raise InputError("Pair", "pair", f"must be one of {', '.join(CONFIGURATIONS)}, got {key[:63]!r}")
         return run_with(scenario, {"config": ""}), run_with(scenario, {"config": CONFIGURATIONS[key][1]})
-    names = [asked.get(side, "") for side in ("a", "b")]
+    names = [requested.get(side, "") for side in ("a", "b")]
     for side, name in zip(("a", "b"), names, strict=True):
         if name not in RELEASES:
             raise InputError("Pair", side, f"must be one of {', '.join(RELEASES)}, got {name[:63]!r}")

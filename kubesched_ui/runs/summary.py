@@ -30,26 +30,26 @@ def differences(settings: Any, default: Any) -> list[str]:
     A setting without its own text is described by its name.
     """
     values, usual = asdict(settings), asdict(default)
-    told = [*which_pods(values), *mode(values), *gates(values), *configuration(values)]
+    texts = [*which_pods(values), *mode(values), *gates(values), *configuration(values)]
     for name, value in values.items():
         if name not in OTHERWISE and value != usual[name]:
             words = WORDS.get(name, lambda value, name=name: f"{name.replace('_', ' ')}: {value}")
-            told.append(words(value))
-    return [" ".join(text.split()) for text in told if text]
+            texts.append(words(value))
+    return [" ".join(text.split()) for text in texts if text]
 
 
 def which_pods(values: dict[str, Any]) -> list[str]:
     """Describe the chosen pods; [] for all pending ones."""
-    told = []
+    texts = []
     if values["template"]:
         obj, copies = pod_template.read(values["template"]), values["copies"]
         what = f"{copies:,} {'copy' if copies == 1 else 'copies'} of" if obj["kind"] == "Pod" else obj["kind"]
-        told.append(f"{what} {obj['metadata']['name'][:60]}")
+        texts.append(f"{what} {obj['metadata']['name'][:60]}")
     if values["pods"]:
-        told.append(f"{count(len(values['pods']), 'pod')} chosen")
+        texts.append(f"{count(len(values['pods']), 'pod')} chosen")
     if values["unbind"]:
-        told.append(f"{count(len(values['unbind']), 'pod')} rescheduled")
-    return told
+        texts.append(f"{count(len(values['unbind']), 'pod')} rescheduled")
+    return texts
 
 
 def mode(values: dict[str, Any]) -> list[str]:
@@ -66,6 +66,6 @@ def gates(values: dict[str, Any]) -> list[str]:
 def configuration(values: dict[str, Any]) -> list[str]:
     """Describe the changes in the scheduler configuration."""
     unknown: Unknown = values["unknown_plugins"]
-    told = config_summary(values["config"] or "", values["release"], unknown)
-    told = "own configuration, as default" if told == DEFAULT else told
-    return [told, "unknown plugins ignored" if told and unknown == "leave_out" else ""]
+    text = config_summary(values["config"] or "", values["release"], unknown)
+    text = "own configuration, as default" if text == DEFAULT else text
+    return [text, "unknown plugins ignored" if text and unknown == "leave_out" else ""]

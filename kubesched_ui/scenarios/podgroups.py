@@ -44,10 +44,10 @@ def pod_group_warnings(scenario: Scenario, release: str, in_time: bool) -> list[
     known = get_release(release)
     if not number or known.pod_groups:
         return []
-    told = f"The cluster has {count(number, 'PodGroup')}, but this run schedules each pod individually."
+    message = f"The cluster has {count(number, 'PodGroup')}, but this run schedules each pod individually."
     if in_time:
-        return [f"{told} Groups are scheduled as a whole only in single-pass runs."]
+        return [f"{message} Groups are scheduled as a whole only in single-pass runs."]
     way = f"set the feature gates {spelled(gates_for(scenario))}"
     if "GenericWorkload" not in gates_of(known):
         way = f"choose release {SINCE} and {way}"
-    return [f"{told} To schedule the pods of a group together, {way}."]
+    return [f"{message} To schedule the pods of a group together, {way}."]

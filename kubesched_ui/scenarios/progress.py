@@ -38,18 +38,18 @@ class Progress:
         self._last = 0.0
 
     def __call__(self, done: int, objects: int) -> None:
-        self._tell({"done": done, "size": self.size, "objects": objects})
+        self._write({"done": done, "size": self.size, "objects": objects})
 
     def waits(self, ahead: int) -> None:
         """Write the queue position while the upload waits for a worker."""
-        self._tell({"ahead": ahead})
+        self._write({"ahead": ahead})
 
-    def _tell(self, told: dict[str, int]) -> None:
+    def _write(self, progress: dict[str, int]) -> None:
         now = time.monotonic()
         if not self.key or now - self._last < EVERY:
             return
         self._last = now
-        cache.set(self.key, told, KEPT_S)
+        cache.set(self.key, progress, KEPT_S)
 
     def __enter__(self) -> Progress:
         return self

@@ -162,16 +162,15 @@ def cells(changes: dict[int, dict[str, Any]], releases: int) -> Iterator[tuple[s
         yield place, change["change"], group_key(number, change)
 
 
-def where(fate: dict[str, Any] | None) -> str:
+def where(outcome: dict[str, Any] | None) -> str:
     """Return a pod's node or state in a few words."""
-    if fate is None:
+    if outcome is None:
         return "missing"
-    if fate["node"]:
-        return str(fate["node"])
-    return f"preempts on {fate['nominated']}" if fate["nominated"] else NO_NODE.get(fate["result"], fate["result"])
-
-
-NO_NODE = {"unschedulable": "no node"}
+    if outcome["node"]:
+        return str(outcome["node"])
+    if outcome["nominated"]:
+        return f"preempts on {outcome['nominated']}"
+    return "no node" if outcome["result"] == "unschedulable" else str(outcome["result"])
 
 
 def progress(runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -53,8 +53,8 @@ def explain_upgrade(number: int) -> None:
             leases.release_on_outage(upgrade)
         except Exception as error:
             logger.exception("Upgrade preview %s failed", number)
-            told = f"Internal error ({type(error).__name__}); see the worker log for details."
-            finish(upgrade, Upgrade.State.FAILED, told)
+            message = f"Internal error ({type(error).__name__}); see the worker log for details."
+            finish(upgrade, Upgrade.State.FAILED, message)
 
 
 def explain(upgrade: Upgrade) -> None:
