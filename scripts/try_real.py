@@ -139,7 +139,7 @@ def cluster_case(path: Path) -> Case:
         result = ingest_files([(path.name, data)])
     except IngestError:
         return Case([(path.name, data)])
-    pods = (obj for obj in result.iter_objects() if obj["kind"] == "Pod")
+    pods = (obj for obj in result.objects if obj["kind"] == "Pod")
     bound = [
         f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         for pod in pods

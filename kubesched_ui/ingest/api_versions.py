@@ -45,10 +45,7 @@ def _empty_selector(obj: dict[str, Any]) -> None:
 
 
 _CONVERSIONS = {
-    "Deployment": _default_selector,
-    "ReplicaSet": _default_selector,
-    "DaemonSet": _default_selector,
-    "StatefulSet": _default_selector,
+    **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"), _default_selector),
     "PodDisruptionBudget": _empty_selector,
 }
 
@@ -63,42 +60,15 @@ _CONVERSIONS = {
 # Source: kubernetes/pkg/apis/core/types.go.
 
 _META = {
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "clusterName",
-    "managedFields",
-}
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+    "clusterName", "managedFields",
+}  # fmt: skip
 # The keys of these are data or have JSON tags.
 _OPAQUE = {
-    "labels",
-    "annotations",
-    "nodeSelector",
-    "selector",
-    "labelSelector",
-    "namespaceSelector",
-    "limits",
-    "requests",
-    "capacity",
-    "allocatable",
-    "overhead",
-    "parameters",
-    "hard",
-    "used",
-    "options",
-    "volumeAttributes",
-}
+    "labels", "annotations", "nodeSelector", "selector", "labelSelector", "namespaceSelector", "limits", "requests",
+    "capacity", "allocatable", "overhead", "parameters", "hard", "used", "options", "volumeAttributes",
+}  # fmt: skip
 _SPECIAL = {"CephFS": "cephfs", "StorageOS": "storageos"}
 _LEADING = re.compile(r"[A-Z]+(?![a-z])|[A-Z]")
 

@@ -32,15 +32,8 @@ COMPRESSED: dict[str, Callable[[Any], Any]] = {
 }
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 DAMAGED = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    OSError,
-    EOFError,
-    zlib.error,
-    lzma.LZMAError,
-    NotImplementedError,
-    ValueError,
-    RuntimeError,
+    *(OSError, EOFError, ValueError, RuntimeError),  # zipfile raises NotImplementedError, a RuntimeError
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
 Texts = Iterator[tuple[Where, bytes]]
@@ -86,10 +79,9 @@ class Archives:
 
     def _unpacked(self, where: Where, file: MemberStream, compression: str, depth: int) -> Texts:
         try:
-            unpacked = MemberStream(
-                COMPRESSED[compression](file), packed=file, take=lambda n: self.budget.take_unpacked(n, where)
-            )
-            yield from self._texts(where, unpacked, depth + 1)
+            unpacked = COMPRESSED[compression](file)
+            stream = MemberStream(unpacked, packed=file, take=lambda n: self.budget.take_unpacked(n, where))
+            yield from self._texts(where, stream, depth + 1)
         except DAMAGED as error:
             raise _damaged(where, compression, error) from None
 

@@ -86,18 +86,11 @@ class Warn:
     field: str = ""
 
     @classmethod
-    def from_problem(cls, code: str, where: Where, problem: str, field: str = "") -> Warn:
-        """Return a warning with the same sentence as an IngestError."""
-        return cls(
-            code,
-            printable(str(IngestError(where, problem, field))),
-            shown(where.file),
-            where.document,
-            shown(where.kind),
-            shown(where.namespace),
-            printable(where.name[:253]),
-            printable(field),
-        )
+    def from_error(cls, code: str, error: IngestError) -> Warn:
+        """Return a warning with the same sentence as the error."""
+        message, where = printable(str(error)), error.where
+        kind, namespace, name = shown(where.kind), shown(where.namespace), printable(where.name[:253])
+        return cls(code, message, shown(where.file), where.document, kind, namespace, name, printable(error.field))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the nonempty fields as plain values for JSON."""

@@ -16,7 +16,7 @@ from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.path_hints import kind_of
-from kubesched_ui.ingest.run_file import RunDocument
+from kubesched_ui.ingest.run_file import RunFile, read_part
 from kubesched_ui.ingest.scenario_time import ABOUT
 from scheduler_core.config.discovery import is_configuration
 
@@ -117,14 +117,8 @@ class Time:
     where: Where
 
 
-@dataclass(slots=True)
-class InvalidPart:
-    """The error for a value that should be an object."""
-
-    error: IngestError
-
-
-Part = UploadedObject | ClusterInfo | Config | Time | RunDocument | InvalidPart
+# An error stands for a value that should be an object.
+Part = UploadedObject | ClusterInfo | Config | Time | RunFile | IngestError
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +152,7 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     try:
         head = _head(value, where)
     except IngestError as error:
-        yield InvalidPart(error)
+        yield error
         return
     kind = head.kind or ""
     if head.items is not UNSET and (not kind or kind.endswith("List")):
@@ -221,9 +215,7 @@ def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: in
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes an empty list as null
     if not is_array(array):
-        yield InvalidPart(
-            IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
-        )
+        yield IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
         return
     for number, element in enumerate(elements(array), 1):
         yield from objects(element, where.at(item=number), limits, hint, nesting + 1)
@@ -235,7 +227,7 @@ def _ours(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: 
     elif head.kind == RUN_KIND:
         yield from _run(value, head, where, limits, nesting)
     elif head.kind != TABLES_KIND:  # a description of the tables in an exported run
-        yield InvalidPart(IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind"))
+        yield IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind")
 
 
 def _run(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
@@ -247,7 +239,13 @@ def _run(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: i
     if scenario.kind != SCENARIO_KIND:
         raise IngestError(where, f"must be of kind {SCENARIO_KIND}", "spec.scenario")
     name = _part(head.metadata, _Meta, where, "metadata").name
-    yield RunDocument(name, msgspec.json.encode(spec), bytes(fields.get("status", Raw(b"{}"))), where)
+    status = memoryview(fields.get("status", Raw(b"{}")))
+    yield RunFile(
+        where,
+        name,
+        read_part(msgspec.json.encode(spec), where, "spec", limits.max_depth),
+        read_part(status, where, "status", limits.max_depth),
+    )
     yield from _scenario(scenario, where, limits, nesting)
 
 

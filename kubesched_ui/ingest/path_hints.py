@@ -33,16 +33,12 @@ def is_readable_name(name: str) -> bool:
         return False
     if suffix in PACKED:
         return PurePosixPath(path.stem).suffix.lower() not in LOGS
-    return suffix in TEXTS or suffix in ARCHIVES or _maybe(suffix)
-
-
-def _maybe(suffix: str) -> bool:
-    return suffix in MAYBE
+    return suffix in TEXTS or suffix in ARCHIVES or suffix in MAYBE
 
 
 def is_readable(name: str, head: bytes) -> bool:
     """Return whether a member is read. `head`: its first bytes, which decide if the name is not conclusive."""
-    return not _maybe(PurePosixPath(name).suffix.lower()) or _OBJECT.match(head) is not None
+    return PurePosixPath(name).suffix.lower() not in MAYBE or _OBJECT.match(head) is not None
 
 
 def kind_of(path: str) -> tuple[str, str]:

@@ -11,19 +11,20 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, preflight, run_file, scenario_time, unknown_fields
+from kubesched_ui.ingest import events, preflight, scenario_time, unknown_fields
 from kubesched_ui.ingest.api_versions import external, is_internal, normalise
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
 from kubesched_ui.ingest.fast_skip import can_skip
-from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, InvalidPart, Part, Time, UploadedObject, objects
+from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, Part, Time, UploadedObject, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
 from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
 from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.run_file import ALONE, RunFile
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.warnings import Warnings
 from kubesched_ui.ingest.wrong_input_hints import unreadable_input_hint, wrong_input_hint
@@ -118,8 +119,8 @@ class _Reading:
     def _found(self, found: Part) -> None:
         self._check_alone(found)
         match found:
-            case run_file.RunDocument():
-                self.result.run = run_file.read(found, self.limits.max_depth)
+            case RunFile():
+                self.result.run = found
             case UploadedObject():
                 self.budget.take_object(found.where)
                 try:
@@ -128,9 +129,9 @@ class _Reading:
                     raise
                 except IngestError as error:
                     self.warnings.add("broken", error)
-            case InvalidPart():
-                self.budget.take_object(found.error.where)
-                self.warnings.add("broken", found.error)
+            case IngestError():
+                self.budget.take_object(found.where)
+                self.warnings.add("broken", found)
             case Config():
                 self.configs.document(found)
             case Time():
@@ -145,11 +146,10 @@ class _Reading:
         """Raise LimitError if a run file comes with other objects: they would change its run."""
         if isinstance(found, ClusterInfo):
             return
-        where = found.error.where if isinstance(found, InvalidPart) else found.where
         run = self.result.run.where if self.result.run else None
-        before = isinstance(found, run_file.RunDocument) and bool(self.result.records or self.result.time)
-        if before or (run and (run.file, run.document) != (where.file, where.document)):
-            raise LimitError(where, run_file.ALONE)
+        before = isinstance(found, RunFile) and bool(self.result.records or self.result.time)
+        if before or (run and (run.file, run.document) != (found.where.file, found.where.document)):
+            raise LimitError(found.where, ALONE)
 
     def _object(self, found: UploadedObject) -> None:
         where = found.where.at(kind=found.kind)
@@ -258,10 +258,8 @@ class _Reading:
         if not spec.keys() - scenario_time.SCHEDULER:
             return
         if self.result.time:
-            self.warnings.add(
-                "config",
-                IngestError(where, "the upload has more than one scenario with a timeline; the last one is used"),
-            )
+            problem = "the upload has more than one scenario with a timeline; the last one is used"
+            self.warnings.add("config", IngestError(where, problem))
         self.result.time = spec
 
     # ---- remarks
@@ -270,8 +268,8 @@ class _Reading:
         result = self.result
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():
-            number_of = "1 file was" if number == 1 else f"{number:,} files were"
-            problem = f"{number_of} skipped: neither the name nor the first bytes suggest JSON or YAML"
+            files = "1 file was" if number == 1 else f"{number:,} files were"
+            problem = f"{files} skipped: neither the name nor the first bytes suggest JSON or YAML"
             self.warnings.add("skipped-file", IngestError(Where(archive), problem))
         if not result.records and not result.time:
             result.warnings = self.warnings.listed()
@@ -309,12 +307,9 @@ class _Reading:
             if ("Pod", namespace, name) not in self.result.records:
                 self.result.dropped["events"] += 1
                 continue
-            meta = event["metadata"]
-            record = {"apiVersion": "v1", "kind": "Event", **event}
-            key = ("Event", meta["namespace"], meta["name"])
-            self.result.records[key] = Record(
-                "Event", "v1", meta["namespace"], meta["name"], msgspec.json.encode(record)
-            )
+            namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
+            data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
+            self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
 
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}
@@ -323,15 +318,12 @@ class _Reading:
             return
         strays: Counter[str] = Counter()
         for (kind, _, _), record in self.result.records.items():
-            if kind == "Pod" and (node := _node_name(record.data)) and node not in nodes:
+            if kind == "Pod" and (node := record.node_name()) and node not in nodes:
                 strays[node] += 1
         for node, number in strays.most_common(20):
             pods = "1 pod is" if number == 1 else f"{number:,} pods are"
-            self.warnings.say(
-                Warn(
-                    "missing-node", f"{pods} on node {shown(node)}, which is not in the upload", kind="Node", name=node
-                )
-            )
+            message = f"{pods} on node {shown(node)}, which is not in the upload"
+            self.warnings.say(Warn("missing-node", message, kind="Node", name=node))
 
 
 def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str]:
@@ -368,24 +360,6 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
-
-
-class _PodNode(msgspec.Struct):
-    node_name: str | None = msgspec.field(default=None, name="nodeName")
-
-
-class _PodOnly(msgspec.Struct):
-    spec: _PodNode = msgspec.field(default_factory=_PodNode)
-
-
-_POD = msgspec.json.Decoder(_PodOnly)
-
-
-def _node_name(data: bytes) -> str:
-    try:
-        return _POD.decode(data).spec.node_name or ""
-    except msgspec.ValidationError:
-        return ""
 
 
 def _kubelet(node: dict[str, Any]) -> str:

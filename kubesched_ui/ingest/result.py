@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import redact
 from kubesched_ui.ingest.errors import Warn
 from kubesched_ui.ingest.run_file import RunFile
 from scheduler_core.snapshot.defaults import Filled
@@ -30,6 +28,22 @@ class Record:
     def object(self) -> dict[str, Any]:
         """Return the object as a dict."""
         return msgspec.json.decode(self.data)
+
+    def node_name(self) -> str:
+        """Return the node of a pod; "" if it has none."""
+        spec = _POD.decode(self.data).spec
+        return (spec.node_name if spec else None) or ""
+
+
+class _Spec(msgspec.Struct):
+    node_name: str | None = msgspec.field(name="nodeName", default=None)
+
+
+class _Pod(msgspec.Struct):
+    spec: _Spec | None = None
+
+
+_POD = msgspec.json.Decoder(_Pod)
 
 
 @dataclass
@@ -66,18 +80,9 @@ class IngestResult:
     @property
     def objects(self) -> list[dict[str, Any]]:
         """The objects as dicts with current apiVersion and kind; decoded at each access."""
-        return list(self.iter_objects())
-
-    def iter_objects(self) -> Iterator[dict[str, Any]]:
-        """Yield these objects one at a time, for clusters too large to decode as a whole."""
-        return (record.object() for record in self.records.values())
+        return [record.object() for record in self.records.values()]
 
     @property
     def counts(self) -> dict[str, int]:
         """kind -> number of kept objects."""
         return dict(Counter(kind for kind, _, _ in self.records))
-
-    @property
-    def dropped_notes(self) -> list[str]:
-        """What was never stored, one line each: `512 values of environment variables`."""
-        return redact.notes(self.dropped)

@@ -15,16 +15,6 @@ MAX_BYTES = 32 * 1024 * 1024  # without the scenario; a million cycles take 11 M
 ALONE = "a run file must be uploaded alone; this upload contains other objects"
 
 
-@dataclass(slots=True)
-class RunDocument:
-    """A run file before decoding: the JSON of its fields, without the scenario, which follows as a separate part."""
-
-    name: str
-    spec: Json
-    status: Json
-    where: Where
-
-
 @dataclass(frozen=True)
 class RunFile:
     """A decoded run file. `spec` (without the scenario) and `status` may have any shape."""
@@ -35,17 +25,8 @@ class RunFile:
     status: dict[str, Any]
 
 
-def read(found: RunDocument, max_depth: int) -> RunFile:
-    """Return the decoded run file. Raises IngestError if it is too large, nested too deeply or invalid JSON."""
-    return RunFile(
-        found.where,
-        found.name,
-        _object(found.spec, found.where, "spec", max_depth),
-        _object(found.status, found.where, "status", max_depth),
-    )
-
-
-def _object(value: Json, where: Where, field: str, max_depth: int) -> dict[str, Any]:
+def read_part(value: Json, where: Where, field: str, max_depth: int) -> dict[str, Any]:
+    """Decode `spec` or `status`. Raises IngestError if it is too large, nested too deeply or invalid JSON."""
     if len(value) > MAX_BYTES:
         raise LimitError(where, f"is larger than {MAX_BYTES:,} bytes without the scenario", field)
     try:

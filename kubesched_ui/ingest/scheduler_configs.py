@@ -31,11 +31,10 @@ class Configs:
         """Add a separate configuration: an object, or (in a Scenario) text."""
         where = config.where.at(kind=KIND)
         if bytes(config.value[:1]) == b'"':
-            text = msgspec.json.decode(config.value)
-            self._add(Found({"kind": KIND}, text=text))
+            self._add(Found({"kind": KIND}, text=msgspec.json.decode(config.value)))
         else:
-            raw = read_object(config.value, where, self.max_depth)
-            self._add(Found(_without_keys(raw), text=to_yaml(_without_keys(raw))))
+            raw = _without_keys(read_object(config.value, where, self.max_depth))
+            self._add(Found(raw, text=to_yaml(raw)))
 
     def config_map(self, value: Json, where: Where) -> None:
         """Add the configurations in the data of a ConfigMap. Nothing else of it is kept. Raises IngestError for an
@@ -78,18 +77,11 @@ def on_one_line(text: str) -> str:
 def _without_keys(raw: dict[str, Any]) -> dict[str, Any]:
     """Return the configuration without private TLS keys of extenders."""
     extenders = raw.get("extenders")
-    if not isinstance(extenders, list) or not any(isinstance(e, dict) and _has_key(e) for e in extenders):
-        return raw
-    return {**raw, "extenders": [_keyless(e) if isinstance(e, dict) else e for e in extenders]}
+    return {**raw, "extenders": list(map(_keyless, extenders))} if isinstance(extenders, list) else raw
 
 
-def _has_key(extender: dict[str, Any]) -> bool:
-    tls = extender.get("tlsConfig")
-    return isinstance(tls, dict) and "keyData" in tls
-
-
-def _keyless(extender: dict[str, Any]) -> dict[str, Any]:
-    if not _has_key(extender):
+def _keyless(extender: Any) -> Any:
+    tls = extender.get("tlsConfig") if isinstance(extender, dict) else None
+    if not isinstance(tls, dict):
         return extender
-    tls = {key: value for key, value in extender["tlsConfig"].items() if key != "keyData"}
-    return {**extender, "tlsConfig": tls}
+    return {**extender, "tlsConfig": {key: value for key, value in tls.items() if key != "keyData"}}

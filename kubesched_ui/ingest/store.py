@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 from django.db import transaction
 
 from kubesched_ui.fields import pack
-from kubesched_ui.ingest import chunked_store, unsupported_kinds
+from kubesched_ui.ingest import chunked_store, redact, unsupported_kinds
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.preflight import defaults_warning
-from kubesched_ui.ingest.result import IngestResult, Record
-from kubesched_ui.models import Scenario
-
-MAX_NAME = 200
+from kubesched_ui.ingest.result import IngestResult
+from kubesched_ui.models import MAX_NAME, Scenario
 
 
 def store(
@@ -39,7 +36,7 @@ def store(
         "kubernetes": result.kubernetes[:40],
         "config": result.config,
         "counts": result.counts,
-        "pending": pending(result.records.values()),
+        "pending": sum(record.kind == "Pod" and not record.node_name() for record in result.records.values()),
         "warnings": scenario_warnings(result),
         "time": result.time,
     }
@@ -50,21 +47,6 @@ def store(
         with chunked_store.storing(begun, **columns) as scenario:
             chunked_store.add(scenario, _rows(result))
     return scenario
-
-
-class _Spec(msgspec.Struct):
-    node: str | None = msgspec.field(name="nodeName", default=None)
-
-
-class _Pod(msgspec.Struct):
-    spec: _Spec | None = None
-
-
-def pending(records: Iterable[Record]) -> int:
-    """Return the number of pods without a node."""
-    decode = msgspec.json.Decoder(_Pod).decode
-    pods = (decode(record.data) for record in records if record.kind == "Pod")
-    return sum(not (pod.spec and pod.spec.node) for pod in pods)
 
 
 def _rows(result: IngestResult) -> Iterator[chunked_store.Row]:
@@ -78,7 +60,7 @@ def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
     more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
     found = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     found += defaults_warning(result.filled)
-    if notes := result.dropped_notes:
+    if notes := redact.notes(result.dropped):
         found.append({"code": "dropped", "message": f"Not stored: {', '.join(notes)}", "notes": notes})
     if unknown := others.most_common():
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in unknown[:20])

@@ -41,7 +41,7 @@ class Warnings:
         if len(same.files) < MAX_FILES:
             same.files.add(error.where.file)
         if len(same.first) < EACH:
-            same.first.append(Warn.from_problem(code, error.where, error.problem, error.field))
+            same.first.append(Warn.from_error(code, error))
 
     def say(self, warn: Warn) -> None:
         """Add a warning about the upload as a whole."""

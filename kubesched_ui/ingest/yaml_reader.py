@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -72,17 +73,15 @@ def _problem(error: yaml.YAMLError) -> str:
     return f"is not valid YAML{line}: {shown(problem)}"
 
 
+@dataclass(slots=True)
 class _Frame:
     """A list or map that is still open."""
 
-    __slots__ = ("anchor", "cost", "key", "live", "value")
-
-    def __init__(self, value: Any, anchor: str | None, cost: int, live: int) -> None:
-        self.value = value
-        self.anchor = anchor
-        self.cost = cost  # cost of the document up to the start of this frame
-        self.live = live  # the same, without what has been encoded as text
-        self.key: Any = _NO_KEY
+    value: Any
+    anchor: str | None
+    cost: int  # cost of the document up to the start of this frame
+    live: int  # the same, without what has been encoded as text
+    key: Any = _NO_KEY
 
 
 class _Reader:

@@ -84,7 +84,7 @@ def unknown_field_warnings(record: Record | None) -> list[dict[str, Any]]:
         return []
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
     found = islice(unknown_fields(record.object(), record.kind), 20)
-    return [Warn.from_problem(CODE, where, unknown.problem, unknown.path).as_dict() for unknown in found]
+    return [Warn.from_error(CODE, IngestError(where, field.problem, field.path)).as_dict() for field in found]
 
 
 def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.formats import scenario_document
+from kubesched_ui.ingest.redact import notes
 from kubesched_ui.ingest.yaml_writer import to_yaml
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}
@@ -226,7 +227,7 @@ def test_a_dump_on_one_stream_with_logs_between() -> None:
     )
     result = read(stream, "dump.txt")
     assert sorted(result.records) == KEYS
-    assert result.dropped_notes == ["1 container log"]
+    assert notes(result.dropped) == ["1 container log"]
 
 
 def test_old_dumps_of_internal_types() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.redact import notes
 
 SECRET = "hunter2"
 
@@ -74,7 +75,7 @@ def test_what_was_dropped_is_said() -> None:
     pods = [{"kind": "Pod", "metadata": meta(f"p{i}"), "spec": spec(nodeName="n")} for i in range(2)]
     objects = [{"kind": "Node", "metadata": {"name": "n"}}, *pods, {"kind": "Secret", "metadata": {"name": "s"}}]
     result = ingest_files([("a.json", json.dumps(objects).encode())])
-    assert result.dropped_notes == [
+    assert notes(result.dropped) == [
         "1 Secret",
         "12 values of environment variables",
         "2 managedFields lists",
