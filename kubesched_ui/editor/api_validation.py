@@ -8,54 +8,84 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from kubesched_ui.editor.diagnostics import Diagnostics
-from kubesched_ui.editor.yaml_documents import Path
+from kubesched_ui.editor.values import Path, as_map, as_text, maps_in
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import quantity
 from scheduler_core.controllers.admission import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES
-
-Rule = Callable[[dict[str, Any], Path, Diagnostics], None]
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _KEY = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _OF_LABELS = {"Namespace", "Service"}  # kinds whose names are DNS labels and not subdomains
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-SELECTS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
-SELECTS_NODES = {**SELECTS, "Gt": True, "Lt": True}
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_POLICIES = ("Honor", "Ignore")
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_ACCESS = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+_WORKLOADS = ("DeploymentSpec", "ReplicaSetSpec", "StatefulSetSpec", "DaemonSetSpec")
+# Operator -> whether it needs values.
+_SELECTS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+_SELECTS_NODES = {**_SELECTS, "Gt": True, "Lt": True}
+
+# Type -> field -> its permitted words.
+_WORDS: dict[str, dict[str, Iterable[str]]] = {
+    "Taint": {"effect": _EFFECTS},
+    "Toleration": {"operator": ("Exists", "Equal", "Gt", "Lt"), "effect": _EFFECTS},
+    "NodeSelectorRequirement": {"operator": _SELECTS_NODES},
+    "LabelSelectorRequirement": {"operator": _SELECTS},
+    "TopologySpreadConstraint": {
+        "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
+        "nodeAffinityPolicy": _POLICIES,
+        "nodeTaintsPolicy": _POLICIES,
+    },
+    "PodSpec": {"restartPolicy": ("Always", "OnFailure", "Never"), "preemptionPolicy": _PREEMPTION},
+    "PriorityClass": {"preemptionPolicy": _PREEMPTION},
+    "StorageClass": {"volumeBindingMode": ("Immediate", "WaitForFirstConsumer")},
+}
+# Type -> field -> its least and its highest value (0: unlimited).
+_RANGES: dict[str, dict[str, tuple[int, int]]] = {
+    "TopologySpreadConstraint": {"maxSkew": (1, 0), "minDomains": (1, 0)},
+    "PreferredSchedulingTerm": {"weight": (1, 100)},
+    "WeightedPodAffinityTerm": {"weight": (1, 100)},
+    "ContainerPort": {"containerPort": (1, 65535), "hostPort": (1, 65535)},
+    "JobSpec": {"completions": (0, 0), "parallelism": (0, 0), "backoffLimit": (0, 0)},
+    **{kind: {"replicas": (0, 0)} for kind in _WORKLOADS},
+}
+
+
+def check(type_name: str, value: dict[str, Any], path: Path, found: Diagnostics) -> None:
+    """Check a value of this type."""
+    for field, words in _WORDS.get(type_name, {}).items():
+        _one_of(value.get(field), words, (*path, field), found)
+    for field, (least, most) in _RANGES.get(type_name, {}).items():
+        given = value.get(field)
+        if isinstance(given, int) and not isinstance(given, bool) and not least <= given <= (most or given):
+            limits = f"from {least} to {most}" if most else f"{least} or more"
+            found.error((*path, field), f"must be {limits}, found {given}")
+    if rule := _RULES.get(type_name):
+        rule(value, path, found)
 
 
 def name(kind: str, metadata: dict[str, Any], path: Path, found: Diagnostics) -> None:
     """Check the name and namespace of an object."""
-    given, namespace = metadata.get("name"), metadata.get("namespace")
-    if isinstance(given, str):
-        if kind in _OF_LABELS:
-            _is_label(given, (*path, "name"), found)
-        elif not _SUBDOMAIN.fullmatch(given) or len(given) > 253:
-            rule_text = "lower case letters, digits, - and ., beginning and ending with a letter or digit, at most 253"
-            found.error((*path, "name"), f'"{shown(given)}" cannot be a name: {rule_text}')
-    if isinstance(namespace, str) and namespace:
-        _is_label(namespace, (*path, "namespace"), found)
+    _name(metadata.get("name"), (*path, "name"), found, subdomain=kind not in _OF_LABELS)
+    _name(metadata.get("namespace"), (*path, "namespace"), found)
 
 
-def _is_label(text: str, path: Path, found: Diagnostics) -> None:
-    if not _LABEL.fullmatch(text) or len(text) > 63:
-        rule_text = "lower case letters, digits and -, beginning and ending with a letter or digit, at most 63"
-        found.error(path, f'"{shown(text)}" cannot be a name: {rule_text}')
+def _name(given: Any, path: Path, found: Diagnostics, subdomain: bool = False) -> None:
+    """Check a name: a DNS label or a DNS subdomain."""
+    pattern, most, signs = (_SUBDOMAIN, 253, "digits, - and .") if subdomain else (_LABEL, 63, "digits and -")
+    if as_text(given) and (not pattern.fullmatch(given) or len(given) > most):
+        rule_text = f"lower case letters, {signs}, beginning and ending with a letter or digit, at most {most}"
+        found.error(path, f'"{shown(given)}" cannot be a name: {rule_text}')
 
 
-def _one_of(value: dict[str, Any], field: str, words: Iterable[str], path: Path, found: Diagnostics) -> None:
-    given = value.get(field)
-    if isinstance(given, str) and given and given not in words:
-        found.error((*path, field), f'"{shown(given)}" is not one of {", ".join(words)}')
-
-
-def _at_least(value: dict[str, Any], field: str, least: int, path: Path, found: Diagnostics) -> None:
-    given = value.get(field)
-    if isinstance(given, int) and not isinstance(given, bool) and given < least:
-        found.error((*path, field), f"must be {least} or more, found {given}")
+def _one_of(given: Any, words: Iterable[str], path: Path, found: Diagnostics) -> None:
+    if as_text(given) and given not in words:
+        found.error(path, f'"{shown(given)}" is not one of {", ".join(words)}')
 
 
 def _key(key: str) -> str:
@@ -64,9 +94,8 @@ def _key(key: str) -> str:
     if slash and (not _SUBDOMAIN.fullmatch(prefix) or len(prefix) > 253):
         return f'"{shown(key)}" cannot be a key: the part before / must be a domain such as example.com'
     if not _KEY.fullmatch(rest) or len(rest) > 63:
-        return (
-            f'"{shown(key)}" cannot be a key: letters, digits, -, _ and ., at most 63, optionally after a domain and /'
-        )
+        signs = "letters, digits, -, _ and ., at most 63, optionally after a domain and /"
+        return f'"{shown(key)}" cannot be a key: {signs}'
     return ""
 
 
@@ -77,29 +106,9 @@ def _label_value(text: str) -> str:
 
 
 def _labels(labels: Any, path: Path, found: Diagnostics) -> None:
-    for key, value in labels.items() if isinstance(labels, dict) else ():
-        if problem := _key(key) or (_label_value(value) if isinstance(value, str) else ""):
+    for key, value in as_map(labels).items():
+        if problem := _key(key) or _label_value(as_text(value)):
             found.error((*path, key), problem)
-
-
-def _requirement(operators: dict[str, bool]) -> Rule:
-    def rule(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-        _one_of(value, "operator", operators, path, found)
-        operator, values = value.get("operator"), value.get("values")
-        if isinstance(value.get("key"), str) and (problem := _key(value["key"])):
-            found.error((*path, "key"), problem)
-        if not isinstance(operator, str) or operator not in operators:
-            return
-        if operators[operator] and not values:
-            found.error((*path, "values") if values is not None else path, f"values must not be empty with {operator}")
-        if not operators[operator] and values:
-            found.error((*path, "values"), f"must be empty with {operator}")
-        if operator in ("Gt", "Lt") and isinstance(values, list) and values:
-            whole = isinstance(values[0], str) and re.fullmatch(r"[+-]?\d{1,19}", values[0])
-            if len(values) != 1 or not whole:
-                found.error((*path, "values"), f"must be one whole number, in quotes, with {operator}")
-
-    return rule
 
 
 def _metadata(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
@@ -107,14 +116,26 @@ def _metadata(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
 
 
 def _taint(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _one_of(value, "effect", EFFECTS, path, found)
     if isinstance(value.get("key"), str) and (problem := _key(value["key"])):
         found.error((*path, "key"), problem)
 
 
+def _requirement(operators: dict[str, bool], value: dict[str, Any], path: Path, found: Diagnostics) -> None:
+    _taint(value, path, found)
+    operator, values = value.get("operator"), value.get("values")
+    if not isinstance(operator, str) or operator not in operators:
+        return
+    if operators[operator] and not values:
+        found.error((*path, "values") if values is not None else path, f"values must not be empty with {operator}")
+    if not operators[operator] and values:
+        found.error((*path, "values"), f"must be empty with {operator}")
+    if operator in ("Gt", "Lt") and isinstance(values, list) and values:
+        whole = re.fullmatch(r"[+-]?\d{1,19}", as_text(values[0]))
+        if len(values) != 1 or not whole:
+            found.error((*path, "values"), f"must be one whole number, in quotes, with {operator}")
+
+
 def _toleration(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _one_of(value, "operator", ("Exists", "Equal", "Gt", "Lt"), path, found)
-    _one_of(value, "effect", EFFECTS, path, found)
     if value.get("operator") == "Exists" and value.get("value"):
         found.error((*path, "value"), "must be empty with operator Exists")
     if not value.get("key") and value.get("operator") != "Exists":
@@ -124,28 +145,15 @@ def _toleration(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
 
 
 def _spread(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _at_least(value, "maxSkew", 1, path, found)
-    _at_least(value, "minDomains", 1, path, found)
-    _one_of(value, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), path, found)
-    for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        _one_of(value, field, ("Honor", "Ignore"), path, found)
     if value.get("minDomains") is not None and value.get("whenUnsatisfiable") == "ScheduleAnyway":
         found.error((*path, "minDomains"), "is allowed only with DoNotSchedule")
     if value.get("labelSelector") is None:
         found.warn(path, "has no labelSelector, so it counts no pods and has no effect")
 
 
-def _weighted(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    weight = value.get("weight")
-    if isinstance(weight, int) and not isinstance(weight, bool) and not 1 <= weight <= 100:
-        found.error((*path, "weight"), f"must be from 1 to 100, found {weight}")
-
-
 def _resources(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    requests, limits = value.get("requests"), value.get("limits")
-    if not isinstance(requests, dict) or not isinstance(limits, dict):
-        return
-    for resource, request in requests.items():
+    limits = as_map(value.get("limits"))
+    for resource, request in as_map(value.get("requests")).items():
         limit = limits.get(resource)
         try:
             more = limit is not None and quantity.nano_value(request) > quantity.nano_value(limit)
@@ -157,54 +165,37 @@ def _resources(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
 
 
 def _container(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    if isinstance(value.get("name"), str) and value["name"]:
-        _is_label(value["name"], (*path, "name"), found)
-
-
-def _port(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    for field in ("containerPort", "hostPort"):
-        port = value.get(field)
-        if isinstance(port, int) and not 1 <= port <= 65535:
-            found.error((*path, field), f"must be from 1 to 65535, found {port}")
+    _name(value.get("name"), (*path, "name"), found)
 
 
 def _pod_spec(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _one_of(value, "restartPolicy", ("Always", "OnFailure", "Never"), path, found)
-    _one_of(value, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path, found)
     _labels(value.get("nodeSelector"), (*path, "nodeSelector"), found)
-    containers = value.get("containers")
-    if containers == []:
+    if value.get("containers") == []:
         found.error((*path, "containers"), "a pod needs at least one container")
-    names = (
-        [one.get("name") for one in containers or () if isinstance(one, dict)] if isinstance(containers, list) else []
-    )
-    for index, given in enumerate(names):
-        if given and given in names[:index]:
+    names: list[Any] = []
+    for index, container in maps_in(value.get("containers")):
+        given = container.get("name")
+        if given and given in names:
             found.error((*path, "containers", index, "name"), f"two containers have the name {shown(given)}")
+        names.append(given)
     if value.get("nodeName") and value.get("schedulingGates"):
         found.error((*path, "nodeName"), "a pod with scheduling gates cannot be on a node yet")
 
 
 def _workload(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _at_least(value, "replicas", 0, path, found)
-    selector, template = value.get("selector"), value.get("template")
-    wanted = selector.get("matchLabels") if isinstance(selector, dict) else None
-    metadata = template.get("metadata") if isinstance(template, dict) else None
-    labels = (metadata or {}).get("labels") if isinstance(metadata, dict | None) else None
-    if not isinstance(wanted, dict) or not isinstance(template, dict):
+    wanted, template = as_map(value.get("selector")).get("matchLabels"), value.get("template")
+    if not isinstance(template, dict):
         return
-    missing = {key: text for key, text in wanted.items() if not isinstance(labels, dict) or labels.get(key) != text}
-    if missing:
-        key, text = next(iter(missing.items()))
-        rule_text = f"selects {shown(key)}={shown(text)}, which the template's labels do not have"
-        found.error((*path, "selector"), rule_text)
+    labels = as_map(as_map(template.get("metadata")).get("labels"))
+    for key, text in as_map(wanted).items():
+        if labels.get(key) != text:
+            problem = f"selects {shown(key)}={shown(text)}, which the template's labels do not have"
+            found.error((*path, "selector"), problem)
+            return
 
 
 def _job(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    for field in ("completions", "parallelism", "backoffLimit"):
-        _at_least(value, field, 0, path, found)
-    template = value.get("template")
-    spec = template.get("spec") if isinstance(template, dict) else None
+    spec = as_map(value.get("template")).get("spec")
     if isinstance(spec, dict) and spec.get("restartPolicy") not in ("OnFailure", "Never"):
         found.error((*path, "template", "spec"), "restartPolicy of a Job's pods must be OnFailure or Never", "Never")
 
@@ -215,50 +206,34 @@ def _budget(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
 
 
 def _priority_class(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _one_of(value, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path, found)
-    given, metadata = value.get("value"), value.get("metadata")
-    named = metadata.get("name") if isinstance(metadata, dict) else None
-    if isinstance(named, str) and SYSTEM_CLASSES.get(named) == given:
+    given, own_name = value.get("value"), as_map(value.get("metadata")).get("name")
+    if isinstance(own_name, str) and SYSTEM_CLASSES.get(own_name) == given:
         return
     if isinstance(given, int) and given > HIGHEST_USER_PRIORITY:
-        found.error(
-            (*path, "value"), f"must be at most {HIGHEST_USER_PRIORITY:,}; higher values are reserved for the system"
-        )
-
-
-def _storage_class(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
-    _one_of(value, "volumeBindingMode", ("Immediate", "WaitForFirstConsumer"), path, found)
+        problem = f"must be at most {HIGHEST_USER_PRIORITY:,}; higher values are reserved for the system"
+        found.error((*path, "value"), problem)
 
 
 def _volume(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
     modes = value.get("accessModes")
     for index, mode in enumerate(modes if isinstance(modes, list) else ()):
-        known = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
-        if isinstance(mode, str) and mode not in known:
-            found.error((*path, "accessModes", index), f'"{shown(mode)}" is not one of {", ".join(known)}')
+        _one_of(mode, _ACCESS, (*path, "accessModes", index), found)
 
 
-OF_TYPE: dict[str, Rule] = {
+_RULES: dict[str, Callable[[dict[str, Any], Path, Diagnostics], None]] = {
     "ObjectMeta": _metadata,
     "Taint": _taint,
     "Toleration": _toleration,
-    "NodeSelectorRequirement": _requirement(SELECTS_NODES),
-    "LabelSelectorRequirement": _requirement(SELECTS),
+    "NodeSelectorRequirement": partial(_requirement, _SELECTS_NODES),
+    "LabelSelectorRequirement": partial(_requirement, _SELECTS),
     "TopologySpreadConstraint": _spread,
-    "PreferredSchedulingTerm": _weighted,
-    "WeightedPodAffinityTerm": _weighted,
     "ResourceRequirements": _resources,
     "Container": _container,
-    "ContainerPort": _port,
     "PodSpec": _pod_spec,
-    "DeploymentSpec": _workload,
-    "ReplicaSetSpec": _workload,
-    "StatefulSetSpec": _workload,
-    "DaemonSetSpec": _workload,
+    **dict.fromkeys(_WORKLOADS, _workload),
     "JobSpec": _job,
     "PodDisruptionBudgetSpec": _budget,
     "PriorityClass": _priority_class,
-    "StorageClass": _storage_class,
     "PersistentVolumeClaimSpec": _volume,
     "PersistentVolumeSpec": _volume,
 }

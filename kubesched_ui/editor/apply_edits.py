@@ -8,7 +8,8 @@ from typing import Any
 
 from kubesched_ui.editor.limits import MAX_CHANGES
 from kubesched_ui.editor.object_index import ObjectIndex, index_objects, is_scenario, list_of
-from kubesched_ui.editor.yaml_documents import Path, Text, parse
+from kubesched_ui.editor.values import Path, member
+from kubesched_ui.editor.yaml_documents import Text, parse
 from kubesched_ui.editor.yaml_edit import edits, new_document, rewritten
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 from scheduler_core.errors import InputError
@@ -41,24 +42,19 @@ class _Draft:
     def add(self, value: Any, after: int | None) -> None:
         """Add a value after an object or at the end: to the list of that object, or as a new document."""
         objects = self.object_index.objects
-        obj = objects[after] if after is not None else (objects[-1] if objects else None)
+        obj = objects[-1 if after is None else after] if objects else None
         if obj is not None and obj.path:
-            index = obj.path[-1]
-            assert isinstance(index, int)
-            self.more.setdefault(obj.document, []).append((index, value))
-        elif obj is not None and after is not None:
-            self.added.setdefault(obj.document, []).append(value)
+            self.more.setdefault(obj.document, []).append((obj.index, value))
         else:
-            self.added.setdefault(len(self.values) - 1, []).append(value)
+            place = len(self.values) - 1 if obj is None or after is None else obj.document
+            self.added.setdefault(place, []).append(value)
 
     def remove(self, number: int) -> None:
         obj = self.object_index.objects[number]
         if not obj.path:
             self.removed_documents.add(obj.document)
         else:
-            index = obj.path[-1]
-            assert isinstance(index, int)
-            self.removed.setdefault(obj.document, []).append(index)
+            self.removed.setdefault(obj.document, []).append(obj.index)
 
     def lines(self) -> list[list[str]]:
         """Return the lines of each document and of the new documents."""
@@ -81,10 +77,7 @@ class _Draft:
         more, removed = self.more.get(number, []), self.removed.get(number, [])
         if not more and not removed:
             return value
-        at = list_of(value)
-        container = value
-        for step in at or ():
-            container = container[step]
+        container = member(value, list_of(value) or ())
         items = []
         for index, item in enumerate(container):
             if index not in removed:

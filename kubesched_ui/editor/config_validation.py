@@ -11,9 +11,10 @@ from typing import Any
 
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.object_index import ObjectIndex
-from kubesched_ui.editor.schema import configurations, most_similar
+from kubesched_ui.editor.schema import configurations, did_you_mean, most_similar
 from kubesched_ui.editor.schema_validation import MOST, walk
-from kubesched_ui.editor.yaml_documents import Path, Text, path_steps
+from kubesched_ui.editor.values import Path, as_map, maps_in
+from kubesched_ui.editor.yaml_documents import Text, path_steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import APPENDING, Configuration, Profile
@@ -80,9 +81,7 @@ def path_of(error: InputError) -> Path:
 
 
 def _lists(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    for index, item in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(item, dict):
-            yield (*path, index), item
+    return (((*path, index), item) for index, item in maps_in(value))
 
 
 def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Path]]:
@@ -127,7 +126,7 @@ def _unknown(name: str, path: Path, version: str, release: Release, found: Diagn
         return  # a plugin of a later release, which the core accepts
     meant = most_similar(name, _offered(version, release))
     what = what_is(name, known)
-    hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""
+    hint = did_you_mean(meant) or (f" ({what})" if what else "")
     message = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
     found.warn(path, message, meant, value=True)
 
@@ -154,20 +153,16 @@ def effective_scores(text: Text, object_index: ObjectIndex) -> dict[str, Any] | 
     release = release_of(text, object_index)
     if release.predicates:
         return None
-    held = (
-        text.documents[object_index.configs[-1]].value
-        if object_index.configs
-        else _spec(text, object_index).get("config")
-    )
-    version = str(held.get("apiVersion")).rpartition("/")[2] if isinstance(held, dict) else ""
+    held = _spec(text, object_index).get("config")
+    if object_index.configs:
+        held = text.documents[object_index.configs[-1]].value
+    version = str(as_map(held).get("apiVersion")).rpartition("/")[2]
     try:
         configuration = load_configuration(held if isinstance(held, dict | str) else None, release)
     except InputError:
         return None
     usual = dict(load_configuration(None, release).profiles[0].plugins["score"])
-    profiles = [
-        {"name": profile.scheduler_name, "score": _scores(profile, usual)} for profile in configuration.profiles
-    ]
+    profiles = [{"name": one.scheduler_name, "score": _scores(one, usual)} for one in configuration.profiles]
     return {"profiles": profiles, "appends": version in APPENDING}
 
 
@@ -178,5 +173,4 @@ def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
 
 def _spec(text: Text, object_index: ObjectIndex) -> dict[str, Any]:
     value = text.documents[object_index.scenario].value if object_index.scenario >= 0 else {}
-    spec = value.get("spec")
-    return spec if isinstance(spec, dict) else {}
+    return as_map(value.get("spec"))

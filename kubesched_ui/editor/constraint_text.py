@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_ui.editor.yaml_documents import Path
+from kubesched_ui.editor.values import Path, as_map, maps_in, pod_spec
 from kubesched_ui.ingest.errors import shown
 
 REQUIRED, PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
-TEMPLATES: dict[str, Path] = {
-    "Pod": ("spec",),
-    **dict.fromkeys(
-        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"),
-        ("spec", "template", "spec"),
-    ),
-}
 SAME = {
     "topology.kubernetes.io/zone": "zone",
     "topology.kubernetes.io/region": "region",
@@ -29,58 +22,54 @@ Sentence = tuple[Path, str]
 
 def sentences(obj: dict[str, Any]) -> Iterator[Sentence]:
     """Yield (path in the object, sentence) for each constraint. Values of a wrong shape are ignored."""
-    path = TEMPLATES.get(str(obj.get("kind")), ())
-    spec: Any = obj
-    for step in path:
-        spec = spec.get(step) if isinstance(spec, dict) else None
-    if path and isinstance(spec, dict):
-        for at, text in of_spec(spec):
-            yield (*path, *at), text
+    path, spec = pod_spec(obj)
+    for at, text in of_spec(spec):
+        yield (*path, *at), text
 
 
 def of_spec(spec: dict[str, Any]) -> Iterator[Sentence]:
     """Yield the sentences of a pod spec."""
     if name := spec.get("nodeName"):
         yield ("nodeName",), f"The pod is already on node {shown(name)}; it is not scheduled."
-    if labels := _map(spec.get("nodeSelector")):
-        yield ("nodeSelector",), f"It runs only on nodes with {_labels(labels)}."
-    affinity = _map(spec.get("affinity"))
-    yield from _node_affinity(_map(affinity.get("nodeAffinity")), ("affinity", "nodeAffinity"))
+    if labels := as_map(spec.get("nodeSelector")):
+        yield ("nodeSelector",), f"It runs only on nodes with {_and(_labels(labels))}."
+    affinity = as_map(spec.get("affinity"))
+    yield from _node_affinity(as_map(affinity.get("nodeAffinity")), ("affinity", "nodeAffinity"))
     for field, near in (("podAffinity", True), ("podAntiAffinity", False)):
-        yield from _pod_affinity(_map(affinity.get(field)), ("affinity", field), near)
-    for index, one in _dicts(spec.get("topologySpreadConstraints")):
+        yield from _pod_affinity(as_map(affinity.get(field)), ("affinity", field), near)
+    for index, one in maps_in(spec.get("topologySpreadConstraints")):
         yield ("topologySpreadConstraints", index), spread(one)
-    for index, one in _dicts(spec.get("tolerations")):
+    for index, one in maps_in(spec.get("tolerations")):
         yield ("tolerations", index), toleration(one)
     if name := spec.get("priorityClassName"):
-        yield (
-            ("priorityClassName",),
-            f"Its priority is that of the PriorityClass {shown(name)}. Pods with higher priority are scheduled first.",
+        text = (
+            f"Its priority is that of the PriorityClass {shown(name)}. Pods with higher priority are scheduled first."
         )
-    if gates := [shown(one.get("name", "")) for _, one in _dicts(spec.get("schedulingGates"))]:
-        yield ("schedulingGates",), f"It does not enter the queue until {_and(gates)} {_is(gates)} removed."
-    for index, one in _dicts(spec.get("volumes")):
-        claim = _map(one.get("persistentVolumeClaim")).get("claimName")
-        if claim:
+        yield ("priorityClassName",), text
+    if gates := [shown(one.get("name", "")) for _, one in maps_in(spec.get("schedulingGates"))]:
+        are = "are" if len(gates) > 1 else "is"
+        yield ("schedulingGates",), f"It does not enter the queue until {_and(gates)} {are} removed."
+    for index, one in maps_in(spec.get("volumes")):
+        if claim := as_map(one.get("persistentVolumeClaim")).get("claimName"):
             yield ("volumes", index), f"It runs only where the volume of the claim {shown(claim)} is accessible."
 
 
 def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Sentence]:
-    required = _map(affinity.get(REQUIRED))
-    terms = [_term(term) for _, term in _dicts(required.get("nodeSelectorTerms"))]
+    required = as_map(affinity.get(REQUIRED))
+    terms = [_term(term) for _, term in maps_in(required.get("nodeSelectorTerms"))]
     if terms:
         yield (*path, REQUIRED), f"It runs only on nodes {', or '.join(terms)}."
-    for index, one in _dicts(affinity.get(PREFERRED)):
-        term = _term(_map(one.get("preference")))
+    for index, one in maps_in(affinity.get(PREFERRED)):
+        term = _term(as_map(one.get("preference")))
         yield (*path, PREFERRED, index), f"Nodes {term} get {_number(one.get('weight'))} more points before weighting."
 
 
 def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[Sentence]:
-    for index, one in _dicts(affinity.get(REQUIRED)):
+    for index, one in maps_in(affinity.get(REQUIRED)):
         where = f"in the same {_domain(one)} as" if near else f"in no {_domain(one)} with"
         yield (*path, REQUIRED, index), f"It runs only {where} a pod {_selected(one)}."
-    for index, one in _dicts(affinity.get(PREFERRED)):
-        term = _map(one.get("podAffinityTerm"))
+    for index, one in maps_in(affinity.get(PREFERRED)):
+        term = as_map(one.get("podAffinityTerm"))
         weight = _number(one.get("weight"))
         more = "more" if near else "fewer"
         text = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighting."
@@ -119,8 +108,8 @@ def toleration(one: dict[str, Any]) -> str:
 
 
 def _term(term: dict[str, Any]) -> str:
-    parts = [_requirement(one) for _, one in _dicts(term.get("matchExpressions"))]
-    parts += [_requirement(one).replace("metadata.name", "the name", 1) for _, one in _dicts(term.get("matchFields"))]
+    parts = [_requirement(one) for _, one in maps_in(term.get("matchExpressions"))]
+    parts += [_requirement(one).replace("metadata.name", "the name", 1) for _, one in maps_in(term.get("matchFields"))]
     return f"with {' and '.join(parts)}" if parts else "that match nothing, because the term is empty"
 
 
@@ -143,8 +132,8 @@ def _selected(term: dict[str, Any]) -> str:
     selector = term.get("labelSelector")
     if not isinstance(selector, dict):
         return "that nothing selects (labelSelector is missing)"
-    parts = [f"{shown(key)}={shown(value)}" for key, value in _map(selector.get("matchLabels")).items()]
-    parts += [_requirement(one) for _, one in _dicts(selector.get("matchExpressions"))]
+    parts = _labels(selector.get("matchLabels"))
+    parts += [_requirement(one) for _, one in maps_in(selector.get("matchExpressions"))]
     text = f"with {_and(parts)}" if parts else "of any kind"
     names = [shown(name) for name in term.get("namespaces") or () if isinstance(name, str)]
     return f"{text} in {'namespace' if len(names) == 1 else 'namespaces'} {_and(names)}" if names else text
@@ -155,31 +144,17 @@ def _domain(term: dict[str, Any]) -> str:
     return SAME.get(str(key)) or (f"group of nodes of one {shown(key)}" if key else "(topologyKey is missing)")
 
 
-def _labels(labels: dict[str, Any]) -> str:
-    return _and([f"{shown(key)}={shown(value)}" for key, value in labels.items()])
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _dicts(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    for index, one in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(one, dict):
-            yield index, one
+def _labels(labels: Any) -> list[str]:
+    return [f"{shown(key)}={shown(value)}" for key, value in as_map(labels).items()]
 
 
 def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else "?"
 
 
-def _and(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+def _and(parts: list[str], word: str = "and") -> str:
+    return f" {word} ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _or(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else "".join(parts) or "nothing"
-
-
-def _is(parts: list[str]) -> str:
-    return "are" if len(parts) > 1 else "is"
+    return _and(parts, "or") or "nothing"

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from kubesched_ui.editor import config_validation
-from kubesched_ui.editor.constraint_text import TEMPLATES
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.object_index import OBJECTS, IndexedObject, ObjectIndex
-from kubesched_ui.editor.schema import most_similar
-from kubesched_ui.editor.yaml_documents import Document, Path, path_steps
+from kubesched_ui.editor.schema import did_you_mean, most_similar
+from kubesched_ui.editor.values import Path, as_map, maps_in, pod_spec
+from kubesched_ui.editor.yaml_documents import Document, path_steps
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
@@ -29,7 +29,7 @@ _FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
 
 def check(object_index: ObjectIndex) -> dict[int, Diagnostics]:
     """Return the problems of each object that concern other objects."""
-    names = _names(object_index.objects)
+    names = {key_of(obj) for obj in object_index.objects}
     found: dict[int, Diagnostics] = {}
     seen: dict[Key, int] = {}
     for number, obj in enumerate(object_index.objects):
@@ -50,32 +50,21 @@ def key_of(obj: IndexedObject) -> Key:
     return obj.kind, (obj.namespace or "default") if kind and kind.namespaced else "", obj.name
 
 
-def _names(objects: list[IndexedObject]) -> set[Key]:
-    return {key_of(obj) for obj in objects}
-
-
 def _check_references(obj: IndexedObject, names: set[Key], found: Diagnostics) -> None:
     """Warn about references to objects that are not in the text.
 
     They are not errors, because such objects may be created later.
     """
-    at = TEMPLATES.get(obj.kind)
-    spec: Any = obj.value
-    for step in at or ():
-        spec = spec.get(step) if isinstance(spec, dict) else None
-    if not at or not isinstance(spec, dict):
-        return
+    at, spec = pod_spec(obj.value)
     path: Path = (*obj.path, *at)
     node, priority = spec.get("nodeName"), spec.get("priorityClassName")
     if isinstance(node, str) and node and ("Node", "", node) not in names:
         found.warn((*path, "nodeName"), f"there is no node {shown(node)}")
-    known = priority in SYSTEM_CLASSES if isinstance(priority, str) else True
+    known = not isinstance(priority, str) or priority in SYSTEM_CLASSES
     if priority and not known and ("PriorityClass", "", priority) not in names:
         found.warn((*path, "priorityClassName"), f"there is no PriorityClass {shown(priority)}")
-    volumes = spec.get("volumes")
-    for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
-        claim = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
-        name = claim.get("claimName") if isinstance(claim, dict) else None
+    for index, volume in maps_in(spec.get("volumes")):
+        name = as_map(volume.get("persistentVolumeClaim")).get("claimName")
         if isinstance(name, str) and ("PersistentVolumeClaim", obj.namespace or "default", name) not in names:
             at_claim = (*path, "volumes", index, "persistentVolumeClaim", "claimName")
             found.warn(at_claim, f"there is no PersistentVolumeClaim {shown(name)}")
@@ -107,14 +96,14 @@ def check_scenario(document: Document, object_index: ObjectIndex, release: Relea
         at = path_steps(error.field) or ("spec",)
         if unknown := _UNKNOWN.match(error.problem):
             meant = most_similar(unknown[1], _FIELDS) if at == ("spec",) else ""
-            found.error((*at, unknown[1]), f"is not a known field{f'; did you mean {meant}?' if meant else ''}", meant)
+            found.error((*at, unknown[1]), f"is not a known field{did_you_mean(meant)}", meant)
         else:
             found.error(at, shown(error.problem))
         return found
     nodes = {obj.name for obj in object_index.objects if obj.kind == "Node"}
     for index, entry in enumerate(spec.get("timeline") or ()):
-        created = entry.get("create")
-        if isinstance(created, dict) and created.get("kind") == "Node":
+        created = as_map(entry.get("create"))
+        if created.get("kind") == "Node":
             nodes.add(str((created.get("metadata") or {}).get("name")))
         _entry(entry, ("spec", "timeline", index), nodes, found)
     return found

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kubesched_ui.editor.yaml_documents import Path, path_text
+from kubesched_ui.editor.values import Path
+from kubesched_ui.editor.yaml_documents import path_text
 from kubesched_ui.ingest.errors import shown
 
 Severity = Literal["error", "warning"]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubesched_ui.editor.limits import MAX_THINGS
-from kubesched_ui.editor.yaml_documents import Document, Path, Text, last_line, node_of
+from kubesched_ui.editor.values import Path, as_map, as_text, member
+from kubesched_ui.editor.yaml_documents import Document, Text, last_line, node_of
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 from scheduler_core.errors import InputError
 
@@ -28,20 +29,25 @@ class IndexedObject:
     value: dict[str, Any]
 
     @property
+    def index(self) -> int:
+        """The index in its list; -1 for a whole document."""
+        return int(self.path[-1]) if self.path else -1
+
+    @property
     def kind(self) -> str:
-        return text_of(self.value.get("kind"))
+        return as_text(self.value.get("kind"))
 
     @property
     def api(self) -> str:
-        return text_of(self.value.get("apiVersion"))
+        return as_text(self.value.get("apiVersion"))
 
     @property
     def name(self) -> str:
-        return text_of(_metadata(self.value).get("name"))
+        return as_text(as_map(self.value.get("metadata")).get("name"))
 
     @property
     def namespace(self) -> str:
-        return text_of(_metadata(self.value).get("namespace"))
+        return as_text(as_map(self.value.get("metadata")).get("namespace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +62,6 @@ class ObjectIndex:
     configs: list[int]
     objects: list[IndexedObject]
     odd: list[tuple[int, Path]]
-
-
-def text_of(value: Any) -> str:
-    """Return a string unchanged, and "" for any other value."""
-    return value if isinstance(value, str) else ""
-
-
-def _metadata(value: dict[str, Any]) -> dict[str, Any]:
-    found = value.get("metadata")
-    return found if isinstance(found, dict) else {}
 
 
 def index_objects(text: Text) -> ObjectIndex:
@@ -100,7 +96,7 @@ def list_of(value: Any) -> Path | None:
         return ()
     if is_scenario(value):
         return OBJECTS
-    if isinstance(value, dict) and text_of(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
+    if isinstance(value, dict) and as_text(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
         return ("items",)
     return None
 
@@ -112,9 +108,7 @@ def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
     if at is None:
         yield (), value
         return
-    content = value
-    for step in at:
-        content = content.get(step) if isinstance(content, dict) else None
+    content = member(value, at)
     if isinstance(content, list):
         for index, one in enumerate(content):
             yield (*at, index), one

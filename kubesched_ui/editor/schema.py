@@ -116,6 +116,11 @@ def most_similar(word: str, words: Iterable[str]) -> str:
     return _near(word.lower()[:100], tuple(words))
 
 
+def did_you_mean(word: str) -> str:
+    """Return the end of a message that suggests `word`; "" if it is empty."""
+    return f"; did you mean {word}?" if word else ""
+
+
 @lru_cache(maxsize=2_000)  # a snapshot repeats the same mistake in every object
 def _near(word: str, words: tuple[str, ...]) -> str:
     by_letters = {one.lower(): one for one in words}

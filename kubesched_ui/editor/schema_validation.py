@@ -6,7 +6,8 @@ from typing import Any
 
 from kubesched_ui.editor import api_validation, schema
 from kubesched_ui.editor.diagnostics import Diagnostics
-from kubesched_ui.editor.yaml_documents import Path, path_steps
+from kubesched_ui.editor.values import Path
+from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
@@ -62,10 +63,8 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Diagnostics) -> bool:
         found.warn((*path, "kind"), f"{shown(kind)} is ignored: the scheduler does not use it")
     else:
         meant = schema.most_similar(kind, list(schema.table()["kinds"]))
-        hint = f"; did you mean {meant}?" if meant else ""
-        found.error(
-            (*path, "kind"), f'there is no kind "{shown(kind)}" in version "{shown(api)}"{hint}', meant, value=True
-        )
+        message = f'there is no kind "{shown(kind)}" in version "{shown(api)}"{schema.did_you_mean(meant)}'
+        found.error((*path, "kind"), message, meant, value=True)
     return False
 
 
@@ -169,13 +168,12 @@ def _object(name: str, value: Any, path: Path, found: Diagnostics) -> None:
     for field in schema.required_of(name):
         if value.get(field) is None:
             found.error(path, f"{field} is missing")
-    if rule := api_validation.OF_TYPE.get(name):
-        rule(value, path, found)
+    api_validation.check(name, value, path, found)
 
 
 def _unknown(name: str, field: str, fields: list[str], path: Path, found: Diagnostics) -> None:
     meant = schema.most_similar(field, fields)
-    hint = f"; did you mean {meant}?" if meant else ""
+    hint = schema.did_you_mean(meant)
     if schema.is_strict(name):
         found.error(path, f"is not a field of {name}{hint}", meant)
         return

@@ -15,11 +15,11 @@ import msgspec
 import yaml
 
 from kubesched_ui.editor.limits import LIMITS, MAX_BYTES, MAX_THINGS
+from kubesched_ui.editor.values import Path
 from kubesched_ui.ingest.errors import IngestError, Where
 from kubesched_ui.ingest.yaml_reader import documents
 from scheduler_core.errors import InputError
 
-Path = tuple[str | int, ...]
 Node = Any  # PyYAML's ScalarNode, MappingNode, SequenceNode
 
 _MARKER = re.compile(r"---(\s|$)")
@@ -130,10 +130,7 @@ def _located(problem: str, line: int) -> tuple[Position, str]:
 
 def path_steps(path: str) -> Path:
     """Split `spec.containers[0].name` into ("spec", "containers", 0, "name")."""
-    found: list[str | int] = []
-    for name, index, quoted in _STEP.findall(path):
-        found.append(int(index) if index else name or quoted)
-    return tuple(found)
+    return tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(path))
 
 
 def path_text(path: Sequence[str | int]) -> str:
@@ -170,10 +167,7 @@ def position_of(document: Document, path: Sequence[str | int]) -> Position:
 def node_of(tree: Node, path: Sequence[str | int]) -> Node:
     """Return the node at a path, or None."""
     for step in path:
-        found = _child(tree, step)
-        if found is None:
-            return None
-        tree = found[1]
+        tree = found[1] if (found := _child(tree, step)) else None
     return tree
 
 

@@ -6,7 +6,8 @@ whole document is rewritten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import yaml
@@ -153,12 +154,7 @@ def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Itera
 
     Equal elements at the start and at the end are kept; those between are replaced.
     """
-    start = 0
-    while start < min(len(old), len(new)) and same(old[start], new[start]):
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and same(old[-1 - end], new[-1 - end]):
-        end += 1
+    start, end = _equal_ends(old, new, same)
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
     dash = node.start_mark.column
     for index in range(min(len(gone), len(come))):
@@ -179,6 +175,14 @@ def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Itera
         yield Splice(after + 1, after, put)
 
 
+def _equal_ends(old: list[Any], new: list[Any], equal: Callable[[Any, Any], bool]) -> tuple[int, int]:
+    """Return how many elements are equal at the start and, of the others, at the end."""
+    most = min(len(old), len(new))
+    start = next((index for index in range(most) if not equal(old[index], new[index])), most)
+    most -= start
+    return start, next((index for index in range(most) if not equal(old[-1 - index], new[-1 - index])), most)
+
+
 def _lines_of_item(item: Node, lines: list[str], dash: int) -> tuple[int, int]:
     first = item.start_mark.line
     if lines[first][:dash].strip() or lines[first][dash : item.start_mark.column].strip() != "-":
@@ -195,13 +199,14 @@ def _on_one_line(item: Node, value: Any, lines: list[str]) -> list[str]:
     if rest.strip() and not rest.lstrip().startswith("#"):
         return []
     text = to_yaml([value], flow=True).strip()[1:-1]
-    if len(text) > SHORT or "\n" in text or not text or isinstance(item, yaml.ScalarNode) != _is_scalar(value):
+    if (
+        len(text) > SHORT
+        or "\n" in text
+        or not text
+        or isinstance(item, yaml.ScalarNode) == isinstance(value, dict | list)
+    ):
         return []
     return [lines[start.line][: start.column] + text + rest]
-
-
-def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, dict | list)
 
 
 def _item(value: Any, column: int) -> list[str]:
@@ -229,12 +234,7 @@ def edits(before: Text, after: list[list[str]]) -> dict[str, Any] | None:
     """
     old = before.text.split("\n")
     new = [line for lines in after for line in lines]
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
+    start, end = _equal_ends(old, new, operator.eq)
     if start == len(old) == len(new):
         return None
     return {"first": start, "last": len(old) - end - 1, "lines": new[start : len(new) - end]}
