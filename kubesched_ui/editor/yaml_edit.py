@@ -199,12 +199,8 @@ def _on_one_line(item: Node, value: Any, lines: list[str]) -> list[str]:
     if rest.strip() and not rest.lstrip().startswith("#"):
         return []
     text = to_yaml([value], flow=True).strip()[1:-1]
-    if (
-        len(text) > SHORT
-        or "\n" in text
-        or not text
-        or isinstance(item, yaml.ScalarNode) == isinstance(value, dict | list)
-    ):
+    was_scalar, is_scalar = isinstance(item, yaml.ScalarNode), not isinstance(value, dict | list)
+    if len(text) > SHORT or "\n" in text or not text or was_scalar != is_scalar:
         return []
     return [lines[start.line][: start.column] + text + rest]
 
