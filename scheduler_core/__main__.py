@@ -10,6 +10,8 @@ from scheduler_core.errors import InputError
 
 EXIT_SAME = "Exit code: 0 if every pod has the same outcome, 1 if not, 2 for bad usage or input."
 
+CONFIG = "a KubeSchedulerConfiguration (YAML or JSON)"
+
 Commands = Any  # argparse has no public name for the type
 
 
@@ -74,38 +76,27 @@ def _add_replays(commands: Commands) -> None:
 
 
 def _add_simulate(commands: Commands) -> None:
-    simulate = _add(
-        commands, "simulate", "simulate:run", help="run a scenario file in virtual time; see docs/scenario.md"
-    )
-    simulate.add_argument("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
-    simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="a table or JSON lines")
-    simulate.add_argument("--until", type=float, help="end of the run in seconds, instead of the file's")
-    simulate.add_argument("--seed", type=int, help="seed, instead of the file's")
-    simulate.add_argument(
-        "--allow-extender",
-        metavar="HOST[:PORT]",
-        action="append",
-        default=[],
-        help="allow calls to extenders on this host; repeatable",
-    )
+    text = "run a scenario file in virtual time; see docs/scenario.md"
+    simulate = _add(commands, "simulate", "simulate:run", help=text)
+    add = simulate.add_argument
+    add("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
+    add("--format", choices=("table", "jsonl"), default="table", help="a table or JSON lines")
+    add("--until", type=float, help="end of the run in seconds, instead of the file's")
+    add("--seed", type=int, help="seed, instead of the file's")
+    text = "allow calls to extenders on this host; repeatable"
+    add("--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help=text)
     _add_settings(simulate)
 
 
 def _add_bench(commands: Commands) -> None:
-    bench = _add(
-        commands,
-        "bench",
-        "bench:command",
-        help="measure pods per second, with every decision recorded; prints JSON",
-    )
-    bench.add_argument(
-        "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
-    )
-    bench.add_argument("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
-    bench.add_argument("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
-    bench.add_argument("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
-    bench.add_argument("--release", default="1.34", help="Kubernetes release")
-    bench.add_argument("--openb", type=Path, help="folder of the openb trace")
+    text = "measure pods per second, with every decision recorded; prints JSON"
+    add = _add(commands, "bench", "bench:command", help=text).add_argument
+    add("--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb")
+    add("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
+    add("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
+    add("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
+    add("--release", default="1.34", help="Kubernetes release")
+    add("--openb", type=Path, help="folder of the openb trace")
 
 
 def _add_explain(commands: Commands) -> None:
@@ -119,20 +110,14 @@ def _add_explain(commands: Commands) -> None:
         epilog="Exit code: 0 if every pod finds a node, 1 if one stays pending, 2 for bad usage or input. "
         "Example: %(prog)s snapshot.json --pod default/web-0. docs/formats.md lists the objects of a snapshot.",
     )
-    explain.add_argument(
-        "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for standard input"
-    )
-    explain.add_argument("--release", help="Kubernetes release of the scheduler (default: the newest)")
-    explain.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
-    explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; a bound pod is made pending again")
-    explain.add_argument(
-        "--plugins",
-        metavar="MODULE:CLASS",
-        action="append",
-        default=[],
-        help="an out-of-tree plugin in Python, also FILE.py:CLASS; repeatable; enabled unless --config is given",
-    )
-    explain.add_argument("--json", action="store_true", help="print one JSON object per pod instead of text")
+    add = explain.add_argument
+    add("snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for standard input")
+    add("--release", help="Kubernetes release of the scheduler (default: the newest)")
+    add("--config", metavar="FILE", help=CONFIG)
+    add("--pod", metavar="NS/NAME", help="only this pod; a bound pod is made pending again")
+    text = "an out-of-tree plugin in Python, also FILE.py:CLASS; repeatable; enabled unless --config is given"
+    add("--plugins", metavar="MODULE:CLASS", action="append", default=[], help=text)
+    add("--json", action="store_true", help="print one JSON object per pod instead of text")
     _add_settings(explain)
 
 
@@ -144,13 +129,13 @@ def _add_queries(commands: Commands) -> None:
         help="print the cluster at any timepoint of a run",
         description="Runs a snapshot or a scenario and prints the cluster at a timepoint; see docs/debugger.md.",
     )
-    timepoint = state.add_mutually_exclusive_group()
-    timepoint.add_argument("--cycle", type=int, metavar="K", help="before cycle K (default: at the end)")
-    timepoint.add_argument("--t", type=float, metavar="SECONDS", help="after everything up to that second")
-    timepoint.add_argument("--seq", type=int, metavar="N", help="in virtual time: after the record with that number")
+    add = state.add_mutually_exclusive_group().add_argument
+    add("--cycle", type=int, metavar="K", help="before cycle K (default: at the end)")
+    add("--t", type=float, metavar="SECONDS", help="after everything up to that second")
+    add("--seq", type=int, metavar="N", help="in virtual time: after the record with that number")
     state.add_argument("--since", type=float, metavar="J", help="print the changes since J, in the same unit, as JSON")
 
-    find = _add_run(
+    add = _add_run(
         commands,
         "find",
         "query:find",
@@ -158,13 +143,13 @@ def _add_queries(commands: Commands) -> None:
         description="Runs a snapshot or a scenario and prints the cycles for which a CEL expression is true, such as "
         '\'result == "unschedulable" && refused_by("NodeAffinity")\'; see docs/debugger.md.',
         epilog="Exit code: 0, 1 if no cycle matches, 2 for bad usage or input.",
-    )
-    find.add_argument("where", metavar="EXPRESSION", help="a CEL expression over one cycle")
-    find.add_argument("--from", dest="start", type=int, metavar="K", help="first cycle of the search")
-    find.add_argument("--direction", choices=("next", "previous", "all"), default="all")
-    find.add_argument("--limit", type=int, default=100, help="maximum number of cycles (default: 100)")
+    ).add_argument
+    add("where", metavar="EXPRESSION", help="a CEL expression over one cycle")
+    add("--from", dest="start", type=int, metavar="K", help="first cycle of the search")
+    add("--direction", choices=("next", "previous", "all"), default="all")
+    add("--limit", type=int, default=100, help="maximum number of cycles (default: 100)")
 
-    remedies = _add_run(
+    add = _add_run(
         commands,
         "remedies",
         "remedies:run",
@@ -172,27 +157,26 @@ def _add_queries(commands: Commands) -> None:
         description="Runs a snapshot or a scenario and prints changes with which a pending pod fits, or goes to a "
         "node; without a pod, what all pending pods lack in total. See docs/debugger.md.",
         epilog="Exit code: 0, 1 if no fix was found, 2 for bad usage or input.",
-    )
-    remedies.add_argument("--pod", metavar="NS/NAME", help="the pod; without it, all pods pending at the end")
-    remedies.add_argument("--attempt", type=int, metavar="N", help="attempt of the pod (default: the last)")
-    remedies.add_argument("--node", metavar="NODE", help="print changes with which the pod goes to this node")
+    ).add_argument
+    add("--pod", metavar="NS/NAME", help="the pod; without it, all pods pending at the end")
+    add("--attempt", type=int, metavar="N", help="attempt of the pod (default: the last)")
+    add("--node", metavar="NODE", help="print changes with which the pod goes to this node")
 
-    provenance = _add_run(
+    add = _add_run(
         commands,
         "provenance",
         "provenance:run",
         help="print where a number of a run comes from",
         description="Runs a snapshot or a scenario and prints what a verdict, a score or a choice was computed from, "
         "down to fields of objects; see docs/debugger.md.",
-    )
-    provenance.add_argument("--pod", metavar="NS/NAME", required=True)
-    provenance.add_argument(
-        "--point", metavar="POINT", required=True, help="filter, raw, normalized, weighted, total or preemption"
-    )
-    provenance.add_argument("--plugin", metavar="NAME", default="", help="required for all points except total")
-    provenance.add_argument("--node", metavar="NODE", default="", help="default: the chosen node")
-    provenance.add_argument("--attempt", type=int, metavar="N", help="default: the last attempt")
-    provenance.add_argument("--page", type=int, default=1, metavar="N", help="page of sums over many pods")
+    ).add_argument
+    add("--pod", metavar="NS/NAME", required=True)
+    points = "filter, raw, normalized, weighted, total or preemption"
+    add("--point", metavar="POINT", required=True, help=points)
+    add("--plugin", metavar="NAME", default="", help="required for all points except total")
+    add("--node", metavar="NODE", default="", help="default: the chosen node")
+    add("--attempt", type=int, metavar="N", help="default: the last attempt")
+    add("--page", type=int, default=1, metavar="N", help="page of sums over many pods")
 
 
 def _add_comparisons(commands: Commands) -> None:
@@ -218,13 +202,13 @@ def _add_comparisons(commands: Commands) -> None:
     fork.add_argument("--at", type=int, metavar="K", help="before cycle K")
     fork.add_argument("--t", type=float, metavar="SECONDS", help="in virtual time: after everything up to that second")
     fork.add_argument("--change", action="append", default=[], metavar="JSON", help="a change; repeatable")
-    for command, of in ((diff, "of the second run"), (fork, "from there on")):
-        command.add_argument("--to-release", help=f"Kubernetes release {of}; '1.36 A=true' sets feature gates")
-        command.add_argument("--to-config", metavar="FILE", help=f"KubeSchedulerConfiguration {of}")
-        command.add_argument("--to-seed", type=int, help=f"seed {of}")
-        command.add_argument("--pod", metavar="NS/NAME", default="", help="only this pod, plugin by plugin")
+    for add, runs in ((diff.add_argument, "of the second run"), (fork.add_argument, "from there on")):
+        add("--to-release", help=f"Kubernetes release {runs}; '1.36 A=true' sets feature gates")
+        add("--to-config", metavar="FILE", help=f"KubeSchedulerConfiguration {runs}")
+        add("--to-seed", type=int, help=f"seed {runs}")
+        add("--pod", metavar="NS/NAME", default="", help="only this pod, plugin by plugin")
 
-    upgrade = _add_run(
+    add = _add_run(
         commands,
         "upgrade",
         "upgrade:run",
@@ -233,55 +217,37 @@ def _add_comparisons(commands: Commands) -> None:
         "the release that cause it: each is switched alone, and if none suffices alone, a smallest set is searched. "
         "Messages that differ only in wording are listed separately. See docs/debugger.md.",
         epilog=f"{EXIT_SAME} Example: %(prog)s cluster.json --from 1.27 --to 1.34 --through",
-    )
-    upgrade.add_argument("--from", dest="first", required=True, metavar="RELEASE", help="the present release")
-    upgrade.add_argument("--to", dest="last", required=True, metavar="RELEASE", help="the release to upgrade to")
-    upgrade.add_argument("--through", action="store_true", help="step by step, through every release in between")
+    ).add_argument
+    add("--from", dest="first", required=True, metavar="RELEASE", help="the present release")
+    add("--to", dest="last", required=True, metavar="RELEASE", help="the release to upgrade to")
+    add("--through", action="store_true", help="step by step, through every release in between")
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:
     """Add a command about the run of a file."""
     command = _add(commands, name, run, **texts)
-    command.add_argument(
-        "file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for standard input"
-    )
-    command.add_argument(
-        "--one-pass", dest="single_pass", action="store_true", help="one cycle per pod, also for a Scenario"
-    )
-    command.add_argument("--release", help="Kubernetes release (default: the scenario's, or the newest)")
-    command.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
-    command.add_argument("--seed", type=int, help="seed for ties (default: the scenario's, or the first node by name)")
-    command.add_argument("--json", action="store_true", help="print the answer in the format of the API")
+    add = command.add_argument
+    add("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for standard input")
+    add("--one-pass", dest="single_pass", action="store_true", help="one cycle per pod, also for a Scenario")
+    add("--release", help="Kubernetes release (default: the scenario's, or the newest)")
+    add("--config", metavar="FILE", help=CONFIG)
+    add("--seed", type=int, help="seed for ties (default: the scenario's, or the first node by name)")
+    add("--json", action="store_true", help="print the answer in the format of the API")
     _add_settings(command)
     return command
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--feature-gates", default="", metavar="A=true,B=false", help="feature gates that differ from the defaults"
-    )
-    command.add_argument(
-        "--leave-out-unknown",
-        dest="unknown_plugins",
-        action="store_const",
-        const="leave_out",
-        default="error",
-        help="leave out plugins of the configuration that do not exist here",
-    )
-    command.add_argument(
-        "--take-other-schedulers",
-        dest="other_schedulers",
-        action="store_const",
-        const="take",
-        default="leave",
-        help="let the default profile schedule the pods of schedulers that are not configured",
-    )
-    command.add_argument(
-        "--absent-claims",
-        choices=("error", "bound"),
-        default="error",
-        help="how to treat claims that pods name and the snapshot lacks (default: error)",
-    )
+    add = command.add_argument
+    add("--feature-gates", default="", metavar="A=true,B=false", help="feature gates that differ from the defaults")
+    constant: dict[str, Any] = {"action": "store_const", "const": "leave_out", "default": "error"}
+    text = "leave out plugins of the configuration that do not exist here"
+    add("--leave-out-unknown", dest="unknown_plugins", **constant, help=text)
+    constant = {"action": "store_const", "const": "take", "default": "leave"}
+    text = "let the default profile schedule the pods of schedulers that are not configured"
+    add("--take-other-schedulers", dest="other_schedulers", **constant, help=text)
+    text = "how to treat claims that pods name and the snapshot lacks (default: error)"
+    add("--absent-claims", choices=("error", "bound"), default="error", help=text)
 
 
 if __name__ == "__main__":
