@@ -8,29 +8,23 @@ NodeResourcesFitArgs.scoringStrategy).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import yaml
 
+from scheduler_core.config.legacy_scores import FIT, STRATEGIES
 from scheduler_core.config.policy import read_policy
 from scheduler_core.config.policy_plugins import profile_of
 from scheduler_core.config.profile import KnownPlugins, Profile
-from scheduler_core.config.schema import GROUP, KIND, POLICY, Extender
+from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND, POLICY
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES
-from scheduler_core.releases.release import Release
+from scheduler_core.releases import RELEASES, Release
 
 TRANSLATED_BY = "1.22"
-_POINTS = ("preFilter", "filter", "score", "reserve", "preBind")
-_STRATEGIES = {
-    "NodeResourcesLeastAllocated": "LeastAllocated",
-    "NodeResourcesMostAllocated": "MostAllocated",
-    "RequestedToCapacityRatio": "RequestedToCapacityRatio",
-}
 _NO_COUNTERPART = {
     "NodeLabel": "preferring nodes with or without a label whatever its value: preferred node affinity of the pods",
     "NodePreferAvoidPods": "nodes that prefer to avoid pods: no release reads their annotation any more",
@@ -56,15 +50,6 @@ class UnreadPolicy(InputError):
             self.instead = configuration_of(raw, release, known)
 
 
-@dataclass
-class _Written:
-    """The converted configuration. `plugins`: point -> (plugin, weight); `unsaid`: parts that cannot be converted."""
-
-    plugins: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    args: dict[str, dict[str, Any]] = field(default_factory=dict)
-    unsaid: list[str] = field(default_factory=list)
-
-
 def configuration_of(raw: Mapping[str, Any], release: Release, known: KnownPlugins) -> str:
     """Return YAML for a release without Policies. Comments at its end list what cannot be converted.
 
@@ -72,23 +57,37 @@ def configuration_of(raw: Mapping[str, Any], release: Release, known: KnownPlugi
     """
     policy = read_policy(raw, unknown_fields=True, grouped=True)
     profile = profile_of(policy, RELEASES[TRANSLATED_BY], known)
-    written = _Written()
-    _filters(written, profile, release, known)
-    _scores(written, profile)
-    _arguments(written, profile)
+    omitted: list[str] = []
+    args: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    filters = _filters(profile, release, args, omitted)
+    plugins = {
+        "preFilter": [],
+        "filter": [{"name": name} for name in filters],
+        "score": _scores(profile, args, omitted),
+    }
+    for point in ("preFilter", "reserve", "preBind"):
+        plugins[point] = [{"name": name} for name in filters if point in known[name].points]
+    _arguments(profile, args)
     if policy.always_check_all_predicates:
-        written.unsaid.append(
+        omitted.append(
             "running all plugins on every node (alwaysCheckAllPredicates): Filter stops at the first rejection"
         )
-    return "\n".join([*_lines(written, release), *_extenders(policy.extenders), *_comments(written.unsaid), ""])
+    only = {point: {"disabled": [{"name": "*"}], "enabled": enabled} for point, enabled in plugins.items()}
+    config = [{"name": name, "args": args[name]} for name in sorted(args)]
+    extenders = [{k: v for k, v in msgspec.to_builtins(one).items() if v} for one in policy.extenders]
+    written = {
+        "apiVersion": f"{GROUP}/{release.api_versions[0]}",
+        "kind": KIND,
+        "profiles": [{"schedulerName": DEFAULT_SCHEDULER, "plugins": only, "pluginConfig": config}],
+        **({"extenders": extenders} if extenders else {}),
+    }
+    text = yaml.safe_dump(written, default_flow_style=None, sort_keys=False, width=1000)
+    heading = ["# Not expressible in a configuration of this release:"] if omitted else []
+    return text + "".join(f"{line}\n" for line in [*heading, *(f"# * {line}" for line in dict.fromkeys(omitted))])
 
 
-def _there(name: str, release: Release) -> bool:
-    return any(name == plugin for plugin, _ in release.default_plugins)
-
-
-def _filters(written: _Written, profile: Profile, release: Release, known: KnownPlugins) -> None:
-    """Convert the Filter plugins.
+def _filters(profile: Profile, release: Release, args: dict[str, dict[str, Any]], omitted: list[str]) -> list[str]:
+    """Return the Filter plugins.
 
     NodeVolumeLimits replaces the plugins of single volume types that the release lacks. NodeAffinity replaces the
     required labels of NodeLabel.
@@ -96,85 +95,48 @@ def _filters(written: _Written, profile: Profile, release: Release, known: Known
     names: list[str] = []
     for name, _ in profile.plugins["filter"]:
         if name == "NodeLabel":
-            _demand_labels(written, profile.args[name])
+            labels = profile.args[name]
+            wanted = [{"key": label, "operator": "Exists"} for label in labels.present_labels]
+            wanted += [{"key": label, "operator": "DoesNotExist"} for label in labels.absent_labels]
+            if wanted:
+                terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+                args["NodeAffinity"]["addedAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
             names.append("NodeAffinity")
-        elif _there(name, release):
+        elif name in dict(release.default_plugins):
             names.append(name)
         elif name in _NO_COUNTERPART:
-            written.unsaid.append(_NO_COUNTERPART[name])
+            omitted.append(_NO_COUNTERPART[name])
         else:
             names.append("NodeVolumeLimits")
-    names = list(dict.fromkeys(names))
-    written.plugins["filter"] = [(name, 0) for name in names]
-    for point in ("preFilter", "reserve", "preBind"):
-        written.plugins[point] = [(name, 0) for name in names if point in known[name].points]
+    return list(dict.fromkeys(names))
 
 
-def _demand_labels(written: _Written, args: Any) -> None:
-    wanted = [{"key": label, "operator": "Exists"} for label in args.present_labels]
-    wanted += [{"key": label, "operator": "DoesNotExist"} for label in args.absent_labels]
-    if wanted:
-        terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
-        written.args["NodeAffinity"] = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-
-
-def _scores(written: _Written, profile: Profile) -> None:
-    """Convert the Score plugins. NodeResourcesFit can have only one scoring strategy."""
+def _scores(profile: Profile, args: dict[str, dict[str, Any]], omitted: list[str]) -> list[dict[str, Any]]:
+    """Return the entries of Score plugins. NodeResourcesFit can have only one scoring strategy."""
     scores: dict[str, int] = {}
     for name, weight in profile.plugins["score"]:
         if name in _NO_COUNTERPART:
-            written.unsaid.append(_NO_COUNTERPART[name])
-        elif name not in _STRATEGIES:
+            omitted.append(_NO_COUNTERPART[name])
+        elif name not in STRATEGIES:
             scores[name] = weight
-        elif "NodeResourcesFit" in scores:
-            written.unsaid.append(f"{_STRATEGIES[name]} together with another strategy: use a second profile")
+        elif FIT in scores:
+            omitted.append(f"{STRATEGIES[name]} together with another strategy: use a second profile")
         else:
-            scores["NodeResourcesFit"] = weight
-            strategy: dict[str, Any] = {"type": _STRATEGIES[name]}
-            if name == "RequestedToCapacityRatio" and (args := profile.args.get(name)):
-                shape = [{"utilization": point.utilization, "score": point.score} for point in args.shape]
-                strategy["requestedToCapacityRatio"] = {"shape": shape}
-                strategy["resources"] = [{"name": one.name, "weight": one.weight} for one in args.resources]
-            written.args.setdefault("NodeResourcesFit", {})["scoringStrategy"] = strategy
-    written.plugins["score"] = list(scores.items())
+            scores[FIT] = weight
+            strategy: dict[str, Any] = {"type": STRATEGIES[name]}
+            if name == "RequestedToCapacityRatio" and (ratio := profile.args.get(name)):
+                strategy["requestedToCapacityRatio"] = {"shape": msgspec.to_builtins(ratio.shape)}
+                strategy["resources"] = msgspec.to_builtins(ratio.resources)
+            args[FIT]["scoringStrategy"] = strategy
+    return [{"name": name, "weight": weight} for name, weight in scores.items()]
 
 
-def _arguments(written: _Written, profile: Profile) -> None:
-    hard = profile.args["InterPodAffinity"].hard_pod_affinity_weight if "InterPodAffinity" in profile.args else 1
-    if hard != 1:
-        written.args["InterPodAffinity"] = {"hardPodAffinityWeight": hard}
-    ignored = profile.args["NodeResourcesFit"].ignored_resources if "NodeResourcesFit" in profile.args else ()
-    if ignored:
-        written.args.setdefault("NodeResourcesFit", {})["ignoredResources"] = list(ignored)
-    spread = profile.args.get("PodTopologySpread")
+def _arguments(profile: Profile, args: dict[str, dict[str, Any]]) -> None:
+    """Convert the other arguments that differ from the defaults."""
+    affinity, fit, spread = (profile.args.get(name) for name in ("InterPodAffinity", FIT, "PodTopologySpread"))
+    if affinity is not None and affinity.hard_pod_affinity_weight != 1:
+        args["InterPodAffinity"]["hardPodAffinityWeight"] = affinity.hard_pod_affinity_weight
+    if fit is not None and fit.ignored_resources:
+        args[FIT]["ignoredResources"] = list(fit.ignored_resources)
     if spread is not None and spread.defaulting_type == "List":
-        written.args["PodTopologySpread"] = {"defaultingType": "List"}
-
-
-def _lines(written: _Written, release: Release) -> Iterator[str]:
-    yield from (f"apiVersion: {GROUP}/{release.api_versions[0]}", f"kind: {KIND}", "profiles:")
-    yield from ("  - schedulerName: default-scheduler", "    plugins:")
-    for point in _POINTS:
-        yield from (f"      {point}:", '        disabled: [{name: "*"}]')
-        if written.plugins[point]:
-            yield "        enabled:"
-        for name, weight in written.plugins[point]:
-            yield f"          - {{name: {name}, weight: {weight}}}" if weight else f"          - {{name: {name}}}"
-    if written.args:
-        yield "    pluginConfig:"
-    for name, args in sorted(written.args.items()):
-        yield from (f"      - name: {name}", f"        args: {json.dumps(args)}")
-
-
-def _extenders(extenders: Iterable[Extender]) -> Iterator[str]:
-    given = [msgspec.to_builtins(extender) for extender in extenders]
-    if given:
-        yield "extenders:"
-    for extender in given:
-        yield f"  - {json.dumps({name: value for name, value in extender.items() if value})}"
-
-
-def _comments(unsaid: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(dict.fromkeys(unsaid)):
-        yield from () if number else ("# Not expressible in a configuration of this release:",)
-        yield f"# * {line}"
+        args["PodTopologySpread"]["defaultingType"] = "List"
