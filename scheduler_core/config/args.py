@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from scheduler_core.config.syntax import qualified_name_problem, shown
+from scheduler_core.errors import InputError
 
 Complain = Callable[[str, str], NoReturn]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
@@ -67,6 +68,15 @@ def check_choice(complain: Complain, field: str, value: str, choices: tuple[str,
 def check_qualified_name(complain: Complain, field: str, name: str) -> None:
     if problem := qualified_name_problem(name):
         complain(field, f"{problem}, got {shown(name)}")
+
+
+def complain_at(where: str, prefix: str = "") -> Complain:
+    """Return a function that raises InputError for a field below `prefix`."""
+
+    def complain(field: str, problem: str) -> NoReturn:
+        raise InputError(where, f"{prefix}{field}", problem)
+
+    return complain
 
 
 _KINDS = {

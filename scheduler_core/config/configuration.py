@@ -4,14 +4,14 @@ Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `valid
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from scheduler_core.config.args import Complain, PluginArgs, check_range, convert_problem
+from scheduler_core.config.args import PluginArgs, check_range, complain_at, convert_problem
 from scheduler_core.config.discovery import find
 from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
@@ -49,7 +49,7 @@ from scheduler_core.config.validation import (
     check_extenders,
     check_file,
     check_together,
-    extender_label,
+    extender_warnings,
     ignored_resources,
 )
 from scheduler_core.errors import InputError
@@ -135,7 +135,7 @@ def _load(
     except msgspec.ValidationError as error:
         problem, path = convert_problem(error)
         raise InputError(*_locate(raw, path), problem) from error
-    check_file(_complain(KIND), config, version, as_upstream=version in release.api_versions)
+    check_file(complain_at(KIND), config, version, as_upstream=version in release.api_versions)
     check_extenders(config.extenders)
     reader = _ProfileReader(release, version, known, warnings, ignored_resources(config.extenders))
     given = config.profiles or (ProfileSection(),)
@@ -152,7 +152,7 @@ def _load(
         raise
     if missing:
         raise UnknownPlugins(release.name, named_once(missing, known), None)
-    warnings += _of_extenders(config.extenders)
+    warnings += extender_warnings(config.extenders)
     if config.disable_preemption:
         warnings.append("disablePreemption is ignored: disable preemption in the settings of the run")
     return Configuration(
@@ -166,14 +166,6 @@ def _load(
     )
 
 
-def _of_extenders(extenders: Sequence[Extender]) -> list[str]:
-    return [
-        f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
-        "what this one would filter, score or bind is left out"
-        for i, extender in enumerate(extenders)
-    ]
-
-
 def _of_policy(policy: Policy, release: Release, known: KnownPlugins, warnings: list[str]) -> Configuration:
     """Return the configuration of a Policy that is translated into plugins."""
     return Configuration(
@@ -182,7 +174,7 @@ def _of_policy(policy: Policy, release: Release, known: KnownPlugins, warnings: 
         pod_initial_backoff_seconds=File().pod_initial_backoff_seconds,
         pod_max_backoff_seconds=File().pod_max_backoff_seconds,
         extenders=[structs.replace(extender, tls_config=None) for extender in policy.extenders],
-        warnings=_shortened([*warnings, *_of_extenders(policy.extenders)]),
+        warnings=_shortened([*warnings, *extender_warnings(policy.extenders)]),
         given=frozenset((POLICY,)),
     )
 
@@ -292,7 +284,7 @@ class _ProfileReader:
         if not given.scheduler_name:
             raise InputError(where, "schedulerName", "must be given and not empty")
         if given.percentage_of_nodes_to_score is not None:
-            check_range(_complain(where), "percentageOfNodesToScore", given.percentage_of_nodes_to_score, 0, 100)
+            check_range(complain_at(where), "percentageOfNodesToScore", given.percentage_of_nodes_to_score, 0, 100)
         custom = given.plugins.by_point()
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is ignored: plugins of reserve also run Unreserve")
@@ -390,7 +382,7 @@ class _ProfileReader:
         args_class = self._args_class(name)
         if args_class is None or name not in in_tree:
             return raw
-        complain = _complain(where, "args.")
+        complain = complain_at(where, "args.")
         given = dict(raw)
         kind, api_version = given.pop("kind", f"{name}Args"), given.pop("apiVersion", f"{GROUP}/{self.version}")
         if kind != f"{name}Args":
@@ -426,10 +418,3 @@ def _given_weights(points: Mapping[str, PluginSet]) -> dict[str, str]:
             if plugin.weight:
                 found.setdefault(plugin.name, f"plugins.{point}.enabled[{i}].weight")
     return found
-
-
-def _complain(where: str, prefix: str = "") -> Complain:
-    def complain(field: str, problem: str) -> NoReturn:
-        raise InputError(where, f"{prefix}{field}", problem)
-
-    return complain

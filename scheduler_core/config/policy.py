@@ -9,8 +9,9 @@ Upstream: pkg/scheduler/api (v1/types.go, 1.16), k8s.io/kube-scheduler/config/v1
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -215,15 +216,23 @@ def check_name(where: str, name: str) -> None:
         raise InputError(where, "name", problem)
 
 
-def check_one_argument(where: str, argument: PredicateArgument | PriorityArgument | None) -> None:
-    """Check that an argument has exactly one field. Raises InputError."""
+def check_one_argument(where: str, argument: PredicateArgument | PriorityArgument | None) -> str:
+    """Check that an argument has exactly one field. Return it; "" without an argument. Raises InputError."""
     if argument is None:
-        return
-    given = [f.encode_name for f in msgspec.structs.fields(argument) if getattr(argument, f.name) is not None]
+        return ""
+    fields = msgspec.structs.fields(argument)
+    given = [field.encode_name for field in fields if getattr(argument, field.name) is not None]
     if len(given) != 1:
-        names = [field.encode_name for field in msgspec.structs.fields(argument)]
-        got = " and ".join(given) or "none"
-        raise InputError(where, "argument", f"must have exactly one of {', '.join(names)}, got {got}")
+        names, got = ", ".join(field.encode_name for field in fields), " and ".join(given) or "none"
+        raise InputError(where, "argument", f"must have exactly one of {names}, got {got}")
+    return given[0]
+
+
+def unknown_problem(name: str, known: Collection[str], what: str) -> str:
+    """Return the problem of a name that is not that of a predicate or priority and selects no algorithm."""
+    meant = get_close_matches(name[:80], list(known), 1, 0.8)
+    hint = f"was {meant[0]} meant?" if meant else f"there are {', '.join(known)}"
+    return f"is no {what}, and it has no argument that selects one; {hint}"
 
 
 def check_shape(where: str, shape: Sequence[ShapePoint]) -> None:

@@ -10,22 +10,21 @@ pkg/scheduler/apis/config/validation (ValidatePolicy).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any
 
-from scheduler_core.config.args import Complain, ResourceSpec, UtilizationShapePoint
+from scheduler_core.config.args import ResourceSpec, UtilizationShapePoint, complain_at
 from scheduler_core.config.policy import (
     Policy,
     Predicate,
     Priority,
-    PriorityArgument,
     Ratio,
     check_one_argument,
     check_shape,
     predicate_label,
     priority_label,
+    unknown_problem,
 )
 from scheduler_core.config.profile import POINTS, KnownPlugins, Profile, points_of
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
@@ -106,21 +105,15 @@ def reads_policies(release: Release) -> bool:
 class _Translated:
     """The translated predicates and priorities.
 
-    `predicates`: their names. `weights`: priority -> (weight, its path in the file). The lists are the arguments of
-    NodeLabel and ServiceAffinity.
+    `predicates`: their names. `weights`: priority -> (weight, its path in the file). `labels`, `services`: the
+    arguments of NodeLabel and ServiceAffinity; empty if no predicate or priority has any.
     """
 
     predicates: set[str] = field(default_factory=set)
     weights: dict[str, tuple[int, str]] = field(default_factory=dict)
-    present: list[str] = field(default_factory=list)
-    absent: list[str] = field(default_factory=list)
-    present_preferred: list[str] = field(default_factory=list)
-    absent_preferred: list[str] = field(default_factory=list)
-    together: list[str] = field(default_factory=list)
-    apart: list[str] = field(default_factory=list)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    services: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ratio: dict[str, Any] | None = None
-    has_label_args: bool = False
-    has_service_args: bool = False
 
 
 def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile:
@@ -156,32 +149,22 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
 
 def _check_alike(priorities: Iterable[Priority]) -> None:
     """Check priorities with arguments of one kind, which become one plugin: equal weights, and at most one ratio."""
-    seen: dict[str, Priority] = {}
+    first: dict[str, Priority] = {}
     for i, priority in enumerate(priorities):
-        given = priority.argument
-        if given is None:
-            continue
         where = priority_label(i, priority)
-        kind = next((kind for kind in _KINDS if getattr(given, kind) is not None), None)
-        if kind is None:
-            raise InputError(where, "argument", f"must have one of {', '.join(_KINDS.values())}, got none")
-        before = seen.setdefault(kind, priority)
-        if before is priority:
+        kind = check_one_argument(where, priority.argument)
+        before = first.setdefault(kind, priority)
+        if not kind or before is priority:
             continue
-        if kind == "requested_to_capacity_ratio":
-            raise InputError(
-                where, f"argument.{_KINDS[kind]}", f"is given by {before.name!r} as well; only one is allowed"
-            )
+        if kind == "requestedToCapacityRatioArguments":
+            raise InputError(where, f"argument.{kind}", f"is given by {before.name!r} as well; only one is allowed")
         if before.weight != priority.weight:
             text = f"must be that of {before.name!r}, {before.weight}, since both become one plugin"
             raise InputError(where, "weight", f"{text}; got {priority.weight}")
 
 
-_KINDS = {
-    "label_preference": "labelPreference",
-    "service_anti_affinity": "serviceAntiAffinity",
-    "requested_to_capacity_ratio": "requestedToCapacityRatioArguments",
-}
+def _add(arguments: dict[str, tuple[str, ...]], name: str, labels: Sequence[str]) -> None:
+    arguments[name] = (*arguments.get(name, ()), *labels)
 
 
 def _take_predicate(found: _Translated, where: str, predicate: Predicate) -> None:
@@ -190,37 +173,31 @@ def _take_predicate(found: _Translated, where: str, predicate: Predicate) -> Non
     given = predicate.argument
     if name not in _PREDICATES:
         if given is None:
-            _unknown(where, name, _PREDICATES, "predicate")
+            raise InputError(where, "name", unknown_problem(name, _PREDICATES, "predicate"))
         if given.service_affinity is not None:
-            name, found.has_service_args = "CheckServiceAffinity", True
-            found.together += given.service_affinity.labels
+            name = "CheckServiceAffinity"
+            _add(found.services, "affinity_labels", given.service_affinity.labels)
         elif given.labels_presence is not None:
-            name, found.has_label_args = "CheckNodeLabelPresence", True
-            (found.present if given.labels_presence.presence else found.absent).extend(given.labels_presence.labels)
+            name = "CheckNodeLabelPresence"
+            presence = "present" if given.labels_presence.presence else "absent"
+            _add(found.labels, f"{presence}_labels", given.labels_presence.labels)
     found.predicates.add(name)
 
 
 def _take_priority(found: _Translated, where: str, priority: Priority) -> str:
     """Record a priority. Return its name in `_PRIORITIES`."""
-    check_one_argument(where, priority.argument)
     name = _RENAMED.get(priority.name, priority.name)
     if name in _PRIORITIES:
         return name
     given = priority.argument
     if given is None:
-        _unknown(where, name, _PRIORITIES, "priority")
-    return _take_argument(found, where, given)
-
-
-def _take_argument(found: _Translated, where: str, given: PriorityArgument) -> str:
+        raise InputError(where, "name", unknown_problem(name, _PRIORITIES, "priority"))
     if given.service_anti_affinity is not None:
-        found.has_service_args = True
-        found.apart.append(given.service_anti_affinity.label)
+        _add(found.services, "anti_affinity_labels_preference", [given.service_anti_affinity.label])
         return "ServiceAffinity"
     if given.label_preference is not None:
-        found.has_label_args = True
-        preferred = found.present_preferred if given.label_preference.presence else found.absent_preferred
-        preferred.append(given.label_preference.label)
+        presence = "present" if given.label_preference.presence else "absent"
+        _add(found.labels, f"{presence}_labels_preference", [given.label_preference.label])
         return "NodeLabel"
     assert given.requested_to_capacity_ratio is not None
     found.ratio = _ratio(where, given.requested_to_capacity_ratio)
@@ -244,15 +221,12 @@ def _check_arguments(found: _Translated, release: Release) -> None:
     strict = "v1beta2" in release.api_versions  # in this version these plugins have no default arguments
     label = "NodeLabel" in found.weights or "CheckNodeLabelPresence" in found.predicates
     service = "ServiceAffinity" in found.weights or "CheckServiceAffinity" in found.predicates
-    needed = [
-        ("NodeLabel", label and not found.has_label_args),
-        ("ServiceAffinity", service and not found.has_service_args),
-    ]
-    for plugin, lacks in needed:
+    for plugin, lacks in (
+        ("NodeLabel", label and not found.labels),
+        ("ServiceAffinity", service and not found.services),
+    ):
         if lacks and (strict or plugin in found.weights):
-            text = (
-                f"plugin {plugin} has no arguments: the arguments of a predicate or priority with this name are ignored"
-            )
+            text = f"plugin {plugin} has no arguments: those of a predicate or priority with this name are ignored"
             raise InputError(POLICY, "", f"{text}; give it another name")
     if "RequestedToCapacityRatio" in found.weights and found.ratio is None:
         raise InputError(POLICY, "priorities", "RequestedToCapacityRatio has no shape: give it another name")
@@ -267,9 +241,10 @@ def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[s
     """Return ((plugin, weight) in running order; plugin -> the path of its weight)."""
     scores: dict[str, int] = {}
     weight_paths: dict[str, str] = {}
+    arguments = {"NodeLabel": found.labels, "ServiceAffinity": found.services}
     times = {
-        "NodeLabel": len(found.present_preferred) + len(found.absent_preferred),
-        "ServiceAffinity": len(found.apart),
+        plugin: sum(len(labels) for name, labels in given.items() if name.endswith("_preference"))
+        for plugin, given in arguments.items()
     }
     for name in sorted(found.weights):
         plugin, (weight, where) = _PRIORITIES[name], found.weights[name]
@@ -292,31 +267,23 @@ def _int32(number: int) -> int:
 
 def _args(found: _Translated, policy: Policy, enabled: set[str], known: KnownPlugins) -> dict[str, Any]:
     """Return plugin -> its arguments, for plugins that have any."""
-    spread = "List" if {"EvenPodsSpreadPriority"} <= found.weights.keys() else "System"
-    if "SelectorSpreadPriority" in found.weights:
-        spread = "System"
+    only_even = "EvenPodsSpreadPriority" in found.weights and "SelectorSpreadPriority" not in found.weights
     own: dict[str, dict[str, Any]] = {
         "InterPodAffinity": {"hard_pod_affinity_weight": policy.hard_pod_affinity_weight},
-        "NodeLabel": {
-            "present_labels": tuple(found.present),
-            "absent_labels": tuple(found.absent),
-            "present_labels_preference": tuple(found.present_preferred),
-            "absent_labels_preference": tuple(found.absent_preferred),
-        },
+        "NodeLabel": found.labels,
         "NodeResourcesFit": {"ignored_resources": ignored_resources(policy.extenders)},
-        "PodTopologySpread": {"defaulting_type": spread},
+        "PodTopologySpread": {"defaulting_type": "List" if only_even else "System"},
         "RequestedToCapacityRatio": found.ratio or {},
-        "ServiceAffinity": {
-            "affinity_labels": tuple(found.together),
-            "anti_affinity_labels_preference": tuple(found.apart),
-        },
+        "ServiceAffinity": found.services,
     }
     finished = {}
     for name in sorted({*enabled, "DefaultPreemption"} & known.keys()):
         if args_class := known[name].args_class:
             args = args_class(**own.get(name, {}))
             # empty resources of a ratio stay empty: there is no default here
-            finished[name] = args if name == "RequestedToCapacityRatio" else args.finish(_complain(name))
+            finished[name] = (
+                args if name == "RequestedToCapacityRatio" else args.finish(complain_at(POLICY, f"{name}."))
+            )
     return finished
 
 
@@ -330,16 +297,3 @@ def _points(filters: list[str], scores: PluginWeights, known: KnownPlugins) -> d
         plugins[point] = tuple((name, 0) for name in filters if point in points_of(known, name))
     plugins["preScore"] = tuple((name, 0) for name, _ in scores if "preScore" in points_of(known, name))
     return plugins
-
-
-def _complain(place: str) -> Complain:
-    def complain(path: str, problem: str) -> NoReturn:
-        raise InputError(POLICY, f"{place}.{path}", problem)
-
-    return complain
-
-
-def _unknown(where: str, name: str, known: Mapping[str, Any], what: str) -> NoReturn:
-    meant = get_close_matches(name[:80], list(known), 1, 0.8)
-    hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(known)}"
-    raise InputError(where, "name", f"is no {what}, and it has no argument that selects one{hint}")

@@ -70,7 +70,7 @@ def check_extenders(extenders: Sequence[Extender]) -> None:
     managed: set[str] = set()
     binders = 0
     for i, extender in enumerate(extenders):
-        where = extender_label(i, extender)
+        where = _extender_label(i, extender)
         if extender.prioritize_verb and extender.weight <= 0:
             raise InputError(where, "weight", f"must be greater than 0, got {extender.weight}")
         if extender.http_timeout and go_duration(extender.http_timeout) is None:
@@ -93,8 +93,17 @@ def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
     return tuple(r.name for extender in extenders for r in extender.managed_resources if r.ignored_by_scheduler)
 
 
-def extender_label(index: int, extender: Extender) -> str:
+def _extender_label(index: int, extender: Extender) -> str:
     return f"extenders[{index}] {shown(extender.url_prefix)}"
+
+
+def extender_warnings(extenders: Sequence[Extender]) -> list[str]:
+    """Return a warning about each extender: none is called."""
+    return [
+        f"{_extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
+        "what this one would filter, score or bind is left out"
+        for i, extender in enumerate(extenders)
+    ]
 
 
 def check_together(queue_sorts: Sequence[PluginSet | None], profiles: Sequence[Profile]) -> None:

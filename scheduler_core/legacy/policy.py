@@ -9,7 +9,6 @@ Source: pkg/scheduler/factory (plugins.go, factory.go), pkg/scheduler/algorithmp
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -23,9 +22,10 @@ from scheduler_core.config.policy import (
     check_shape,
     predicate_label,
     priority_label,
+    unknown_problem,
 )
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
-from scheduler_core.config.validation import extender_label, ignored_resources
+from scheduler_core.config.validation import extender_warnings, ignored_resources
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.profile import (
     configuration,
@@ -71,11 +71,7 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
         always_check_all=policy.always_check_all_predicates,
     )
     texts = [f"predicate {name}: upstream accepts it but never runs it" for name in unasked]
-    texts += [
-        f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
-        "what this one would filter, score or bind is left out"
-        for i, extender in enumerate(policy.extenders)
-    ]
+    texts += extender_warnings(policy.extenders)
     return configuration(profile, texts, extenders=list(policy.extenders), given=frozenset(("Policy",)))
 
 
@@ -95,7 +91,8 @@ def _predicate(where: str, predicate: Predicate, release: Release) -> _Chosen:
     given = predicate.argument
     if given is None:
         if predicate.name not in known_predicates(release):
-            raise InputError(where, "name", _unknown(predicate.name, known_predicates(release), "predicate", release))
+            problem = unknown_problem(predicate.name, sorted(known_predicates(release)), f"predicate of {release.name}")
+            raise InputError(where, "name", problem)
         return _Chosen(predicate.name if predicate.name in PREDICATES else "", None)
     kind = "CheckServiceAffinity" if given.service_affinity is not None else "CheckNodeLabelPresence"
     return _Chosen(kind if predicate.name in PREDICATES else "", given.service_affinity or given.labels_presence)
@@ -116,7 +113,8 @@ def _priority(where: str, priority: Priority, release: Release) -> _Chosen:
     given = priority.argument
     if given is None:
         if priority.name not in known_priorities(release):
-            raise InputError(where, "name", _unknown(priority.name, known_priorities(release), "priority", release))
+            problem = unknown_problem(priority.name, sorted(known_priorities(release)), f"priority of {release.name}")
+            raise InputError(where, "name", problem)
         return _Chosen(priority.name, None, priority.weight)
     if given.requested_to_capacity_ratio is not None:
         ratio = given.requested_to_capacity_ratio
@@ -132,9 +130,3 @@ def _priority(where: str, priority: Priority, release: Release) -> _Chosen:
     if given.label_preference is not None:
         return _Chosen("NodeLabelPriority", given.label_preference, priority.weight)
     return _Chosen("ServiceAntiAffinityPriority", given.service_anti_affinity, priority.weight)
-
-
-def _unknown(name: str, known: frozenset[str], what: str, release: Release) -> str:
-    meant = get_close_matches(name[:80], sorted(known), 1, 0.8)
-    hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(sorted(known))}"
-    return f"is no {what} of {release.name}, and it has no argument that selects one{hint}"

@@ -90,7 +90,10 @@ def test_an_argument_under_the_name_of_what_it_becomes_is_not_looked_at() -> Non
         ({"predicates": [{"name": "GeneralPredicate"}]}, "is no predicate.*; was GeneralPredicates meant"),
         ({"priorities": [{"name": "Nice", "weight": 1}]}, r"priorities\[0\] 'Nice': name: is no priority.*there are"),
         ({"priorities": [prefer("a", 1, "x", True), prefer("b", 2, "y", True)]}, "weight: must be that of 'a', 1"),
-        ({"priorities": [{"name": "a", "weight": 1, "argument": {}}]}, "must have one of labelPreference"),
+        (
+            {"priorities": [{"name": "a", "weight": 1, "argument": {}}]},
+            "must have exactly one of serviceAntiAffinity, labelPreference",
+        ),
         ({"priorities": [{"name": "RequestedToCapacityRatio", "weight": 1}]}, "has no shape"),
         ({"unknownField": 1}, "unknownField: unknown field"),
     ],
