@@ -14,7 +14,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT, UNNAMED, WITH_DETAILS, Headroom
 from scheduler_core.explain import Answer, explain, summary
-from scheduler_core.explain.shortfalls import lacking
+from scheduler_core.explain.failure_details import lacking
 
 
 def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None) -> Answer:

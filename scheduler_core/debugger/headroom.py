@@ -19,8 +19,7 @@ from scheduler_core.debugger.cluster_state import Int64, State, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.explain.answer import Shortfall
-from scheduler_core.explain.failure_details import short_by
-from scheduler_core.explain.shortfalls import PODS, lacking
+from scheduler_core.explain.failure_details import PODS, lacking, short_by
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")

@@ -11,10 +11,9 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import scores, summary
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
-from scheduler_core.explain.failure_details import objection, short_by
+from scheduler_core.explain.failure_details import lacking, lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.phrases import phrase
-from scheduler_core.explain.shortfalls import lacking, lacks
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import REGISTRY

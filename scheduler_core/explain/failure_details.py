@@ -1,16 +1,71 @@
-"""Objections to a node: the statuses of a cycle with their exact causes."""
+"""Objections to a node: the statuses of a cycle with their exact causes, and the resources that nodes lack."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from scheduler_core.cluster import formatting
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.explain.answer import Objection, Shortfall
-from scheduler_core.explain.shortfalls import PODS, lacking, shortfall
 from scheduler_core.framework.interface import FilterPlugin, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
+
+PODS = "pods"
+
+
+def lacking(reasons: Sequence[str]) -> list[str]:
+    """Return the resources in the reasons of NodeResourcesFit."""
+    named = [r.removeprefix("Insufficient ") for r in reasons if r.startswith("Insufficient ")]
+    return [*named, PODS] if "Too many pods" in reasons else named  # old releases: "Insufficient pods"
+
+
+def shortfall(context: RejectionContext, row: int, resource: str) -> Shortfall | None:
+    """Return how much of a resource a node lacks; None if it has enough (now)."""
+    if resource == PODS:
+        request = 1
+        allocatable = int(context.nodes.allowed_pods[row])
+        free = allocatable - int(context.nodes.pod_count[row]) + context.is_own_node(row)
+        free -= len(context.further.get(row, ()))
+    else:
+        request = context.pod.requests.get(resource, 0)
+        column = context.nodes.allocatable.get(resource)
+        allocatable = int(column[row]) if column is not None else 0
+        used = int(context.nodes.requested[resource][row]) if column is not None else 0
+        free = allocatable - used + request * context.is_own_node(row)
+        free -= sum(other.requests.get(resource, 0) for other in context.further.get(row, ()))
+    short = request - free
+    if short <= 0:
+        return None
+    return Shortfall(resource, request, free, allocatable, short, formatting.amount(resource, short))
+
+
+def lacks(context: RejectionContext) -> npt.NDArray[np.float64]:
+    """Return how much every node lacks, as a share of the pod's requests; float64 over the trace's rows."""
+    total = np.zeros(len(context.nodes), np.float64)
+    for name, request in context.pod.requests.items():
+        column = context.nodes.allocatable.get(name)
+        if request and column is None:
+            total += 1.0
+        elif request and column is not None:
+            short = request - (column - context.nodes.requested[name])
+            total += np.clip(short / request, 0.0, None)
+    total += context.nodes.pod_count >= context.nodes.allowed_pods
+    for row in {*context.further, context.nodes.rows.get(context.own_node)}:
+        if row is not None:
+            total[row] = _lack(context, row)
+    if context.names is context.nodes.names or list(context.names) == context.nodes.names:
+        return total
+    rows = np.array([context.nodes.rows.get(name, -1) for name in context.names], np.intp)
+    return np.where(rows >= 0, np.append(total, 0.0)[rows], np.inf)
+
+
+def _lack(context: RejectionContext, row: int) -> float:
+    shortfalls = [shortfall(context, row, name) for name in (PODS, *(n for n, r in context.pod.requests.items() if r))]
+    return sum(s.short / s.request if s.resource != PODS else 1.0 for s in shortfalls if s is not None)
 
 
 def objection(context: RejectionContext | None, node: str, status: Status) -> Objection:
@@ -21,9 +76,8 @@ def objection(context: RejectionContext | None, node: str, status: Status) -> Ob
         return found
     plugin = PLUGINS.get(successor(status.plugin))
     if plugin is not None and plugin.reasons_name_resources and lacking(status.reasons):
-        shortfalls = (shortfall(context, row, name) for name in lacking(status.reasons))
-        found.shortfalls = [shortfall for shortfall in shortfalls if shortfall is not None]
-        found.detail = "; ".join(map(_lack, found.shortfalls))
+        found.shortfalls = [s for name in lacking(status.reasons) if (s := shortfall(context, row, name)) is not None]
+        found.detail = "; ".join(map(_detail, found.shortfalls))
     elif plugin is not None and issubclass(plugin, FilterPlugin):
         found.detail = plugin.rejection_detail(context, row, status)
     return found
@@ -34,16 +88,11 @@ def short_by(shortfalls: Sequence[Shortfall]) -> str:
     return formatting.listing([_named(s) for s in shortfalls])
 
 
-def _named(shortfall: Shortfall) -> str:
-    return (
-        formatting.count(shortfall.short, "pod")
-        if shortfall.resource == PODS
-        else f"{shortfall.text} {shortfall.resource}"
-    )
+def _named(s: Shortfall) -> str:
+    return formatting.count(s.short, "pod") if s.resource == PODS else f"{s.text} {s.resource}"
 
 
-def _lack(shortfall: Shortfall) -> str:
-    s = shortfall
+def _detail(s: Shortfall) -> str:
     if s.resource == PODS:
         return f"all {s.allocatable:,} places for pods are taken"
     return f"short by {_named(s)} ({formatting.balance(s.resource, s.request, s.free, s.allocatable)})"
