@@ -30,7 +30,7 @@ def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None) -> An
                 group.closest = headroom.closest(group.nodes)
             elif group.reasons == [UNNAMED] and (taints := headroom.taints(group.nodes)):
                 group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
-        answer_.sentence = summary.answer(trace, answer_)
+        answer_.sentence = summary.answer_sentence(trace, answer_)
     return answer_
 
 

@@ -109,17 +109,17 @@ def _is_in(cls: type, field: str, version: str) -> bool:
     return place is None or version in ONLY_IN.get(f"{place}{field}", (version,))
 
 
-def _type_name(told: inspect.Type, version: str, types: dict[str, Fields]) -> str:
-    match told:
+def _type_name(annotation: inspect.Type, version: str, types: dict[str, Fields]) -> str:
+    match annotation:
         case inspect.UnionType():
-            return _type_name(next(one for one in told.types if not isinstance(one, inspect.NoneType)), version, types)
+            return _type_name(next(t for t in annotation.types if not isinstance(t, inspect.NoneType)), version, types)
         case inspect.VarTupleType() | inspect.ListType():
-            return f"[{_type_name(told.item_type, version, types)}]"
+            return f"[{_type_name(annotation.item_type, version, types)}]"
         case inspect.DictType():
             return "{any}"
         case inspect.StructType():
-            return _named(told.cls, version, types)
-    return _PLAIN.get(type(told), "any")
+            return _named(annotation.cls, version, types)
+    return _PLAIN.get(type(annotation), "any")
 
 
 def _default(field: Any) -> str:

@@ -90,7 +90,7 @@ class _Explainer:
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
         answer.preemption = self.preemption()
-        answer.sentence = summary.answer(trace, answer)
+        answer.sentence = summary.answer_sentence(trace, answer)
         return answer
 
     # ---- reasons
@@ -192,5 +192,5 @@ class _Explainer:
         candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
         preemption = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
         preemption.equals = list(found.nominated_any_of)
-        preemption.words = summary.preemption(preemption, found.status)
+        preemption.words = summary.preemption_sentence(preemption, found.status)
         return preemption

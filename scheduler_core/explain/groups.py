@@ -14,26 +14,26 @@ _NO_PLACEMENTS = "no feasible placements found"
 NAMED = 3
 
 
-def verdict(told: Mapping[str, Any], why: str = "") -> str:
+def verdict(group: Mapping[str, Any], why: str = "") -> str:
     """Return `Gang team/train: 3 of 4 fit; the fourth, w-3, lacks 2 cpu on every node. None is bound.`
 
-    `told`: the serialized group cycle. `why`: why the first member without a feasible node does not fit, as a phrase
+    `group`: the serialized group cycle. `why`: why the first member without a feasible node does not fit, as a phrase
     after its name.
     """
-    return f"{heading(told)}: {_outcome(told, why)}"
+    return f"{heading(group)}: {_outcome(group, why)}"
 
 
-def heading(told: Mapping[str, Any]) -> str:
+def heading(group: Mapping[str, Any]) -> str:
     """Return `Gang team/train`."""
-    return f"{'Gang' if told['policy'] == 'gang' else 'Group'} {told['name']}"
+    return f"{'Gang' if group['policy'] == 'gang' else 'Group'} {group['name']}"
 
 
-def _outcome(told: Mapping[str, Any], why: str) -> str:
-    members, key, domains = told["members"], told["topology_key"], told["placements"]
-    if told["status"]["reasons"] == [_NO_PLACEMENTS]:
+def _outcome(group: Mapping[str, Any], why: str) -> str:
+    members, key, domains = group["members"], group["topology_key"], group["placements"]
+    if group["status"]["reasons"] == [_NO_PLACEMENTS]:
         return f"no node has the label {key}, which all its members must share. None is bound."
-    if told["result"] == "waiting":
-        victims = [victim["pod"] for victim in told["victims"]]
+    if group["result"] == "waiting":
+        victims = [victim["pod"] for victim in group["victims"]]
         gone = f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone" if victims else "room is made"
         return f"it fits once {gone}; until then its members wait."
     out = [number for number, member in enumerate(members) if not member["fits"]]
@@ -42,11 +42,11 @@ def _outcome(told: Mapping[str, Any], why: str) -> str:
     sentence = some_fit if out or len(members) < 2 else sentence
     if out:
         sentence += f"; {_first_out(members, out, why)}"
-    if told["result"] == "scheduled":
-        return f"{sentence}. {_bound(told, len(members))}{_domain(told)}"
+    if group["result"] == "scheduled":
+        return f"{sentence}. {_bound(group, len(members))}{_domain(group)}"
     if domains:
-        sentence = f"none of {count(len(domains), 'domain')} of {key} takes it; in {told['placement']} {sentence}"
-    return f"{sentence}.{_minimum(told)} None is bound."
+        sentence = f"none of {count(len(domains), 'domain')} of {key} takes it; in {group['placement']} {sentence}"
+    return f"{sentence}.{_minimum(group)} None is bound."
 
 
 def _first_out(members: Any, out: list[int], why: str) -> str:
@@ -58,30 +58,30 @@ def _first_out(members: Any, out: list[int], why: str) -> str:
     return f"{place}, {_name(member['pod'])}, {text}{more}"
 
 
-def _bound(told: Mapping[str, Any], members: int) -> str:
-    if told["bound"] == members:
+def _bound(group: Mapping[str, Any], members: int) -> str:
+    if group["bound"] == members:
         return "It is bound." if members == 1 else "All are bound."
-    takes = f"a gang that takes {told['min_count']}" if told["policy"] == "gang" else "a group without a minimum"
-    return f"{told['bound']} {'is' if told['bound'] == 1 else 'are'} bound, because it is {takes}."
+    takes = f"a gang that takes {group['min_count']}" if group["policy"] == "gang" else "a group without a minimum"
+    return f"{group['bound']} {'is' if group['bound'] == 1 else 'are'} bound, because it is {takes}."
 
 
-def _domain(told: Mapping[str, Any]) -> str:
-    domains = told["placements"]
+def _domain(group: Mapping[str, Any]) -> str:
+    domains = group["placements"]
     if not domains:
         return ""
     able = sum(one["score"] is not None for one in domains)
     among = f"the best of {able} that take it" if able > 1 else "the only one that takes it"
     alone = among if len(domains) > 1 else "the only one there is"
-    return f" They are in {told['topology_key']}={told['placement']}, {alone}."
+    return f" They are in {group['topology_key']}={group['placement']}, {alone}."
 
 
-def _minimum(told: Mapping[str, Any]) -> str:
-    if told["policy"] != "gang":
+def _minimum(group: Mapping[str, Any]) -> str:
+    if group["policy"] != "gang":
         return ""
-    running = f"; {count(told['running'], 'member')} ran before" if told["running"] else ""
-    held = [_name(pod) for pod in told["held"]]
+    running = f"; {count(group['running'], 'member')} ran before" if group["running"] else ""
+    held = [_name(pod) for pod in group["held"]]
     kept = f"; {some(held, NAMED)} {'is' if len(held) == 1 else 'are'} gated" if held else ""
-    return f" It takes {told['min_count']}{running}{kept}."
+    return f" It takes {group['min_count']}{running}{kept}."
 
 
 def _name(pod: str) -> str:

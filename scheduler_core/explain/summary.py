@@ -15,7 +15,7 @@ GROUPS = 4
 NOT_ELIGIBLE = "preemption: not eligible due to "
 
 
-def answer(trace: CycleTrace, told: Answer) -> str:
+def answer_sentence(trace: CycleTrace, answer: Answer) -> str:
     """Return the sentence for an answer whose other fields are set."""
     if trace.preenqueue is not None:
         return f"Not queued: {trace.preenqueue.plugin} rejects it ({reason_text(trace.preenqueue)})."
@@ -33,44 +33,44 @@ def answer(trace: CycleTrace, told: Answer) -> str:
     if trace.bind is not None:
         return f"{trace.node} was chosen, but binding failed: {reason_text(trace.bind)}."
     if trace.result != "scheduled":
-        return _nowhere(trace, told)
+        return _nowhere(trace, answer)
     waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
     if trace.batch_hint and trace.batch_hint == trace.node:
         placed = f"Placed on {trace.node}, the next best for pods like the one before, whose node has no room for it."
         return placed + waited
-    return _placed(told) + waited
+    return _placed(answer) + waited
 
 
 def reason_text(status: Status) -> str:
     return "; ".join(status.reasons) or status.code
 
 
-def _placed(told: Answer) -> str:
-    if not told.top:
-        if told.feasible > 1:
-            return f"Placed on {told.node}, the first of {count(told.feasible)} that fit; nothing scores them."
-        others = refusals(told.groups)
-        only = "the only node" if told.nodes == 1 else "the only one that fits"
-        return f"Placed on {told.node}, {only}" + (f": {others}." if others else ".")
-    top = told.top[0].total
-    if told.duel is None:
-        return f"Placed on {told.node} with {top:,}."
-    if told.duel.margin:
-        why = why_ahead(told.duel)
-        return f"Placed on {told.node} with {top:,}, {told.duel.margin:,} ahead of {told.duel.other}, {why}."
-    return f"Placed on {told.node} with {top:,}, picked among {count(len(told.ties))} with the same total."
+def _placed(answer: Answer) -> str:
+    if not answer.top:
+        if answer.feasible > 1:
+            return f"Placed on {answer.node}, the first of {count(answer.feasible)} that fit; nothing scores them."
+        others = refusals(answer.groups)
+        only = "the only node" if answer.nodes == 1 else "the only one that fits"
+        return f"Placed on {answer.node}, {only}" + (f": {others}." if others else ".")
+    top = answer.top[0].total
+    if answer.duel is None:
+        return f"Placed on {answer.node} with {top:,}."
+    if answer.duel.margin:
+        why = why_ahead(answer.duel)
+        return f"Placed on {answer.node} with {top:,}, {answer.duel.margin:,} ahead of {answer.duel.other}, {why}."
+    return f"Placed on {answer.node} with {top:,}, picked among {count(len(answer.ties))} with the same total."
 
 
-def _nowhere(trace: CycleTrace, told: Answer) -> str:
+def _nowhere(trace: CycleTrace, answer: Answer) -> str:
     if trace.prefilter is not None:
         sentence = f"{trace.prefilter.plugin or 'PreFilter'} rejected the pod before any node was evaluated: "
         sentence += f"{reason_text(trace.prefilter)}."
-    elif not told.nodes:
+    elif not answer.nodes:
         sentence = "There are no nodes."
     else:
-        sentence = f"No node fits: {refusals(told.groups)}."
-    if told.preemption is not None and told.preemption.nominated_node:
-        sentence += f" {told.preemption.words}"
+        sentence = f"No node fits: {refusals(answer.groups)}."
+    if answer.preemption is not None and answer.preemption.nominated_node:
+        sentence += f" {answer.preemption.words}"
         if trace.group and not trace.nominated_node:
             sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
     return sentence
@@ -96,16 +96,18 @@ def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
     return ", ".join(parts)
 
 
-def preemption(told: Preemption, status: Status | None) -> str:
+def preemption_sentence(preemption: Preemption, status: Status | None) -> str:
     """Return the result of PostFilter as a sentence."""
-    if told.nominated_node:
-        words = f"It gets room on {told.nominated_node} by evicting {count(len(told.victims), 'pod')}"
-        words += f" ({some(told.victims, 3)})" if told.victims else ""
-        if len(told.candidates) > 1:
-            words += f", chosen among {count(len(told.candidates))}" + (f" by {told.rule}" if told.rule else "")
+    if preemption.nominated_node:
+        words = f"It gets room on {preemption.nominated_node} by evicting {count(len(preemption.victims), 'pod')}"
+        words += f" ({some(preemption.victims, 3)})" if preemption.victims else ""
+        if len(preemption.candidates) > 1:
+            words += f", chosen among {count(len(preemption.candidates))}" + (
+                f" by {preemption.rule}" if preemption.rule else ""
+            )
         return words + "."
-    if told.refused:
-        parts = [f"{count(number)}: {reason}" for reason, number in told.refused.items()]
+    if preemption.refused:
+        parts = [f"{count(number)}: {reason}" for reason, number in preemption.refused.items()]
         return f"Evicting pods of lower priority would not help ({'; '.join(parts)})."
     refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
     if refusal:
