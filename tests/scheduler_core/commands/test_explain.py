@@ -4,7 +4,6 @@ import gzip
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from scheduler_core.__main__ import main
 from tests.clusters import CLUSTERS, cluster_id
 from tests.examples import sample
 from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.commands.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -31,83 +31,61 @@ items:
 """
 
 
-@pytest.fixture
-def snapshot(tmp_path):
-    """Writes objects to a file of a v1 List; returns its name."""
-
-    def write(*objects, name="snapshot.json", kind="List"):
-        data = json.dumps({"apiVersion": "v1", "kind": kind, "items": list(objects)}).encode()
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return str(path)
-
-    return write
-
-
-def test_all_placed(snapshot, capsys):
-    assert main(["explain", snapshot(node("n1"), pod("a"), pod("b"), name="s.json.gz")]) == 0
-    out = capsys.readouterr().out
+def test_all_placed(cli):
+    out = cli.out("explain", cli.snapshot(node("n1"), pod("a"), pod("b"), name="s.json.gz"))
     assert out.startswith("0 of 2 pods stay pending.\n")
     assert "default/a: Placed on n1, the only node." in out
 
 
-def test_pods_pending_for_the_same_reasons_are_told_together(snapshot, capsys):
+def test_pods_pending_for_the_same_reasons_are_told_together(cli):
     pods = [pod(f"p{i}", requests={"cpu": "9"}) for i in range(5)]
-    assert main(["explain", snapshot(node("n1"), *pods, pod("small"))]) == 1
-    out = capsys.readouterr().out
+    out = cli.out("explain", cli.snapshot(node("n1"), *pods, pod("small")), code=1)
     assert out.startswith("5 of 6 pods stay pending.\n")
     assert out.count("No node fits") == 1
     assert "The same for 4 other pods: default/p1, default/p2, default/p3, default/p4" in out
     assert "default/small: Placed on n1" in out
 
 
-def test_yaml_documents_and_typed_lists(tmp_path, capsys):
-    path = tmp_path / "s.yaml"
-    path.write_text(YAML)
-    assert main(["explain", str(path)]) == 1
-    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m cpu)." in capsys.readouterr().out
+def test_yaml_documents_and_typed_lists(cli):
+    out = cli.out("explain", cli.file("s.yaml", YAML), code=1)
+    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m cpu)." in out
 
 
-def test_a_bound_pod_is_explained_as_if_it_were_pending(tmp_path, capsys):
-    path = tmp_path / "s.yaml"
-    path.write_text(YAML)
-    assert main(["explain", str(path), "--pod", "a"]) == 0
-    assert capsys.readouterr().out == "default/a: Placed on n1, the only node.\n"
+def test_a_bound_pod_is_explained_as_if_it_were_pending(cli):
+    out = cli.out("explain", cli.file("s.yaml", YAML), "--pod", "a")
+    assert out == "default/a: Placed on n1, the only node.\n"
 
 
-def test_json_output(snapshot, capsys):
-    assert main(["explain", snapshot(node("n1"), pod("a"), pod("b", requests={"cpu": "9"})), "--json"]) == 1
-    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def test_json_output(cli):
+    path = cli.snapshot(node("n1"), pod("a"), pod("b", requests={"cpu": "9"}))
+    answers = [json.loads(line) for line in cli.out("explain", path, "--json", code=1).splitlines()]
     assert [(a["pod"], a["result"]) for a in answers] == [("default/a", "scheduled"), ("default/b", "unschedulable")]
 
 
-def test_a_scenario_stands_for_its_objects(capsys):
-    sample = Path(__file__).parents[3] / "kubesched_ui" / "scenarios" / "samples" / "03-taints.yaml"
-    assert main(["explain", str(sample), "--pod", "plain"]) == 0
-    assert "TaintToleration" in capsys.readouterr().out
+def test_a_scenario_stands_for_its_objects(cli):
+    sample = ROOT / "kubesched_ui" / "scenarios" / "samples" / "03-taints.yaml"
+    assert "TaintToleration" in cli.out("explain", str(sample), "--pod", "plain")
 
 
-def test_nothing_pending(snapshot, capsys):
-    assert main(["explain", snapshot(node("n1"))]) == 0
-    assert capsys.readouterr().out == "No pod is pending.\n"
+def test_nothing_pending(cli):
+    assert cli.out("explain", cli.snapshot(node("n1"))) == "No pod is pending.\n"
 
 
-def test_release_and_configuration(snapshot, tmp_path, capsys):
-    config = tmp_path / "config.yaml"
-    config.write_text(
+def test_release_and_configuration(cli):
+    config = cli.file(
+        "config.yaml",
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]\n"
+        "profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]\n",
     )
-    path = snapshot(node("n1"), pod("a", requests={"cpu": "9"}))
-    assert main(["explain", path, "--release", "v1.27.3"]) == 1
-    assert main(["explain", path, "--config", str(config)]) == 0
+    path = cli.snapshot(node("n1"), pod("a", requests={"cpu": "9"}))
+    assert cli.out("explain", path, "--release", "v1.27.3", code=1)
+    assert cli.out("explain", path, "--config", config)
 
 
-def test_pods_of_other_schedulers_are_named(snapshot, capsys):
-    assert main(["explain", snapshot(node("n1"), pod("a", schedulerName="volcano"))]) == 0
-    told = capsys.readouterr()
-    assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in told.err
-    assert told.out == "No pod waits for this scheduler.\n"
+def test_pods_of_other_schedulers_are_named(cli):
+    out, notes = cli.run("explain", cli.snapshot(node("n1"), pod("a", schedulerName="volcano")))
+    assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in notes
+    assert out == "No pod waits for this scheduler.\n"
 
 
 @pytest.mark.parametrize(
@@ -122,12 +100,11 @@ def test_pods_of_other_schedulers_are_named(snapshot, capsys):
         (lambda p: p.pop("kind"), "object default/a: kind: is missing"),
     ],
 )
-def test_a_broken_object_is_named_with_file_and_field(snapshot, capsys, change, message):
+def test_a_broken_object_is_named_with_file_and_field(cli, change, message):
     broken = pod("a")
     change(broken)
-    path = snapshot(node("n1"), broken)
-    assert main(["explain", path]) == 2
-    assert capsys.readouterr().err == f"python -m scheduler_core explain: {path}: {message}\n"
+    path = cli.snapshot(node("n1"), broken)
+    assert cli.refusal("explain", path) == f"python -m scheduler_core explain: {path}: {message}\n"
 
 
 @pytest.mark.parametrize(
@@ -146,11 +123,8 @@ def test_a_broken_object_is_named_with_file_and_field(snapshot, capsys, change, 
         ("a.json", b'{"kind":"List","items":[' * 20 + b"]}" * 20, "lists in each other"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_bad_input(tmp_path, capsys, name, data, message):
-    path = tmp_path / name
-    path.write_bytes(data)
-    assert main(["explain", str(path)]) == 2
-    assert message in capsys.readouterr().err
+def test_a_file_that_cannot_be_read_is_bad_input(cli, name, data, message):
+    assert message in cli.refusal("explain", cli.file(name, data))
 
 
 @pytest.mark.parametrize(
@@ -163,15 +137,14 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path, capsys, name, data, m
         (["--plugins", "no_such_module:X"], "plugin: no_such_module:X: cannot be loaded"),
     ],
 )
-def test_bad_options_are_told(snapshot, capsys, options, message):
+def test_bad_options_are_told(cli, options, message):
     done = pod("done", on="n1", status={"phase": "Succeeded"})
-    assert main(["explain", snapshot(node("n1"), pod("a"), done), *options]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refusal("explain", cli.snapshot(node("n1"), pod("a"), done), *options)
 
 
-def test_a_missing_file(capsys):
-    assert main(["explain", "/nonexistent.json"]) == 2
-    assert "/nonexistent.json: cannot be read: No such file or directory" in capsys.readouterr().err
+def test_a_missing_file(cli):
+    problem = cli.refusal("explain", "/nonexistent.json")
+    assert "/nonexistent.json: cannot be read: No such file or directory" in problem
 
 
 @pytest.mark.parametrize("command", [[], ["replay"], ["bench"], ["explain"]])
@@ -189,7 +162,7 @@ def test_from_standard_input():
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     )
     assert result.returncode == 1
     assert result.stderr.startswith("note: Filled in as an API server does: restartPolicy Always (2 pods); ")

@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from scheduler_core.__main__ import main
 from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.commands.conftest import PREEMPTION, ROOT, Cli
 
-ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
-PREEMPTION = str(ROOT / "docs" / "examples" / "time" / "preemption.yaml")
-
-
-def snapshot(folder: Path, *objects: Any, name: str = "snapshot.json") -> str:
-    path = folder / name
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
-    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-    return str(path)
-
-
-def said(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> str:
-    assert main([*argv]) == code
-    return capsys.readouterr().out
-
-
-def asked(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> Any:
-    return json.loads(said(capsys, *argv, "--json", code=code))
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
+def file(cli: Cli) -> str:
     big = pod("big", requests={"cpu": "64"}, priority=5)
     fits = [pod(f"p{i}", requests={"cpu": "1"}, labels={"app": "a"}) for i in range(3)]
     taints = (("dedicated", "a", "NoSchedule"),)
-    return snapshot(tmp_path, node("n1", pods=110), node("n2", taints=taints), big, *fits, name="s.json.gz")
+    return cli.snapshot(node("n1", pods=110), node("n2", taints=taints), big, *fits, name="s.json.gz")
 
 
-def test_state_of_a_snapshot(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    first, last = asked(capsys, "state", file, "--cycle", "1"), asked(capsys, "state", file)
+def test_state_of_a_snapshot(file: str, cli: Cli) -> None:
+    first, last = cli.json("state", file, "--cycle", "1"), cli.json("state", file)
     assert [n["pods"] for n in first["nodes"]] == [[], []]
     assert first["pending"] == ["default/big", "default/p0", "default/p1", "default/p2"]
     assert [n["pods"] for n in last["nodes"]] == [["default/p0", "default/p1", "default/p2"], []]
     assert last["nodes"][0]["requested"] == {"cpu": 3000, "memory": 0, "pods": 3}
     assert last["nodes"][1]["taints"] == ["dedicated=a:NoSchedule"]
     assert (last["cycle"], last["pending"]) == (5, ["default/big"])
-    change = asked(capsys, "state", file, "--cycle", "3", "--since", "2")
+    change = cli.json("state", file, "--cycle", "3", "--since", "2")
     assert (change["nodes"][0]["pods"], change["no_longer_pending"]) == (["default/p0"], ["default/p0"])
 
 
-def test_state_as_a_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "state", file).splitlines()
+def test_state_as_a_table(file: str, cli: Cli) -> None:
+    lines = cli.out("state", file).splitlines()
     assert lines == [
         "after 4 cycles, at 0 s",
         "NODE  CPU     MEMORY    PODS",
@@ -62,32 +39,32 @@ def test_state_as_a_table(file: str, capsys: pytest.CaptureFixture[str]) -> None
         "n2    0 of 4  0 of 8Gi  0 of 110  dedicated=a:NoSchedule",
         "1 pod pending: default/big",
     ]
-    assert said(capsys, "state", file, "--cycle", "2").startswith("before cycle 2 of 4, at 0 s\n")
+    assert cli.out("state", file, "--cycle", "2").startswith("before cycle 2 of 4, at 0 s\n")
 
 
-def test_find_in_a_snapshot(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_find_in_a_snapshot(file: str, cli: Cli) -> None:
     where = 'result == "unschedulable" && refused_on("n1") && labels[?"app"].orValue("") == ""'
-    assert asked(capsys, "find", file, where)["matches"] == [{"cycle": 1, "pod": "default/big", "attempt": 1, "t": 0.0}]
-    lines = said(capsys, "find", file, "refused_by('TaintToleration')", "--limit", "1").splitlines()
+    assert cli.json("find", file, where)["matches"] == [{"cycle": 1, "pod": "default/big", "attempt": 1, "t": 0.0}]
+    lines = cli.out("find", file, "refused_by('TaintToleration')", "--limit", "1").splitlines()
     assert lines[-1] == "4 of 4 cycles, 1 shown"
     assert lines[0].split() == ["1", "0", "s", "default/big", "attempt", "1"]
-    back = asked(capsys, "find", file, "true", "--direction", "previous", "--from", "3", "--limit", "2")
+    back = cli.json("find", file, "true", "--direction", "previous", "--from", "3", "--limit", "2")
     assert ([m["cycle"] for m in back["matches"]], back["next_from"]) == ([3, 2], 1)
-    assert said(capsys, "find", file, "score > 9000", code=1).startswith("0 of 4 cycles")
+    assert cli.out("find", file, "score > 9000", code=1).startswith("0 of 4 cycles")
 
 
-def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, "find", PREEMPTION, "victims.size() > 0")
+def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(cli: Cli) -> None:
+    found = cli.json("find", PREEMPTION, "victims.size() > 0")
     assert [match["t"] for match in found["matches"]] == [10.0, 30.0]
     late = found["matches"][0]
-    before = asked(capsys, "state", PREEMPTION, "--t", str(late["t"] - 0.001))
-    after = asked(capsys, "state", PREEMPTION, "--t", str(late["t"]))
+    before = cli.json("state", PREEMPTION, "--t", str(late["t"] - 0.001))
+    after = cli.json("state", PREEMPTION, "--t", str(late["t"]))
     assert late["pod"] in after["nominated"]
     assert late["pod"] not in before["nominated"]
-    assert asked(capsys, "state", PREEMPTION, "--seq", "0")["cycle"] == 1
+    assert cli.json("state", PREEMPTION, "--seq", "0")["cycle"] == 1
     sample = str(SAMPLES / "10-preemption.yaml")
-    assert asked(capsys, "find", sample, "t > 0", code=0)["total"] > 0
-    assert asked(capsys, "find", sample, "t > 0", "--one-pass", code=1)["total"] == 0
+    assert cli.json("find", sample, "t > 0", code=0)["total"] > 0
+    assert cli.json("find", sample, "t > 0", "--one-pass", code=1)["total"] == 0
 
 
 @pytest.mark.parametrize(
@@ -103,15 +80,10 @@ def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(capsys: pytest.Cap
         (["find", "FILE", "true", "--release", "0.9"], "release"),
     ],
 )
-def test_wrong_questions_are_refused(argv: list[str], says: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([file if word == "FILE" else word for word in argv]) == 2
-    problem = capsys.readouterr().err
-    assert says in problem
-    assert "Traceback" not in problem
+def test_wrong_questions_are_refused(argv: list[str], says: str, file: str, cli: Cli) -> None:
+    assert says in cli.refusal(*(file if word == "FILE" else word for word in argv))
 
 
-def test_a_broken_scenario_is_refused_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "broken.yaml"
-    path.write_text("apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec:\n  sed: 1\n")
-    assert main(["state", str(path)]) == 2
-    assert "line" in capsys.readouterr().err
+def test_a_broken_scenario_is_refused_by_line(cli: Cli) -> None:
+    broken = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec:\n  sed: 1\n"
+    assert "line" in cli.refusal("state", cli.file("broken.yaml", broken))
