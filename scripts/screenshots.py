@@ -23,10 +23,10 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 from scheduler_core.releases import RELEASES  # noqa: E402
 from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
 from tests.browser.preview import preview  # noqa: E402
+from tests.browser.shop import shop  # noqa: E402
 from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
-CLUSTERS = ROOT / "tests" / "browser"
 WIDTHS = {390: 844, 1440: 900, 2560: 1300}
 BLIND = ("deuteranopia", "protanopia", "tritanopia")
 LOOKS = ("light", "dark", *BLIND)  # simulated on light pages
@@ -35,26 +35,18 @@ TALLEST = 3000  # pixels of a page that are shown
 
 def recorded(site: Instance) -> list[Stop]:
     """The pages of runs made for them, one of them of many pods."""
-    found = {}
-    for name in ("cluster.json", "story.yaml"):
-        scenario = site.api("POST", "/scenarios", (CLUSTERS / name).read_bytes())["id"]
-        run = site.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
-        found[name] = (scenario, site.finished(run)["id"])
-    scenario = found["cluster.json"][0]
+    scenario, run = site.record(shop()).values()
+    story = site.record((ROOT / "tests" / "browser" / "story.yaml").read_bytes()).values()
     pod = "{kind: Pod, metadata: {name: copy}, spec: {containers: [{name: c, resources: {requests: {cpu: 2m}}}]}}"
     wanted = {"pods": [], "template": pod, "copies": 5000, "name": "Five thousand copies"}
     many = site.api("POST", f"/scenarios/{scenario}/runs", wanted)["id"]
     site.finished(many)
-    fork = site.api("POST", f"/runs/{found['cluster.json'][1]}/fork", FORK)["id"]
+    fork = site.api("POST", f"/runs/{run}/fork", FORK)["id"]
     site.finished(fork)
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
-    scenario = site.api("POST", "/scenarios", DEVICES.read_bytes())["id"]
-    devices = site.api("POST", f"/scenarios/{scenario}/runs", {"release": "1.36", "tie_break": "name"})["id"]
-    site.finished(devices)
-    scenario = site.api("POST", "/scenarios", GROUPS.read_bytes())["id"]
-    groups = site.api("POST", f"/scenarios/{scenario}/runs", {"tie_break": "name"})["id"]
-    site.finished(groups)
-    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade, devices, groups)
+    devices = site.record(DEVICES.read_bytes(), release="1.36", tie_break="name")["run"]
+    groups = site.record(GROUPS.read_bytes(), tie_break="name")["run"]
+    pages = stops(scenario, run, fork, *story, upgrade, devices, groups)
     return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 

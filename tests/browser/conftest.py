@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.chromium import CHROMIUM, FLAGS
+from tests.browser.shop import shop
 from tests.browser.tour import DEVICES, GROUPS
 from tests.kubesched_ui.instance import Instance, until
 
@@ -54,67 +56,55 @@ class Problems(list[str]):
         page.on("dialog", lambda dialog: (self.append(f"dialog: {dialog.message}"), dialog.dismiss()))
 
 
+@contextmanager
+def new_page(browser: Browser, site: Instance, width: int = 1440, height: int = 900, **more: Any) -> Iterator[Page]:
+    """A new page of a new profile."""
+    viewport: ViewportSize = {"width": width, "height": height}
+    context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport=viewport, **more)
+    context.set_default_timeout(20_000)
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
 def page(browser: Browser, site: Instance) -> Iterator[Page]:
-    """A new page of a new profile; the test fails if the page complained about anything."""
-    context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(20_000)
-    page, problems = context.new_page(), Problems()
-    problems.watch(page)
-    yield page
-    context.close()
+    """A new page; the test fails if the page complained about anything."""
+    problems = Problems()
+    with new_page(browser, site) as page:
+        problems.watch(page)
+        yield page
     assert problems == []
-
-
-@pytest.fixture(scope="package")
-def cluster() -> Path:
-    """A snapshot of five nodes, eight running pods, two pending ones and one behind a gate."""
-    return Path(__file__).parent / "cluster.json"
-
-
-@pytest.fixture(scope="package")
-def recorded(site: Instance, cluster: Path) -> dict[str, Any]:
-    """{scenario, run}: numbers of the snapshot, uploaded, and of a finished run of its pending pods."""
-    made = site.api("POST", "/scenarios", cluster.read_bytes())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})
-    assert site.finished(run["id"])["state"] == "done"
-    return {"scenario": made["id"], "run": run["id"]}
-
-
-@pytest.fixture(scope="package")
-def story(site: Instance) -> dict[str, Any]:
-    """{scenario, run}: numbers of story.yaml and of a finished run of it.
-
-    At 60 s boss preempts worker, which takes 30 s to go; late waits for n2 from 120 s to 240 s.
-    """
-    made = site.api("POST", "/scenarios", (Path(__file__).parent / "story.yaml").read_bytes())
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
-    return {"scenario": made["id"], "run": run}
-
-
-@pytest.fixture(scope="package")
-def devices(site: Instance) -> int:
-    """A finished run of the sample with devices, of the release that it is for."""
-    made = site.api("POST", "/scenarios", DEVICES.read_bytes())
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"release": "1.36", "tie_break": "name"})["id"]
-    assert site.finished(run)["state"] == "done"
-    return run
-
-
-@pytest.fixture(scope="package")
-def groups(site: Instance) -> int:
-    """A finished run of the sample with pod groups, with the feature gates that it has where nothing is said."""
-    made = site.api("POST", "/scenarios", GROUPS.read_bytes())
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
-    assert site.finished(run)["state"] == "done"
-    return run
 
 
 @pytest.fixture
 def quiet_page(browser: Browser, site: Instance) -> Iterator[Page]:
-    """A new page of a new profile that may complain: of the status of what was refused."""
-    context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(20_000)
-    yield context.new_page()
-    context.close()
+    """A new page that may complain: of the status of a rejected request."""
+    with new_page(browser, site) as page:
+        yield page
+
+
+@pytest.fixture(scope="package")
+def recorded(site: Instance) -> dict[str, int]:
+    """{scenario, run}: numbers of shop() and of a completed run of its pending pods."""
+    return site.record(shop(), tie_break="name")
+
+
+@pytest.fixture(scope="package")
+def story(site: Instance) -> dict[str, int]:
+    """{scenario, run}: numbers of story.yaml and of a completed run of it.
+
+    At 60 s boss preempts worker, which takes 30 s to go; late waits for n2 from 120 s to 240 s.
+    """
+    return site.record((Path(__file__).parent / "story.yaml").read_bytes())
+
+
+@pytest.fixture(scope="package")
+def devices(site: Instance) -> int:
+    """A completed run of the sample with devices, of the release that it is for."""
+    return site.record(DEVICES.read_bytes(), release="1.36", tie_break="name")["run"]
+
+
+@pytest.fixture(scope="package")
+def groups(site: Instance) -> int:
+    """A completed run of the sample with pod groups, with the default feature gates."""
+    return site.record(GROUPS.read_bytes(), tie_break="name")["run"]

@@ -8,7 +8,8 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.test_axe import CONTRAST, ROOM, complaints
+from tests.browser.conftest import new_page
+from tests.browser.test_axe import look
 from tests.kubesched_ui.instance import Instance, until
 
 PASSWORD = "a long phrase for Ada"
@@ -39,23 +40,10 @@ def signed_in(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     until(opens, "the start")
     assert instance.command("shell", "-c", MAKE).returncode == 0
-    context = browser.new_context(base_url=f"http://127.0.0.1:{instance.port}", viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.goto("/account/login/")
-    yield page
-    context.close()
+    with new_page(browser, instance) as page:
+        page.goto("/account/login/")
+        yield page
     instance.interrupt()
-
-
-def look(page: Page) -> list[str]:
-    """What axe says of the page, wide and light, narrow and dark."""
-    found = complaints(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 844})
-    found += complaints(page, CONTRAST + ROOM)
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    return found
 
 
 @pytest.mark.long

@@ -14,11 +14,8 @@ from tests.kubesched_ui.instance import Instance
 @pytest.mark.long
 def test_two_maps_step_together(page: Page, site: Instance) -> None:
     """A run of 6 cycles on three nodes, and its fork in which n1 is cordoned before cycle 3."""
-    made = site.api(
-        "POST", "/scenarios", as_list(*(node(f"n{i}") for i in range(3)), *(pod(f"p{i}") for i in range(6)))
-    )
-    a = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
-    assert site.finished(a)["state"] == "done"
+    objects = [*(node(f"n{i}") for i in range(3)), *(pod(f"p{i}") for i in range(6))]
+    a = site.record(as_list(*objects), tie_break="name")["run"]
     b = site.api("POST", f"/runs/{a}/fork", {"at": 3, "changes": [{"cordon": "n1"}, {"cordon": "n2"}]})["id"]
     assert site.finished(b)["state"] == "done"
     parting = site.api("GET", f"/compare?a={a}&b={b}")["divergence"]["cycle"]

@@ -113,9 +113,7 @@ def test_forms_alone_build_and_run_what_the_same_yaml_gives(page: Page, site: In
     page.wait_for_url("**/runs/*/")
     composed = int(page.url.rstrip("/").rpartition("/")[2])
     assert site.finished(composed)["state"] == "done"
-    made = site.api("POST", "/scenarios", written())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
+    run = site.record(written())["run"]
     assert decided(site, composed) == decided(site, run)
     assert len(decided(site, run)[1]) > 7, "those on n-2 were evicted and made anew"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from tests.browser.shop import shop
+from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.instance import Instance
 from tests.kubesched_ui.recordings import node, pod
 
@@ -26,9 +27,9 @@ def expect_point(page: Page, point: str) -> None:
     expect(page).to_have_url(re.compile(rf"[?&]point={point}\b"))
 
 
-def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
+def test_drop_run_watch_open_step(page: Page) -> None:
     page.goto("/")
-    page.evaluate(DROP, ["shop.json", cluster.read_text()])
+    page.evaluate(DROP, ["shop.json", shop().decode()])
     page.wait_for_url("**/scenarios/*/")
     expect(page.get_by_role("heading", level=1)).to_have_text("shop.json")
 
@@ -146,10 +147,8 @@ def large(site: Instance) -> int:
     taint = [{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]
     nodes = [node(f"node-{i:04}", cpu="2", taints=taint if i % 3 == 0 else []) for i in range(5000)]
     nodes[4321]["status"]["allocatable"]["cpu"] = "64"
-    text = json.dumps(
-        {"apiVersion": "v1", "kind": "List", "items": [*nodes, pod("huge", cpu="100"), pod("big", cpu="32")]}
-    )
-    number: int = site.api("POST", "/scenarios", text.encode())["id"]
+    objects = as_list(*nodes, pod("huge", cpu="100"), pod("big", cpu="32"))
+    number: int = site.api("POST", "/scenarios", objects)["id"]
     return number
 
 
@@ -258,13 +257,8 @@ def test_cancel(page: Page, site: Instance, large: int) -> None:
 
 def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    stored = site.api(
-        "POST",
-        "/scenarios?name=%3Cscript%3Ealert(1)%3C%2Fscript%3E",
-        json.dumps(
-            {"apiVersion": "v1", "kind": "List", "items": [node(evil), node("n2"), pod(evil, cpu="1")]}
-        ).encode(),
-    )
+    name = "%3Cscript%3Ealert(1)%3C%2Fscript%3E"
+    stored = site.api("POST", f"/scenarios?name={name}", as_list(node(evil), node("n2"), pod(evil)))
     run = site.api("POST", f"/scenarios/{stored['id']}/runs", {"tie_break": "name"})["id"]
     site.finished(run)
     page.goto(f"/runs/{run}/")
@@ -288,10 +282,10 @@ def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, An
     expect(page.locator(".notice.good")).to_contain_text("As recorded: 3 cycles, same decisions")
 
 
-def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page, cluster: Path) -> None:
+def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page) -> None:
     page.goto("/")
     page.evaluate(DROP, ["pods.txt", "NAME    READY   STATUS\nweb-1   1/1     Running\n"])
     expect(page.locator(".drop [role=alert]")).to_contain_text("pods.txt: is a table printed by kubectl")
     assert page.url.endswith("/")
-    page.evaluate(DROP, ["shop.json", cluster.read_text()])  # and the next one is taken
+    page.evaluate(DROP, ["shop.json", shop().decode()])  # and the next one is taken
     page.wait_for_url("**/scenarios/*/")

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from kubesched_ui.lessons import catalog, lint
+from tests.browser.conftest import new_page
 from tests.browser.test_axe import complaints
 from tests.browser.test_lessons import kinds, question_of
 from tests.kubesched_ui.instance import Instance
 
 
-def student(site: Instance, page: Page, code: str, name: str, width: int) -> Page:
-    """Another browser that joins by its code."""
-    assert page.context.browser is not None
-    context: BrowserContext = page.context.browser.new_context(
-        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 740}
-    )
-    context.set_default_timeout(20_000)
-    other = context.new_page()
-    other.goto("/join/")
-    other.get_by_label("The code that the teacher shows").fill(code.lower())
-    other.keyboard.press("Enter")
-    other.get_by_label("Your nickname").fill(name)
-    other.keyboard.press("Enter")
-    expect(other.locator("#t-step")).to_be_visible()
-    return other
+@pytest.fixture
+def students(browser: Browser, site: Instance) -> Iterator[list[Page]]:
+    """Two other browsers, one on a narrow phone."""
+    with new_page(browser, site, 360, 740) as ada, new_page(browser, site, 1000, 740) as bob:
+        yield [ada, bob]
 
 
-def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
+def join(student: Page, teacher: Page, name: str) -> None:
+    """Join by the code."""
+    code = teacher.locator(".room-code").inner_text()
+    student.goto("/join/")
+    student.get_by_label("The code that the teacher shows").fill(code.lower())
+    student.keyboard.press("Enter")
+    student.get_by_label("Your nickname").fill(name)
+    student.keyboard.press("Enter")
+
+
+def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     name, step = kinds()["lands"]
     right = lint.right_answers(question_of(name, step))[0]
     lesson = catalog.lesson(name)
     assert lesson is not None
     page.goto(f"/learn/{name}/{step}/")
     page.get_by_role("button", name="Start live class").click()
-    code = page.locator(".room-code").inner_text()
-    ada, bob = (student(site, page, code, nick, width) for nick, width in (("Ada <b>", 360), ("Bob", 1000)))
+    ada, bob = students
+    for one, nickname in ((ada, "Ada <b>"), (bob, "Bob")):
+        join(one, page, nickname)
+        expect(one.locator("#t-step")).to_be_visible()
     expect(page.locator("[data-summary]")).to_have_text("0 of 2 students answered")
     ada.locator(f"#question input[value={right!r}]").check()
     ada.get_by_role("button", name="Answer").click()
@@ -66,8 +71,6 @@ def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
     page.get_by_role("button", name="Close the class").click()
     page.locator("#confirm button[value=yes]").click()
     expect(bob.locator("[data-link]")).to_have_text("This class is closed.")
-    for one in (ada, bob):
-        one.context.close()
 
 
 def wander(page: Page, step: int) -> None:
@@ -80,10 +83,12 @@ def wander(page: Page, step: int) -> None:
     expect(page.locator("[data-back]")).to_be_hidden()
 
 
-def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
+def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     page.get_by_role("button", name="Start live class").click()
-    ada = _join_run(site, page)
+    ada = students[0]
+    join(ada, page, "Ada")
+    expect(ada.locator("#seen")).to_be_visible()
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
@@ -96,7 +101,6 @@ def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) 
     assert ada.evaluate("document.documentElement.scrollWidth") <= 360
     attempts(page, ada, recorded["run"])
     removed(page, ada)
-    ada.context.close()
 
 
 def attempts(page: Page, ada: Page, run: int) -> None:
@@ -128,16 +132,3 @@ def removed(page: Page, ada: Page) -> None:
     expect(ada.locator("[data-link]")).to_have_text("The teacher removed you from this class.")
     ada.reload()
     expect(ada.get_by_role("main")).to_contain_text("The teacher removed you from this class.")
-
-
-def _join_run(site: Instance, page: Page) -> Page:
-    assert page.context.browser is not None
-    context = page.context.browser.new_context(
-        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 360, "height": 740}
-    )
-    other = context.new_page()
-    other.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
-    other.get_by_label("Your nickname").fill("Ada")
-    other.keyboard.press("Enter")
-    expect(other.locator("#seen")).to_be_visible()
-    return other

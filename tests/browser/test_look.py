@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import new_page
 from tests.kubesched_ui.instance import Instance
 
 # Elements beyond the right edge of the page that no scrolling box holds.
@@ -63,13 +64,15 @@ NAMELESS = """() => [...document.querySelectorAll("a[href], button, input:not([t
   .map((e) => e.outerHTML.slice(0, 120))"""
 
 
+def expect_readable(page: Page) -> None:
+    for script in (OUTSIDE, FAINT, NAMELESS):
+        assert page.evaluate(script) == [], page.url
+
+
 @pytest.fixture(scope="module")
 def untried(site: Instance) -> int:
     """A run of a cluster without pods."""
-    made = site.api("POST", "/scenarios", b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
-    return run
+    return site.record(b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")["run"]
 
 
 def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
@@ -110,20 +113,15 @@ def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
 def test_every_page(
     browser: Browser, site: Instance, recorded: dict[str, Any], untried: int, width: int, scheme: Any
 ) -> None:
-    context = browser.new_context(
-        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 900}, color_scheme=scheme
-    )
-    page, broken = context.new_page(), []
-    page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
-    for address in addresses(recorded, untried):
-        page.goto(address)
-        assert page.evaluate(OUTSIDE) == [], address
-        assert page.evaluate(FAINT) == [], address
-        assert page.evaluate(NAMELESS) == [], address
-        assert page.locator("h1").count() == 1, address
-    page.wait_for_load_state("networkidle")  # of the last, whose scripts come after it
+    broken: list[str] = []
+    with new_page(browser, site, width, color_scheme=scheme) as page:
+        page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
+        for address in addresses(recorded, untried):
+            page.goto(address)
+            expect_readable(page)
+            assert page.locator("h1").count() == 1, address
+        page.wait_for_load_state("networkidle")  # of the last, whose scripts come after it
     assert broken == []
-    context.close()
 
 
 def test_theme_is_switched_and_remembered(page: Page) -> None:

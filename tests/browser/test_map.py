@@ -16,10 +16,7 @@ from tests.kubesched_ui.instance import Instance
 def mapped(site: Instance) -> int:
     """A run of 12 cycles on three nodes: p0 to p3 fit, big4 to big7 nowhere, p8 to p11 fit."""
     pods = [pod(f"big{i}", "64") if 4 <= i < 8 else pod(f"p{i}", "500m") for i in range(12)]
-    made = site.api("POST", "/scenarios", as_list(*(node(f"n{i}") for i in range(3)), *pods))
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
-    assert site.finished(run)["state"] == "done"
-    return run
+    return site.record(as_list(*(node(f"n{i}") for i in range(3)), *pods), tie_break="name")["run"]
 
 
 def expect_place(page: Page, text: str) -> None:
@@ -184,14 +181,12 @@ def test_finding_cycles(page: Page, mapped: int) -> None:
     expect_place(page, "cycle 6 of 12")
 
 
-def test_a_wrong_expression_says_where(browser: Any, site: Instance, mapped: int) -> None:
-    page = browser.new_page(base_url=f"http://127.0.0.1:{site.port}")  # a refusal is an error in its console
+def test_a_wrong_expression_says_where(page: Page, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
     page.locator("#map-where").fill("tied >")
     page.get_by_role("button", name="Find", exact=True).click()
     expect(page.locator("#map [data-found] [role=alert]")).to_be_visible()
     expect(page.locator("#map [data-found] pre")).to_contain_text("^")
-    page.close()
 
 
 def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> None:

@@ -26,10 +26,7 @@ spec:
 @pytest.fixture(scope="package")
 def unlucky(site: Instance) -> str:
     """The page of a pod of 34 attempts, of which the last one binds it."""
-    made = site.api("POST", "/scenarios", UNLUCKY)
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
-    return f"/runs/{run}/pods/default/unlucky/"
+    return f"/runs/{site.record(UNLUCKY)['run']}/pods/default/unlucky/"
 
 
 IN_VIEW = """number => {
@@ -125,8 +122,7 @@ def test_the_next_pod_opens_at_the_same_point(page: Page, recorded: dict[str, An
 
 
 def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: Instance, unlucky: str) -> None:
-    run = site.api("POST", f"/scenarios/{site.api('POST', '/scenarios', UNLUCKY)['id']}/runs", {})["id"]
-    site.finished(run)
+    run = site.record(UNLUCKY)["run"]
     page.goto(f"/runs/{run}/")
     page.wait_for_load_state("networkidle")  # what the page still asks for is not there once the run is deleted
     asked = page.get_by_role("dialog", name="Are you sure?")

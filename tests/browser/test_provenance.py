@@ -10,15 +10,11 @@ from playwright.sync_api import Page, expect
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.instance import Instance
 
-SAMPLE = (FOLDER / "09-bin-packing.yaml").read_bytes()
-
 
 @pytest.fixture(scope="package")
 def packed(site: Instance) -> str:
     """The page of the last pod that was scored."""
-    made = site.api("POST", "/scenarios", SAMPLE)
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
+    run = site.record((FOLDER / "09-bin-packing.yaml").read_bytes())["run"]
     scored = [pod for pod in site.api("GET", f"/runs/{run}/pods")["pods"] if pod["score"] is not None]
     return f"/runs/{run}/pods/{scored[-1]['namespace']}/{scored[-1]['name']}/"
 
@@ -75,9 +71,7 @@ def _chosen(page: Page, packed: str) -> str:
 
 
 def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instance) -> None:
-    made = site.api("POST", "/scenarios", (FOLDER / "10-preemption.yaml").read_bytes())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
+    run = site.record((FOLDER / "10-preemption.yaml").read_bytes())["run"]
     page.goto(f"/runs/{run}/pods/default/urgent/?point=postfilter")
     current = page.locator("#trials [data-trial][aria-current]")
     expect(page.locator("#trials [data-trial]")).to_have_count(3)
@@ -100,9 +94,7 @@ def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instanc
 
 
 def test_from_the_begin_of_an_attempt_to_the_configuration(page: Page, site: Instance) -> None:
-    made = site.api("POST", "/scenarios", (FOLDER / "14-backoff.yaml").read_bytes())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
+    run = site.record((FOLDER / "14-backoff.yaml").read_bytes())["run"]
     page.goto(f"/runs/{run}/pods/default/unlucky/")
     moves = page.locator("#way tr", has_text="backoff → active")
     moves.nth(2).get_by_role("button", name="Where the time 10 s comes from").click()

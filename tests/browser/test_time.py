@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.pixels import decoded, middle_of
-from tests.browser.test_look import FAINT, NAMELESS, OUTSIDE
+from tests.browser.conftest import new_page
+from tests.browser.test_look import expect_readable
 from tests.kubesched_ui.instance import Instance, until
 from tests.kubesched_ui.recordings import node, pod
 
 STORY = Path(__file__).parent / "story.yaml"
 BOUND = 'spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}'
+
+
+def scenario(**spec: Any) -> bytes:
+    return json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}).encode()
 
 
 def lane(page: Page, name: str) -> Locator:
@@ -101,9 +106,7 @@ def test_a_preemptor_tells_its_way(page: Page, story: dict[str, Any]) -> None:
 
 def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: Instance) -> None:
     text = STORY.read_text().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
-    made = site.api("POST", "/scenarios", text.encode())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    site.finished(run)
+    run = site.record(text.encode())["run"]
     page.goto(f"/runs/{run}/pods/default/worker/")
     expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
     expect(page.locator(".way .segment")).to_have_count(1)
@@ -114,9 +117,7 @@ def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: 
 def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
     evil = "<img src=x onerror=alert(1)>"
     text = STORY.read_text().replace("name: late", f'name: "{evil}"').replace("name: n2", f'name: "{evil}"')
-    made = site.api("POST", "/scenarios", text.encode())
-    run = site.api("POST", f"/scenarios/{made['id']}/runs", {"in_time": True})["id"]
-    site.finished(run)
+    run = site.record(text.encode(), in_time=True)["run"]
     page.goto(f"/runs/{run}/?t=150")
     chip = lane(page, "unschedulable").locator("a.chip")
     expect(chip).to_have_attribute("title", f"default/{evil}")
@@ -139,7 +140,18 @@ EDGES = """() => {
     lines: document.querySelectorAll(".now-line").length,
   };
 }"""
-ACCENT = (11, 99, 107)  # --accent on light paper
+ACCENT = [11, 99, 107]  # --accent on light paper
+# The middle of the columns of a PNG that contain a colour, in pixels from the left edge.
+MIDDLE = """async ([png, colour]) => {
+  const picture = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (byte) => byte.charCodeAt())]));
+  const { width, height } = picture;
+  const context = new OffscreenCanvas(width, height).getContext("2d");
+  context.drawImage(picture, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height);
+  const at = (pixel) => colour.every((part, channel) => Math.abs(data[4 * pixel + channel] - part) <= 2);
+  const columns = [...Array(width * height).keys()].filter(at).map((pixel) => pixel % width).sort((a, b) => a - b);
+  return (columns[0] + columns.at(-1) + 1) / 2;
+}"""
 
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
@@ -165,7 +177,8 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str,
         box = page.locator("#lanes-t").bounding_box()
         assert box
         picture = page.screenshot(clip={**box, "height": box["height"] / 2})  # below, the line is thin on the thumb
-        assert abs(box["x"] + middle_of(decoded(picture), ACCENT) - place) <= 1
+        middle = page.evaluate(MIDDLE, [base64.b64encode(picture).decode(), ACCENT])
+        assert abs(box["x"] + middle - place) <= 1
 
 
 def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: Page, story: dict[str, Any]) -> None:
@@ -253,10 +266,7 @@ def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
 
 def test_how_many_more_there_are(page: Page, site: Instance) -> None:
     objects = [node("n1", cpu="200"), *(pod(f"there-{n:02}", nodeName="n1") for n in range(40))]
-    spec = {"until": 60, "objects": objects, "timeline": [{"at": 30, "cordon": "n1"}]}
-    text = json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec})
-    run = site.api("POST", f"/scenarios/{site.api('POST', '/scenarios', text.encode())['id']}/runs", {})["id"]
-    site.finished(run)
+    run = site.record(scenario(until=60, objects=objects, timeline=[{"at": 30, "cordon": "n1"}]))["run"]
     page.goto(f"/runs/{run}/")
     expect(page.locator('[data-count="bound"]')).to_have_text("40")
     expect(lane(page, "bound").locator(".chip")).to_have_count(24)
@@ -273,9 +283,8 @@ def busy(site: Instance) -> int:
         {"name": "job", "every": "1s", "count": 7000, "duration": "5s", "template": {"spec": pod("x")["spec"]}},
     ]
     timeline = [{"at": 100 * n, "cordon" if n % 2 else "uncordon": "n2"} for n in range(1, 60)]
-    spec = {"until": "2h", "objects": [node("n1", cpu="64"), node("n2")], "timeline": timeline, "arrivals": arrivals}
-    text = json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec})
-    number: int = site.api("POST", "/scenarios", text.encode())["id"]
+    text = scenario(until="2h", objects=[node("n1", cpu="64"), node("n2")], timeline=timeline, arrivals=arrivals)
+    number: int = site.api("POST", "/scenarios", text)["id"]
     return number
 
 
@@ -312,14 +321,8 @@ def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site
 def test_pages_in_time_at_every_width(
     browser: Browser, site: Instance, story: dict[str, Any], width: int, scheme: Any
 ) -> None:
-    context = browser.new_context(
-        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 900}, color_scheme=scheme
-    )
-    page = context.new_page()
-    for address in (f"/runs/{story['run']}/?t=70", f"/runs/{story['run']}/pods/default/boss/?t=90"):
-        page.goto(address)
-        expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0)
-        assert page.evaluate(OUTSIDE) == [], address
-        assert page.evaluate(FAINT) == [], address
-        assert page.evaluate(NAMELESS) == [], address
-    context.close()
+    with new_page(browser, site, width, color_scheme=scheme) as page:
+        for address in (f"/runs/{story['run']}/?t=70", f"/runs/{story['run']}/pods/default/boss/?t=90"):
+            page.goto(address)
+            expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0)
+            expect_readable(page)

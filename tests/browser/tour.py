@@ -39,7 +39,7 @@ FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node"
 def stops(
     scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int, groups: int
 ) -> list[Stop]:
-    """All pages: of a run in one pass of cluster.json, of its FORK, of a run in time of story.yaml, of a preview, of a
+    """All pages: of a run in one pass of shop(), of its FORK, of a run in time of story.yaml, of a preview, of a
     run of DEVICES, of one of GROUPS."""
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"

@@ -143,6 +143,13 @@ class Instance:
 
         return until(over, f"the end of run {run}", seconds)
 
+    def record(self, scenario: bytes, **settings: Any) -> dict[str, int]:
+        """{scenario, run}: the numbers of an uploaded scenario and of a completed run of it with these settings."""
+        made = self.api("POST", "/scenarios", scenario)["id"]
+        run = self.api("POST", f"/scenarios/{made}/runs", settings)["id"]
+        assert self.finished(run)["state"] == "done"
+        return {"scenario": made, "run": run}
+
     def events(self, run: int, since: int = 0, stop_after: int | None = None) -> list[dict[str, Any]]:
         """Events from the websocket until the server closes it, coming back as the protocol says when it breaks."""
         got: list[dict[str, Any]] = []
