@@ -65,7 +65,6 @@ REMAINING: dict[str, str] = {
     "scheduler_core.dra.devices": "of",
     "scheduler_core.plugins.default_preemption": "_nobody",
     "scheduler_core.plugins.pod_topology_spread": "_counts_nobody",
-    "scheduler_core.plugins.resource_allocation": "of",
     "scheduler_core.plugins.volume_binding": "_room",
     "scheduler_core.pod_groups.group_cycle": "said told",
     "scheduler_core.pod_groups.serialize": "told_of",

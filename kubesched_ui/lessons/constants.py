@@ -11,7 +11,7 @@ from scheduler_core.config.schema import File
 from scheduler_core.controllers import admission
 from scheduler_core.cycle import schedule_one
 from scheduler_core.framework.interface import MAX_NODE_SCORE
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.priorities import MAX_PRIORITY
 from scheduler_core.plugins import image_locality
 from scheduler_core.queue import scheduling_queue
 from scheduler_core.releases import get_release

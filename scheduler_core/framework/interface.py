@@ -26,6 +26,7 @@ from scheduler_core.framework.events import EVERYTHING, EventHint
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.provenance.context import View
+from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree
 
 Int64 = npt.NDArray[np.int64]
@@ -407,6 +408,9 @@ class PreScorePlugin(Plugin):
 
 
 class ScorePlugin(Plugin):
+    # The highest normalized score: 100, in 1.16 10.
+    max_score: ClassVar[int] = MAX_NODE_SCORE
+
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """Return the int64 scores of the feasible rows, in their order."""
         raise NotImplementedError
@@ -424,6 +428,18 @@ class ScorePlugin(Plugin):
 
     # Plugins with a NormalizeScore replace this by a method; None means that raw scores are final.
     normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None
+
+
+class HighestNormalized(ScorePlugin):
+    """A plugin whose scores are scaled by the highest one. `reverse`: a lower raw score is better."""
+
+    reverse: ClassVar[bool] = False
+
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+        return default_normalize(scores, self.reverse, self.max_score)
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        return by_highest(view, raw, scores, self.reverse, self.max_score)
 
 
 class ReservePlugin(Plugin):
@@ -476,13 +492,13 @@ class PostBindPlugin(Plugin):
         raise NotImplementedError
 
 
-def default_normalize(scores: Int64, reverse: bool) -> Int64:
-    """Scale scores to 0..100 by the highest one; `reverse` inverts the order (upstream DefaultNormalizeScore)."""
+def default_normalize(scores: Int64, reverse: bool, max_score: int = MAX_NODE_SCORE) -> Int64:
+    """Scale scores to 0..max_score by the highest one; `reverse` inverts the order (upstream DefaultNormalizeScore)."""
     highest = int(scores.max()) if len(scores) else 0
     if highest == 0:
-        return np.full_like(scores, MAX_NODE_SCORE) if reverse else scores
-    scaled: Int64 = MAX_NODE_SCORE * scores // highest
-    return MAX_NODE_SCORE - scaled if reverse else scaled
+        return np.full_like(scores, max_score) if reverse else scores
+    scaled: Int64 = max_score * scores // highest
+    return max_score - scaled if reverse else scaled
 
 
 # The class that a plugin must implement for each extension point of a profile's configuration.

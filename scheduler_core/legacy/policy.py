@@ -12,6 +12,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from scheduler_core.config.args import PluginArgs, ResourceSpec, UtilizationShapePoint
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.policy import (
     Policy,
@@ -38,6 +39,10 @@ from scheduler_core.legacy.profile import (
 )
 from scheduler_core.legacy.registry import PREDICATES
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
+from scheduler_core.plugins.node_label import NodeLabelArgs
+from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from scheduler_core.plugins.resource_allocation import CPU_AND_MEMORY
+from scheduler_core.plugins.service_affinity import ServiceAffinityArgs
 from scheduler_core.releases import Release
 
 RESOURCES = ("GeneralPredicates", "PodFitsResources")
@@ -94,8 +99,13 @@ def _predicate(where: str, predicate: Predicate, release: Release) -> _Chosen:
             problem = unknown_problem(predicate.name, sorted(known_predicates(release)), f"predicate of {release.name}")
             raise InputError(where, "name", problem)
         return _Chosen(predicate.name if predicate.name in PREDICATES else "", None)
-    kind = "CheckServiceAffinity" if given.service_affinity is not None else "CheckNodeLabelPresence"
-    return _Chosen(kind if predicate.name in PREDICATES else "", given.service_affinity or given.labels_presence)
+    kind, args = "CheckNodeLabelPresence", PluginArgs()
+    if given.service_affinity is not None:
+        kind, args = "CheckServiceAffinity", ServiceAffinityArgs(affinity_labels=given.service_affinity.labels)
+    elif given.labels_presence is not None:
+        field = "present_labels" if given.labels_presence.presence else "absent_labels"
+        args = NodeLabelArgs(**{field: given.labels_presence.labels})
+    return _Chosen(kind if predicate.name in PREDICATES else "", args)
 
 
 def _priorities(policy: Policy, release: Release) -> dict[str, _Chosen]:
@@ -123,10 +133,15 @@ def _priority(where: str, priority: Priority, release: Release) -> _Chosen:
         for i, resource in enumerate(ratio.resources):
             if resource.weight < 0:
                 raise InputError(where, f"{field}[{i}].weight", f"must not be negative, got {resource.weight}")
-        weights = tuple({resource.name: resource.weight or 1 for resource in ratio.resources}.items())
-        shape = [(point.utilization, point.score) for point in ratio.shape]
-        args = SimpleNamespace(shape=shape, resources=weights or (("cpu", 1), ("memory", 1)))
-        return _Chosen("RequestedToCapacityRatioPriority", args, priority.weight)
+        weights = {resource.name: resource.weight or 1 for resource in ratio.resources}
+        resources = tuple(ResourceSpec(name=name, weight=weight) for name, weight in weights.items())
+        shape = tuple(UtilizationShapePoint(utilization=p.utilization, score=p.score) for p in ratio.shape)
+        ratio_args = RequestedToCapacityRatioArgs(shape=shape, resources=resources or CPU_AND_MEMORY)
+        return _Chosen("RequestedToCapacityRatioPriority", ratio_args, priority.weight)
     if given.label_preference is not None:
-        return _Chosen("NodeLabelPriority", given.label_preference, priority.weight)
-    return _Chosen("ServiceAntiAffinityPriority", given.service_anti_affinity, priority.weight)
+        field = "present_labels_preference" if given.label_preference.presence else "absent_labels_preference"
+        label_args = NodeLabelArgs(**{field: (given.label_preference.label,)})
+        return _Chosen("NodeLabelPriority", label_args, priority.weight)
+    assert given.service_anti_affinity is not None
+    service_args = ServiceAffinityArgs(anti_affinity_labels_preference=(given.service_anti_affinity.label,))
+    return _Chosen("ServiceAntiAffinityPriority", service_args, priority.weight)

@@ -10,8 +10,6 @@ from scheduler_core.framework import interface as fwk
 SELECTOR = "node(s) didn't match node selector"
 HOST = "node(s) didn't match the requested hostname"
 TAINTS = "node(s) had taints that the pod didn't tolerate"
-LABELS = "node(s) didn't have the requested labels"
-SERVICE_AFFINITY = "node(s) didn't match service affinity"
 AFFINITY_RULES = "node(s) didn't match pod affinity rules"
 SPREAD = "node(s) didn't match pod topology spread constraints"
 VOLUME_ZONE = "node(s) had no available volume zone"
@@ -27,7 +25,7 @@ PID_PRESSURE = "node(s) had pid pressure"
 
 UNRESOLVABLE = frozenset(
     {
-        *(SELECTOR, AFFINITY_RULES, HOST, TAINTS, LABELS, VOLUME_ZONE, VOLUME_NODE, VOLUME_BIND),
+        *(SELECTOR, AFFINITY_RULES, HOST, TAINTS, VOLUME_ZONE, VOLUME_NODE, VOLUME_BIND),
         *(NOT_READY, NO_NETWORK, DISK_PRESSURE, PID_PRESSURE, MEMORY_PRESSURE, UNSCHEDULABLE, UNKNOWN_CONDITION),
     }
 )

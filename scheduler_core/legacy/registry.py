@@ -6,19 +6,15 @@ Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), p
 from collections.abc import Mapping
 
 from scheduler_core.framework import interface as fwk
+from scheduler_core.legacy import priorities
 from scheduler_core.legacy.predicates import (
     even_pods_spread,
     general,
     inter_pod_affinity,
     nodes,
-    service_affinity,
     volume_counts,
     volumes,
 )
-from scheduler_core.legacy.priorities import even_pods_spread as spread_score
-from scheduler_core.legacy.priorities import inter_pod_affinity as affinity
-from scheduler_core.legacy.priorities import nodes as by_node
-from scheduler_core.legacy.priorities import resources, spreading
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.priority_sort import PrioritySort
 
@@ -33,7 +29,7 @@ _PREDICATES: tuple[type[fwk.Plugin], ...] = (
     volumes.NoDiskConflict,
     nodes.PodToleratesNodeTaints,
     nodes.CheckNodeLabelPresence,
-    service_affinity.CheckServiceAffinity,
+    nodes.CheckServiceAffinity,
     volume_counts.MaxEBSVolumeCount,
     volume_counts.MaxGCEPDVolumeCount,
     volume_counts.MaxCSIVolumeCountPred,
@@ -48,22 +44,22 @@ _PREDICATES: tuple[type[fwk.Plugin], ...] = (
     inter_pod_affinity.MatchInterPodAffinity,
 )
 _PRIORITIES: tuple[type[fwk.Plugin], ...] = (
-    spreading.SelectorSpreadPriority,
-    affinity.InterPodAffinityPriority,
-    resources.LeastRequestedPriority,
-    resources.BalancedResourceAllocation,
-    by_node.NodePreferAvoidPodsPriority,
-    by_node.NodeAffinityPriority,
-    by_node.TaintTolerationPriority,
-    by_node.ImageLocalityPriority,
-    by_node.EqualPriority,
-    resources.MostRequestedPriority,
-    resources.RequestedToCapacityRatioPriority,
-    resources.ResourceLimitsPriority,
-    spreading.ServiceSpreadingPriority,
-    spreading.ServiceAntiAffinityPriority,
-    by_node.NodeLabelPriority,
-    spread_score.EvenPodsSpreadPriority,
+    priorities.SelectorSpreadPriority,
+    priorities.InterPodAffinityPriority,
+    priorities.LeastRequestedPriority,
+    priorities.BalancedResourceAllocation,
+    priorities.NodePreferAvoidPodsPriority,
+    priorities.NodeAffinityPriority,
+    priorities.TaintTolerationPriority,
+    priorities.ImageLocalityPriority,
+    priorities.EqualPriority,
+    priorities.MostRequestedPriority,
+    priorities.RequestedToCapacityRatioPriority,
+    priorities.ResourceLimitsPriority,
+    priorities.ServiceSpreadingPriority,
+    priorities.ServiceAntiAffinityPriority,
+    priorities.NodeLabelPriority,
+    priorities.EvenPodsSpreadPriority,
 )
 
 PREDICATES: Mapping[str, type[fwk.Plugin]] = {cls.name: cls for cls in _PREDICATES}

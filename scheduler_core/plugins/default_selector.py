@@ -60,10 +60,13 @@ def default_sources(
 
 
 def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
-    """Return the workloads whose selectors match the pod, as old releases do, regardless of its owner."""
+    """Return the workloads whose selectors match the pod, as old releases do, regardless of its owner.
+
+    No selector matches a pod without labels (upstream GetPodReplicaSets).
+    """
     found: list[Workload] = []
     workloads: list[Workload] = [*cluster.replica_sets.values(), *cluster.stateful_sets.values()]
-    for workload in workloads:
+    for workload in workloads if pod.labels else ():
         selector = selectors.compile_selector(workload.spec.selector)
         if workload.namespace == pod.namespace and selector.key and selector.matches(pod.labels):
             found.append(workload)

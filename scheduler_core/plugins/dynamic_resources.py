@@ -21,7 +21,6 @@ from scheduler_core.framework import events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.dynamic_resources_explain import missing_claims, preference, refused_claims, refused_node
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant
 
 NOTHING_TO_FREE = fwk.unschedulable("no new claims to deallocate")
@@ -47,7 +46,7 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
 
 class DynamicResources(
     fwk.PreEnqueuePlugin, fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PostFilterPlugin,
-    fwk.ScorePlugin, fwk.ReservePlugin, fwk.PreBindPlugin,
+    fwk.HighestNormalized, fwk.ReservePlugin, fwk.PreBindPlugin,
 ):  # fmt: skip
     name = "DynamicResources"
     args_class = DynamicResourcesArgs
@@ -147,9 +146,6 @@ class DynamicResources(
         cycle: ClaimCycle | None = state.get(self.name)
         scores = cycle.preferences() if cycle is not None else np.zeros(len(self.cluster.nodes), np.int64)
         return scores[rows]
-
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
-        return fwk.default_normalize(scores, reverse=False)
 
     # ---- Reserve to PreBind
 
@@ -272,9 +268,6 @@ class DynamicResources(
         cycle: ClaimCycle | None = state.get(self.name)
         group = cycle.group_at(view.row) if cycle is not None else None
         return preference(view, group.claims if group is not None else [])
-
-    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        return by_highest(view, raw, scores, reverse=False)
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         text = "the devices that Filter found are there still"

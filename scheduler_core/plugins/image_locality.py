@@ -38,13 +38,15 @@ def normalized_image_name(name: str) -> str:
 class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
     pod_fields = ("image",)
+    per_container = True  # each container raises the upper threshold
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
         image."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
         key = (self.name, images, volumes)
-        return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), len(images)))[rows]
+        containers = len(images) if self.per_container else 1
+        return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
     def _images(self, pod: PodInfo) -> list[str]:
         """Return the images of containers."""
@@ -69,7 +71,7 @@ class ImageLocality(fwk.ScorePlugin):
                 spread = nodes.entries[holder].image_spread[image] if at_arrival else len(holders)
                 total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
-        return fwk.MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+        return self.max_score * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         spec = pod.pod.spec
@@ -82,7 +84,8 @@ class ImageLocality(fwk.ScorePlugin):
             constant(MIN_THRESHOLD, "minThreshold", BYTES),
             constant(MAX_CONTAINER_THRESHOLD, "maxContainerThreshold", BYTES),
         )
-        most = multiply(per_container, constant(len(own), "containers of the pod"), "upper threshold", BYTES)
+        containers = constant(len(own) if self.per_container else 1, "containers of the pod")
+        most = multiply(per_container, containers, "upper threshold", BYTES)
         held = total(
             [self._share(view, image, most) for image in images],
             "sizes, each by the share of nodes that have it",
@@ -90,7 +93,7 @@ class ImageLocality(fwk.ScorePlugin):
         )
         within = lowest([highest([held, least]), highest([most, least])], "kept between the thresholds", BYTES)
         span = highest([subtract(most, least), constant(1, "not to divide by zero")])
-        tree = divide_int(multiply(max_node_score(), subtract(within, least)), span)
+        tree = divide_int(multiply(max_node_score(self.max_score), subtract(within, least)), span)
         here = sum(part.value > 0 for part in held.args or ())
         return tree.with_text(
             f"{tree.value} = {here} of {len(images)} images are on {view.node.name}; "

@@ -31,7 +31,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
-from scheduler_core.provenance.scores import extreme, max_node_score
+from scheduler_core.provenance.scores import extreme, max_node_score, parts
 from scheduler_core.provenance.tree import (
     Tree,
     constant,
@@ -397,7 +397,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
             return np.zeros_like(scores)
-        result: fwk.Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
+        result: fwk.Int64 = (float(self.max_score) * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
 
     # ---- explanations
@@ -539,9 +539,9 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             tree = either(equal(most, least, "all alike"), constant(0), raw)
             return tree.with_text(f"0: all feasible nodes have the raw score {raw.value}")
         share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
-        tree = truncated(multiply(max_node_score(), share))
+        tree = truncated(multiply(max_node_score(self.max_score), share))
         between = f"{raw.value} lies between {least.value} and {most.value}, the lowest and highest raw score"
-        return tree.with_text(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
+        return tree.with_text(f"{tree.value} = how far {between}, in {parts(self.max_score)}: {view.node.name}")
 
     # ---- events that may make a pod schedulable
 

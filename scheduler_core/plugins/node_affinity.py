@@ -30,7 +30,6 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
-from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant, contains, either, every, opposite, some, total
 
 NOT_MATCHED = fwk.unresolvable("node(s) didn't match Pod's node affinity/selector")
@@ -133,7 +132,7 @@ def check_expression(complain: Complain, path: str, expression: _Requirement) ->
             complain(f"{at}[{i}]", f"{problem}, got {shown(value)}")
 
 
-class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
+class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
     name = "NodeAffinity"
     args_class = NodeAffinityArgs
     pod_fields = ("nodeSelector", "nodeAffinity")
@@ -223,9 +222,6 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
 
         return nodes.memo(key, make)[rows]
 
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
-        return fwk.default_normalize(scores, reverse=False)
-
     # ---- explanations
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
@@ -288,11 +284,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             f"{tree.value} = the weights of {met_count} of {len(parts)} preferred terms that {view.node.name} meets"
         )
 
-    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        return by_highest(view, raw, scores, reverse=False)
-
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.node_affinity(pod)
+    sign = staticmethod(signers.node_affinity)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change)]

@@ -64,9 +64,9 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
         """Return 100 x the share of the preferences that the node meets."""
         points = np.zeros(len(self.cluster.nodes), np.int64)
         for label in self.args.present_labels_preference:
-            points += fwk.MAX_NODE_SCORE * self._has(label)
+            points += self.max_score * self._has(label)
         for label in self.args.absent_labels_preference:
-            points += fwk.MAX_NODE_SCORE * ~self._has(label)
+            points += self.max_score * ~self._has(label)
         wanted = len(self.args.present_labels_preference) + len(self.args.absent_labels_preference)
         return (points // max(wanted, 1))[rows]
 
@@ -95,9 +95,8 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
             *self._parts(view, self.args.absent_labels_preference, False, "absentLabelsPreference"),
         ]
         right = [part for part in met if part.value]
-        tree = divide_int(
-            multiply(count(right, "preferences met"), max_node_score()), constant(max(len(met), 1), "preferences")
-        )
+        points = multiply(count(right, "preferences met"), max_node_score(self.max_score))
+        tree = divide_int(points, constant(max(len(met), 1), "preferences"))
         return tree.with_text(f"{tree.value} = {len(right)} of {len(met)} preferences are met by {view.node.name}")
 
     def events_to_register(self) -> list[events.EventHint]:

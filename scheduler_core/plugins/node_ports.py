@@ -121,8 +121,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
         )
         return every([conflict, lost], conflict.label)
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.host_ports(pod)
+    sign = staticmethod(signers.host_ports)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -22,8 +22,8 @@ _CONTROLLERS = ("ReplicationController", "ReplicaSet")  # upstream ignores contr
 
 
 class _Controller(msgspec.Struct, frozen=True):
-    kind: str = ""
-    uid: str = ""
+    kind: str | None = None
+    uid: str | None = None
 
 
 class _Signature(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,24 +31,24 @@ class _Signature(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Entry(msgspec.Struct, frozen=True, rename="camel"):
-    pod_signature: _Signature = _Signature()
+    pod_signature: _Signature | None = None
 
 
 class _Avoided(msgspec.Struct, frozen=True, rename="camel"):
-    prefer_avoid_pods: list[_Entry] = []
+    prefer_avoid_pods: list[_Entry] | None = None
 
 
 def avoided(node: Node) -> Iterator[tuple[str, str]]:
     """Yield (kind, uid) of the controllers whose pods the node avoids; none if the annotation cannot be parsed."""
     text = node.metadata.annotations.get(ANNOTATION, "")
     try:
-        entries = msgspec.json.decode(text, type=_Avoided).prefer_avoid_pods if text else []
+        entries = msgspec.json.decode(text, type=_Avoided).prefer_avoid_pods if text else None
     except msgspec.DecodeError:
         return
-    for entry in entries:
-        controller = entry.pod_signature.pod_controller
+    for entry in entries or ():
+        controller = entry.pod_signature.pod_controller if entry.pod_signature is not None else None
         if controller is not None:
-            yield controller.kind, controller.uid
+            yield controller.kind or "", controller.uid or ""
 
 
 class NodePreferAvoidPods(fwk.ScorePlugin):
@@ -63,7 +63,7 @@ class NodePreferAvoidPods(fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 0 where the node avoids the pod's controller, otherwise 100."""
         nodes = self.cluster.nodes
-        scores = np.full(len(nodes), fwk.MAX_NODE_SCORE, np.int64)
+        scores = np.full(len(nodes), self.max_score, np.int64)
         if owner := self._owner(pod):
             unwanted = nodes.memo(self.name, self._unwanted).get((owner.kind, owner.uid), [])
             scores[unwanted] = 0
@@ -85,6 +85,6 @@ class NodePreferAvoidPods(fwk.ScorePlugin):
             avoids = view.holds(view.node, *path, label=f"asks the pods of {owner.name if owner else ''} to stay away")
         else:
             avoids = opposite(constant(True, "no annotation of the node means the pod's controller"))
-        tree = either(avoids, constant(0), max_node_score())
+        tree = either(avoids, constant(0), max_node_score(self.max_score))
         why = "asks the pods of its controller to stay away" if stays_away else "does not ask the pod to stay away"
         return tree.with_text(f"{tree.value}: {name} {why}")

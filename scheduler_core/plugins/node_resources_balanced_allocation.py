@@ -110,7 +110,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
             share = requested / allocatable
             shares.append(share if has is None else np.where(has, share, 1.0))
         cpu, memory = shares
-        scores = ((1 - np.abs(cpu - memory)) * float(fwk.MAX_NODE_SCORE)).astype(np.int64)
+        scores = ((1 - np.abs(cpu - memory)) * float(self.max_score)).astype(np.int64)
         return np.where((cpu >= 1) | (memory >= 1), 0, scores)
 
     def _explain_two(self, view: View) -> Tree:
@@ -124,13 +124,12 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
                 shares.append(divide(found[1], found[0], f"used share of {name}"))
         text = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
         apart = absolute(subtract(shares[0], shares[1]), "how far they are apart")
-        even = truncated(multiply(subtract(constant(1), apart), max_node_score()))
+        even = truncated(multiply(subtract(constant(1), apart), max_node_score(self.max_score)))
         full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
         tree = either(full, constant(0), even)
         return tree.with_text(f"{tree.value} = how even the used shares are: {text} ({view.node.name})")
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.requests(pod)
+    sign = staticmethod(signers.requests)
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         if self.cluster.release.two_resource_balance:

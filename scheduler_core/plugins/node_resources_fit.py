@@ -75,7 +75,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.scorer: ResourceScorer = make_scorer(
-            cluster, Strategy.of(args.scoring_strategy), overhead=not cluster.release.fit_score_ignores_overhead
+            cluster, Strategy.of_fit(args.scoring_strategy), overhead=not cluster.release.fit_score_ignores_overhead
         )
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
@@ -226,12 +226,11 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         return explain_strategy(
             view,
             self.name,
-            Strategy.of(self.args.scoring_strategy),
+            Strategy.of_fit(self.args.scoring_strategy),
             overhead=not self.cluster.release.fit_score_ignores_overhead,
         )
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.requests(pod)
+    sign = staticmethod(signers.requests)
 
     def events_to_register(self) -> list[events.EventHint]:
         pod_actions = [events.DELETE]

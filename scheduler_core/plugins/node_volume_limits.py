@@ -350,8 +350,7 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
 
     # ---- events that may make a pod schedulable
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.volumes(pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

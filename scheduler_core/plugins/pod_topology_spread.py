@@ -188,6 +188,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     pod_fields = ("topologySpreadConstraints",)
     fixes = ("topology-spread",)
     precise_node_updates = "always"
+    counts_terminating = False
     phrases = {
         SKEWED.message: "would break its topology spread",
         MISSING_LABEL.message: "lack the label it spreads over",
@@ -238,6 +239,11 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
+    def _column(self, constraint: Constraint, pod: PodInfo) -> SelectorColumn:
+        """Return the column of the pods that a constraint of the pod counts."""
+        namespaces = frozenset((pod.namespace,))
+        return self.cluster.columns.matching(namespaces, constraint.selector, terminating=self.counts_terminating)
+
     def _with_all_keys(self, constraints: list[Constraint]) -> fwk.Bool | None:
         """Return the nodes that have every topology key; bool over nodes, None for all."""
         nodes = self.cluster.nodes
@@ -286,8 +292,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return None
 
     def _spread(self, constraint: Constraint, pod: PodInfo, base: fwk.Bool | None) -> Spread:
-        column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
-        eligible = self._eligible(constraint, pod, base)
+        column, eligible = self._column(constraint, pod), self._eligible(constraint, pod, base)
         everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
         present: fwk.Bool | None = None
@@ -354,30 +359,23 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
         base = self._with_all_keys(constraints) if require_all and constraints else None
         scored = None if base is None else base[rows]
-        if self.cluster.release.spread_scores_by_share:
-            state[f"{self.name}/score"] = (self._matching_around(constraints, pod, rows, base, scored), scored)
-            return None
-        state[f"{self.name}/score"] = (self._raw(constraints, pod, rows, base, scored), scored)
+        raw_scores = self._matching_around if self.cluster.release.spread_scores_by_share else self._weighted
+        raw = raw_scores(constraints, pod, rows, base)
+        if scored is not None:
+            raw[~scored] = 0
+        state[f"{self.name}/score"] = (raw, scored)
         return None
 
-    def _raw(
-        self,
-        constraints: list[Constraint],
-        pod: PodInfo,
-        rows: fwk.Rows,
-        base: fwk.Bool | None,
-        scored: fwk.Bool | None,
+    def _weighted(
+        self, constraints: list[Constraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
     ) -> fwk.Int64:
-        """Return the weighted numbers of matching pods in each feasible node's domains; 0 for nodes that are not
-        scored."""
+        """Return the weighted numbers of matching pods in each feasible node's domains."""
         size = len(self.cluster.nodes.pod_count[rows])
         total = np.zeros(size, np.float64)
-        namespace = frozenset((pod.namespace,))
         for constraint in constraints:
-            column = self.cluster.columns.matching(namespace, constraint.selector, terminating=False)
-            topology = constraint.topology
+            column, topology = self._column(constraint, pod), constraint.topology
             domain = topology.ids[rows]
-            considered = domain if scored is None else domain[scored]
+            considered = domain if base is None else domain[base[rows]]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
                 none = self._counts_nobody(constraint) or self.cluster.nodes.is_bare
@@ -392,30 +390,18 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             weight = math.log(found + 2)
             points = counts * weight + float(constraint.max_skew - 1)
             total += points if topology.missing is None else np.where(domain >= 0, points, 0.0)
-        raw = round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
-        if scored is not None:
-            raw[~scored] = 0
-        return raw
+        return round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
 
     def _matching_around(
-        self,
-        constraints: list[Constraint],
-        pod: PodInfo,
-        rows: fwk.Rows,
-        base: fwk.Bool | None,
-        scored: fwk.Bool | None,
+        self, constraints: list[Constraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
     ) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
         keys."""
         counts: fwk.Int64 = np.zeros(len(self.cluster.nodes), np.int64)
         for constraint in constraints:
-            column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
-            sums = self._domain_counts(constraint, column, self._eligible(constraint, pod, base))
+            sums = self._domain_counts(constraint, self._column(constraint, pod), self._eligible(constraint, pod, base))
             counts = counts + constraint.topology.over_nodes(sums)
-        raw: fwk.Int64 = counts[rows].copy()
-        if scored is not None:
-            raw[~scored] = 0
-        return raw
+        return counts[rows]
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         raw: fwk.Int64 = state[f"{self.name}/score"][0]
@@ -425,7 +411,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Return 100 x (max + min - score) / max: fewer matching pods in the node's domains give a higher score."""
         scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
-            return pod_topology_spread_1_18.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
+            constrained = bool(self._constraints(pod, "ScheduleAnyway"))
+            return pod_topology_spread_1_18.normalized(scores, scored, constrained, self.max_score)
         counted = scores if scored is None else scores[scored]
         if not len(counted):
             return np.zeros_like(scores)
@@ -469,7 +456,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Return the pods on these nodes that a constraint counts."""
         if self._counts_nobody(compiled):
             return []
-        column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), compiled.selector, terminating=False)
+        column = self._column(compiled, view.pod)
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]
 
     @staticmethod
@@ -590,7 +577,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
             constrained = bool(self._constraints(view.pod, "ScheduleAnyway"))
-            return pod_topology_spread_1_18.explain_normalized(view, raw, scores, scored, constrained)
+            options = (scored, constrained, self.max_score)
+            return pod_topology_spread_1_18.explain_normalized(view, raw, scores, *options)
         rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name
         if scored is not None and not scored[rows == view.row].all():
             return multiply(raw, constant(0), "a node that lacks a topology label").with_text(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,7 +37,9 @@ from scheduler_core.provenance.tree import (
     constant,
     divide,
     divide_int,
+    either,
     highest,
+    less,
     lowest,
     multiply,
     rest,
@@ -102,15 +105,18 @@ def check_shape(complain: Complain, field: str, shape: tuple[UtilizationShapePoi
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A scoring strategy. `shape`: points of RequestedToCapacityRatio. `own`: the strategy belongs to a plugin of its
-    own and is given by its arguments; otherwise it is part of NodeResourcesFit's arguments."""
+    own and is given by its arguments; otherwise it is part of NodeResourcesFit's arguments. `max_score`: the highest
+    score. `overcommitted_is_zero`: MostAllocated scores 0 instead of `max_score` for an overcommitted resource."""
 
     type: str
     resources: tuple[ResourceSpec, ...]
     shape: tuple[UtilizationShapePoint, ...] = ()
     own: bool = False
+    max_score: int = fwk.MAX_NODE_SCORE
+    overcommitted_is_zero: bool = False
 
     @staticmethod
-    def of(strategy: ScoringStrategy) -> Strategy:
+    def of_fit(strategy: ScoringStrategy) -> Strategy:
         """Return the scoring strategy of NodeResourcesFit."""
         ratio = strategy.requested_to_capacity_ratio
         return Strategy(strategy.type, strategy.resources, ratio.shape if ratio is not None else ())
@@ -130,7 +136,7 @@ _MAX_UTILIZATION = 100
 # Requested amount, with an allocatable amount of 1, that is assumed for a resource that a node lacks. The node then
 # gets no points, or those of the last point of the shape.
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
-_SHAPE_SCALE = 10  # scores of a shape are 0..10
+_MAX_SHAPE_SCORE = 10
 
 
 def columns(
@@ -159,7 +165,7 @@ def columns(
         used = nodes.nonzero_memory if nonzero else nodes.requested[name]
         amount = pod.nonzero_incoming[1] if nonzero else pod.requests.get(name, 0)
     else:
-        amount = pod.requests.get(name, 0)
+        amount = pod.held.get(name, 0)  # 1.16 leaves init containers out
         if allocatable is None or (amount == 0 and name != resources.EPHEMERAL and absent is None):
             ones = np.ones(len(nodes), np.int64)[rows]
             return (ones, absent * ones, None) if absent is not None else None
@@ -189,17 +195,22 @@ def quotients(numerators: fwk.Int64, denominators: fwk.Int64) -> fwk.Int64:
     return numerators // denominators
 
 
-def least_allocated(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
-    """Return 100 x free / allocatable; 0 where the node would be overcommitted."""
+def least_allocated(requested: fwk.Int64, allocatable: fwk.Int64, max_score: int = fwk.MAX_NODE_SCORE) -> fwk.Int64:
+    """Return max_score x free / allocatable; 0 where the node would be overcommitted."""
     free = allocatable - requested
     np.maximum(free, 0, out=free)
-    free *= fwk.MAX_NODE_SCORE
+    free *= max_score
     return quotients(free, allocatable)
 
 
-def most_allocated(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
-    """Return 100 x requested / allocatable, at most 100."""
-    return quotients(np.minimum(requested, allocatable) * fwk.MAX_NODE_SCORE, allocatable)
+def most_allocated(requested: fwk.Int64, allocatable: fwk.Int64, max_score: int = fwk.MAX_NODE_SCORE) -> fwk.Int64:
+    """Return max_score x requested / allocatable, at most max_score."""
+    return quotients(np.minimum(requested, allocatable) * max_score, allocatable)
+
+
+def most_requested(requested: fwk.Int64, allocatable: fwk.Int64, max_score: int) -> fwk.Int64:
+    """Return `most_allocated`, but 0 where the node would be overcommitted."""
+    return np.where(requested > allocatable, 0, most_allocated(requested, allocatable, max_score))
 
 
 def broken_linear(shape: list[tuple[int, int]]) -> fwk.Int64:
@@ -262,12 +273,11 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     old = cluster.release.scores_absent_resources
     absent = _ABSENT[strategy.type] if old else None
     if ratio:
-        shape = [(p.utilization, p.score * _SHAPE_SCALE) for p in strategy.shape]
+        shape = [(p.utilization, p.score * strategy.max_score // _MAX_SHAPE_SCORE) for p in strategy.shape]
         formula = requested_to_capacity_ratio(shape, rounds_up=old)
-    elif strategy.type == "MostAllocated":
-        formula = most_allocated
     else:
-        formula = least_allocated
+        most = most_requested if strategy.overcommitted_is_zero else most_allocated
+        formula = partial(most if strategy.type == "MostAllocated" else least_allocated, max_score=strategy.max_score)
 
     def score(pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         total: Any = 0
@@ -338,7 +348,8 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
         if strategy.type == "RequestedToCapacityRatio" and own.value <= 0:
             continue
         points.append(own)
-        weights.append(view.argument(plugin, *strategy.path("resources"), i, "weight", label=f"weight of {spec.name}"))
+        path: tuple[str | int, ...] = (*strategy.path("resources"), i, "weight")
+        weights.append(view.argument(plugin, *path, label=f"weight of {spec.name}", missing=spec.weight))
         texts.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
     name = view.node.name
     if not points:
@@ -369,13 +380,15 @@ def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) 
     """Return the tree of the score 0..100 for one resource."""
     if strategy.type == "RequestedToCapacityRatio":
         return _shape_points(view, plugin, strategy, has, used)
+    if strategy.type == "MostAllocated" and strategy.overcommitted_is_zero and used.value > has.value:
+        return either(less(has, used, "would be overcommitted"), constant(0), constant(0))
     if strategy.type == "MostAllocated":
         part = used if used.value <= has.value else lowest([used, has], "at most what there is", used.unit)
     else:
         part = subtract(has, used, "free after this pod", used.unit)
         if part.value < 0:
             part = highest([part, constant(0, "overcommitted")], "free after this pod", used.unit)
-    return divide_int(multiply(part, max_node_score()), has)
+    return divide_int(multiply(part, max_node_score(strategy.max_score)), has)
 
 
 def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
@@ -390,11 +403,11 @@ def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: 
 
     def point(i: int, name: str) -> Tree:
         path: tuple[str | int, ...] = (*strategy.path("shape"), i, name)
-        return view.argument(plugin, *path, label=f"{name} of point {i}", missing=0)
+        return view.argument(plugin, *path, label=f"{name} of point {i}", missing=getattr(shape[i], name))
 
     def score(i: int) -> Tree:
-        scale = constant(_SHAPE_SCALE, "MaxNodeScore / MaxCustomPriorityScore")
-        return multiply(point(i, "score"), scale, f"score of point {i}, of 100")
+        scale = constant(strategy.max_score // _MAX_SHAPE_SCORE, "MaxNodeScore / MaxCustomPriorityScore")
+        return multiply(point(i, "score"), scale, f"score of point {i}, of {strategy.max_score}")
 
     after = next((i for i, p in enumerate(shape) if use.value <= p.utilization), len(shape))
     if after in (0, len(shape)):
@@ -418,10 +431,13 @@ class StrategyPlugin(fwk.ScorePlugin):
     """A plugin whose score is one scoring strategy, named by `strategy_type`. NodeResourcesFit replaced them all."""
 
     strategy_type: ClassVar[str]
+    overcommitted_is_zero: ClassVar[bool] = False
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
-        self.strategy = Strategy(self.strategy_type, tuple(args.resources), tuple(getattr(args, "shape", ())), own=True)
+        resources, shape = tuple(args.resources), tuple(getattr(args, "shape", ()))
+        options = True, self.max_score, self.overcommitted_is_zero
+        self.strategy = Strategy(self.strategy_type, resources, shape, *options)
         self.scorer = make_scorer(cluster, self.strategy)
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:

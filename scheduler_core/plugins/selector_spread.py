@@ -46,7 +46,7 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
 
         def make() -> npt.NDArray[np.intp]:
             index: dict[str, int] = {}
-            keys = [zone_key(node) for node in nodes.nodes]
+            keys = [zone_key(node, self.cluster.release.stable_zone_labels) for node in nodes.nodes]
             return np.array([index.setdefault(key, len(index)) if key else -1 for key in keys], np.intp)
 
         return nodes.memo((self.name, "zones"), make)
@@ -55,12 +55,12 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         """Prefer nodes with fewer such pods (one third of the score) in zones with fewer such pods (two thirds)."""
         if state[self.name] is None or not len(scores):
             return scores
-        here = _share_free(scores, int(scores.max()))
+        here = self._share_free(scores, int(scores.max()))
         zones = self._zones()[rows]
         zoned = zones >= 0
         if zoned.any():
             sums = np.bincount(zones[zoned], weights=scores[zoned]).astype(np.int64)
-            around = _share_free(sums, int(sums.max()))[zones]
+            around = self._share_free(sums, int(sums.max()))[zones]
             here = np.where(zoned, here * (1.0 - _ZONE_WEIGHTING) + _ZONE_WEIGHTING * around, here)
         return here.astype(np.int64)
 
@@ -85,7 +85,7 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         if state[self.name] is None:
             return multiply(raw, constant(1), "left as it is").with_text(f"{raw.value}: left as it is")
         most = extreme(view, scores, "max")
-        here = _explain_share(raw, most).with_label("the fewer on the node the better")
+        here = self._explain_share(raw, most).with_label("the fewer on the node the better")
         zones = self._zones()[view.rows]
         rows = np.arange(len(self.cluster.nodes))[view.rows]
         mine = int(zones[rows == view.row][0])
@@ -99,22 +99,21 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         around = over("sum", int(sums[mine]), count, "pods on the feasible nodes of the zone")
         fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
         share = constant(_ZONE_WEIGHTING, "zoneWeighting")
-        zone = multiply(share, _explain_share(around, fullest).with_label("the fewer in the zone the better"))
+        zone = multiply(share, self._explain_share(around, fullest).with_label("the fewer in the zone the better"))
         tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
         return tree.with_text(
             f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "
             f"{fullest.value} in its zone, which counts twice as much"
         )
 
+    def _share_free(self, counts: fwk.Int64, most: int) -> npt.NDArray[np.float64]:
+        """Return the highest score for a count of 0, down to 0 for the highest count; float64."""
+        if most <= 0:
+            return np.full(len(counts), float(self.max_score))
+        return float(self.max_score) * ((most - counts) / float(most))
 
-def _share_free(counts: fwk.Int64, most: int) -> npt.NDArray[np.float64]:
-    """Return 100 for a count of 0 down to 0 for the highest count; float64."""
-    if most <= 0:
-        return np.full(len(counts), float(fwk.MAX_NODE_SCORE))
-    return float(fwk.MAX_NODE_SCORE) * ((most - counts) / float(most))
-
-
-def _explain_share(count: Tree, most: Tree) -> Tree:
-    if most.value <= 0:
-        return multiply(constant(1.0, "there is none anywhere"), max_node_score())
-    return multiply(max_node_score(), divide(subtract(most, count), most))
+    def _explain_share(self, count: Tree, most: Tree) -> Tree:
+        best = max_node_score(self.max_score)
+        if most.value <= 0:
+            return multiply(constant(1.0, "there is none anywhere"), best)
+        return multiply(best, divide(subtract(most, count), most))

@@ -38,7 +38,6 @@ from scheduler_core.provenance.tree import (
 )
 
 NOT_MATCHED = fwk.unschedulable("node(s) didn't match service affinity")
-NO_NODE = fwk.error("node not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     args_class = ServiceAffinityArgs
     opt_in = True
     phrases = {NOT_MATCHED.message: "are not like the nodes of its service's pods"}
+    no_node = fwk.error("node not found")
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Find the pods that have all labels of this pod, if a service selects it."""
@@ -118,7 +118,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
                 first = int(rows[1]) if len(rows) > 1 else first
             if first < 0 and added:
                 if not added[0].node:
-                    return NO_NODE  # a nominated pod is on no node yet
+                    return self.no_node  # a nominated pod is on no node yet
                 first = change.row
         return None if self._matching(peers.wanted, first)[change.row] else NOT_MATCHED
 
@@ -145,10 +145,10 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
             topology = self.cluster.nodes.topology(label)
             ids = topology.ids[rows]
             has = ids >= 0
-            share = np.full(len(scores), float(fwk.MAX_NODE_SCORE))
+            share = np.full(len(scores), float(self.max_score))
             if pods > 0:
                 sums = np.bincount(ids[has], weights=scores[has], minlength=len(topology.values)).astype(np.int64)
-                share = float(fwk.MAX_NODE_SCORE) * ((pods - np.append(sums, 0)[ids]) / float(pods))
+                share = float(self.max_score) * ((pods - np.append(sums, 0)[ids]) / float(pods))
             points += np.where(has, share / float(len(labels)), 0.0)
         return points.astype(np.int64)
 
@@ -212,9 +212,9 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
             if pods.value > 0:
                 value = self.cluster.nodes.topology(label).values[mine]
                 same = over("sum", int(scores[here].sum()), int(here.sum()), f"of them where {label} is {value}")
-                share = multiply(max_node_score(), divide(subtract(pods, same), pods))
+                share = multiply(max_node_score(self.max_score), divide(subtract(pods, same), pods))
             else:
-                share = multiply(constant(1.0, "there is none"), max_node_score())
+                share = multiply(constant(1.0, "there is none"), max_node_score(self.max_score))
             parts.append(divide(share, many, f"the fewer with the same {label} the better"))
         tree = truncated(total_floats(parts) if parts else constant(0.0, "has none of the labels"))
         return tree.with_text(f"{tree.value} = how few of the {pods.value} pods are where {view.node.name} is")

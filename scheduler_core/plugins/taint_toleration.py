@@ -12,7 +12,6 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import untolerated
-from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, count, some
 
 UNTOLERATED = fwk.unresolvable("node(s) had untolerated taint(s)")
@@ -20,11 +19,12 @@ NAMED = "node(s) had untolerated taint {}"
 OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 
-class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
+class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
     name = "TaintToleration"
     pod_fields = ("tolerations",)
     fixes = ("taints",)
     precise_node_updates = "once"
+    reverse = True
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""
@@ -46,9 +46,6 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         return node_matching.unpreferred_taints(self.cluster.nodes, pod)[rows]
-
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
-        return fwk.default_normalize(scores, reverse=True)
 
     # ---- explanations
 
@@ -77,11 +74,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
             f"{tree.value} = the PreferNoSchedule taints of {view.node.name} that the pod does not tolerate"
         )
 
-    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        return by_highest(view, raw, scores, reverse=True)
-
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.tolerations(pod)
+    sign = staticmethod(signers.tolerations)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -583,8 +583,7 @@ class VolumeBinding(
 
     # ---- events that may make a pod schedulable
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.volumes(pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> list[events.EventHint]:
         change = (events.ADD, events.UPDATE)

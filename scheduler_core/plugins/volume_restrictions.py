@@ -267,8 +267,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
                         place = ("spec", "volumes", i, "persistentVolumeClaim", "claimName")
                         yield partial(lambda pod, steps: equal(view.field(pod, *steps), claim, pod.key), other, place)
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.volumes(pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -184,8 +184,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         wanted = [constant(zone, f"a zone of {text}, label {key} of {volume.name}") for zone in sorted(zones)]
         return some([label_equals(view, node, key_of_node, zone) for zone in wanted], "in one of its zones")
 
-    def sign(self, pod: PodInfo) -> signers.Fragments:
-        return signers.volumes(pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

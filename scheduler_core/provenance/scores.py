@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,14 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, divide_int, highest, multiply, over, subtract
 
 
-def max_node_score() -> Tree:
-    return constant(100, "MaxNodeScore")
+def max_node_score(highest: int = 100) -> Tree:
+    """Return the leaf of the highest score: 100, or 10 for a priority of 1.16."""
+    return constant(highest, "MaxNodeScore" if highest == 100 else "MaxPriority")
+
+
+def parts(max_score: int) -> str:
+    """Return the name of the parts that a score counts."""
+    return "hundredths" if max_score == 100 else "tenths"
 
 
 def extreme(
@@ -29,18 +35,15 @@ def extreme(
     return over(function, int(scores[place]), len(scores), label, view.cluster.nodes.names[int(rows[place])])
 
 
-def by_highest(
-    view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool, scale: Callable[[], Tree] = max_node_score
-) -> Tree:
-    """Return the tree of `default_normalize`. `scale`: the score of the best nodes."""
+def by_highest(view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool, max_score: int = 100) -> Tree:
+    """Return the tree of `default_normalize`."""
+    scale = partial(max_node_score, max_score)
     most = extreme(view, scores, "max")
     divisor = most if most.value else highest([most, constant(1, "not to divide by zero")])
     scaled = divide_int(multiply(scale(), raw), divisor, "share of the highest score")
     name, value = view.node.name, raw.value
-    parts = "hundredths" if scale().value == 100 else "tenths"
+    of_highest = f"{value} of {most.value}, the highest raw score, in {parts(max_score)}: {name}"
     if reverse:
         tree = subtract(scale(), scaled, "the lower the better")
-        return tree.with_text(
-            f"{tree.value} = {scale().value} less {value} of {most.value}, the highest raw score, in {parts}: {name}"
-        )
-    return scaled.with_text(f"{scaled.value} = {value} of {most.value}, the highest raw score, in {parts}: {name}")
+        return tree.with_text(f"{tree.value} = {max_score} less {of_highest}")
+    return scaled.with_text(f"{scaled.value} = {of_highest}")

@@ -247,12 +247,7 @@ V1_16 = _release(
     # Predicates share code with newer plugins, and behave like those in these fields.
     fit_score_ignores_overhead=True,
     unusable_claim_fails_cycle=False,
-    scores_absent_resources=False,
-    two_resource_balance=False,
-    affinity_scores_start_at_zero=False,
-    controllers_found_by_labels=False,
     default_spread_constraints=True,
-    spread_scores_by_share=False,
     reports_missing_topology_label=True,
     evaluates_nominated_node_first=True,
     filter_errors_name_pod=False,

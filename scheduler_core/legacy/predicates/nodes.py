@@ -1,4 +1,4 @@
-"""Predicates about the node object: taints, conditions, labels and cordoning.
+"""Predicates about the node object: taints, conditions, labels and cordoning; and CheckServiceAffinity.
 
 Source: pkg/scheduler/algorithm/predicates/predicates.go.
 """
@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
+from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy import reasons
-from scheduler_core.legacy.conditions import is_best_effort, status_of
+from scheduler_core.plugins.node_label import NodeLabel
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.service_affinity import ServiceAffinity
 from scheduler_core.plugins.taint_toleration import TaintToleration
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, opposite, some
+from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, some
 
 
 class CheckNodeUnschedulable(NodeUnschedulable):
@@ -35,27 +35,17 @@ class PodToleratesNodeTaints(TaintToleration):
         return fwk.Verdict.reject(codes > 0, reasons.refusal(reasons.TAINTS)) if taints else fwk.PASSES
 
 
-class CheckNodeLabelPresence(fwk.FilterPlugin):
-    """Requires all of some labels on a node or, if `presence` is false, none of them, whatever their values."""
+class CheckNodeLabelPresence(NodeLabel):
+    """Behaves as NodeLabel and uses its reason."""
 
     name = "CheckNodeLabelPresence"
 
-    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        nodes = self.cluster.nodes
-        refused = np.zeros(len(nodes), np.bool_)
-        for label in self.args.labels:
-            there = nodes.topology(label).ids >= 0
-            refused |= ~there if self.args.presence else there
-        return fwk.Verdict.reject(refused, reasons.refusal(reasons.LABELS))
 
-    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        labels = view.field(view.node, "metadata", "labels", missing={})
-        parts = []
-        for name in self.args.labels:
-            there = contains(labels, constant(name, "label of the Policy"), f"has the label {name}")
-            parts.append(opposite(there, f"lacks {name}") if self.args.presence else there)
-        text = next((part.label for part in parts if part.value), "its labels are as the Policy wants them")
-        return some(parts).with_text(f"{view.node.name}: {text}")
+class CheckServiceAffinity(ServiceAffinity):
+    """Behaves as ServiceAffinity and uses its reason."""
+
+    name = "CheckServiceAffinity"
+    no_node = fwk.error('node "" not found')
 
 
 class _ByNode(fwk.FilterPlugin):
@@ -111,7 +101,8 @@ class _Pressure(_ByNode):
     reason: ClassVar[str]
 
     def judge(self, node: Node) -> tuple[str, ...]:
-        return (self.reason,) if status_of(node, self.condition) == "True" else ()
+        status = next((c.status for c in node.status.conditions if c.type == self.condition), "")
+        return (self.reason,) if status == "True" else ()
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node = view.node
@@ -124,6 +115,18 @@ class _Pressure(_ByNode):
         return some(parts, f"{self.condition} is True").with_text(f"{node.name}: {text}")
 
 
+def _is_best_effort(pod: PodInfo) -> bool:
+    """Return whether no container of the pod requests or limits cpu or memory (quality of service BestEffort)."""
+    spec = pod.pod.spec
+    return not any(
+        quantity.nano_value(amounts[name])
+        for container in (*spec.containers, *spec.init_containers)
+        for amounts in (container.resources.requests, container.resources.limits)
+        for name in ("cpu", "memory")
+        if name in amounts
+    )
+
+
 class CheckNodeMemoryPressure(_Pressure):
     """Applies only to best-effort pods."""
 
@@ -131,10 +134,10 @@ class CheckNodeMemoryPressure(_Pressure):
     condition, reason = "MemoryPressure", reasons.MEMORY_PRESSURE
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        return super().filter(state, pod) if is_best_effort(pod) else fwk.PASSES
+        return super().filter(state, pod) if _is_best_effort(pod) else fwk.PASSES
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        alone = constant(is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
+        alone = constant(_is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
         tree = super().explain_filter(state, view)
         return every([alone, tree]).with_text(tree.text if alone.value else "The pod is not BestEffort")
 

@@ -1,0 +1,214 @@
+"""Priorities: score the feasible nodes from 0 to 10.
+
+Each is a Score plugin: `score` is upstream's Map, `normalize` is its Reduce. Most are the newer plugins with another
+scale. Source: pkg/scheduler/algorithm/priorities, pkg/scheduler/api (MaxPriority).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import PreferredSchedulingTerm
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import UtilizationShapePoint
+from scheduler_core.framework import interface as fwk
+from scheduler_core.legacy.predicates.even_pods_spread import NO_DEFAULTS
+from scheduler_core.plugins.default_selector import default_selector
+from scheduler_core.plugins.image_locality import ImageLocality
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.node_label import NodeLabel
+from scheduler_core.plugins.node_prefer_avoid_pods import NodePreferAvoidPods
+from scheduler_core.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+    NodeResourcesBalancedAllocationArgs,
+)
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from scheduler_core.plugins.resource_allocation import CPU_AND_MEMORY, ResourcesArgs, StrategyPlugin
+from scheduler_core.plugins.selector_spread import SelectorSpread
+from scheduler_core.plugins.service_affinity import ServiceAffinity
+from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.requests import unit_of
+from scheduler_core.provenance.tree import Tree, constant, either, every, less, less_equal, multiply, some
+
+MAX_PRIORITY = 10
+
+
+class _Priority(fwk.ScorePlugin):
+    max_score = MAX_PRIORITY
+
+
+class NodeAffinityPriority(_Priority, NodeAffinity):
+    """Sums the weights of the preferred terms that a node matches. matchFields are ignored."""
+
+    name = "NodeAffinityPriority"
+
+    @staticmethod
+    def _preferred(pod: PodInfo) -> list[PreferredSchedulingTerm]:
+        terms = NodeAffinity._preferred(pod)
+        if not any(term.preference.match_fields for term in terms):
+            return terms
+        plain = [msgspec.structs.replace(t.preference, match_fields=[]) for t in terms]
+        return [PreferredSchedulingTerm(t.weight, without) for t, without in zip(terms, plain, strict=True)]
+
+
+class TaintTolerationPriority(_Priority, TaintToleration):
+    name = "TaintTolerationPriority"
+
+
+class ImageLocalityPriority(_Priority, ImageLocality):
+    name = "ImageLocalityPriority"
+    per_container = False
+
+
+class NodePreferAvoidPodsPriority(_Priority, NodePreferAvoidPods):
+    name = "NodePreferAvoidPodsPriority"
+
+
+class NodeLabelPriority(_Priority, NodeLabel):
+    name = "NodeLabelPriority"
+
+
+class EqualPriority(fwk.ScorePlugin):
+    """Scores 1 for every node."""
+
+    name = "EqualPriority"
+
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        return np.ones(len(self.cluster.nodes), np.int64)[rows]
+
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
+        return constant(1, "the same for all").with_text("1: EqualPriority gives every node the same")
+
+
+class InterPodAffinityPriority(_Priority, InterPodAffinity):
+    name = "InterPodAffinityPriority"
+
+
+class EvenPodsSpreadPriority(_Priority, PodTopologySpread):
+    """Scores as PodTopologySpread of 1.18, but counts terminating pods. Nodes that lack a label always get 0."""
+
+    name = "EvenPodsSpreadPriority"
+    counts_terminating = True
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(NO_DEFAULTS, cluster)
+
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
+        result = super().normalize(state, pod, scores, rows)
+        return result if scored is None else np.where(scored, result, 0)
+
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
+        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
+        rows = np.arange(len(self.cluster.nodes))[view.rows]
+        if scored is None or scored[rows == view.row].all():
+            return super().explain_normalize(state, view, raw, scores)
+        return multiply(raw, constant(0), "lacks a label").with_text(f"0: {view.node.name} lacks a label")
+
+
+class SelectorSpreadPriority(_Priority, SelectorSpread):
+    """Spreads pods with topology spread constraints as well."""
+
+    name = "SelectorSpreadPriority"
+
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> None:
+        state[self.name] = default_selector(self.cluster, pod)
+
+
+class ServiceSpreadingPriority(SelectorSpreadPriority):
+    """Behaves as SelectorSpreadPriority.
+
+    It is meant to use only services, but the metadata that priorities share includes the controllers.
+    """
+
+    name = "ServiceSpreadingPriority"
+
+
+class ServiceAntiAffinityPriority(_Priority, ServiceAffinity):
+    name = "ServiceAntiAffinityPriority"
+
+
+class _StrategyPriority(_Priority, StrategyPlugin):
+    """A scoring strategy. `default_args`: its arguments if the Policy gives none."""
+
+    default_args = ResourcesArgs(resources=CPU_AND_MEMORY)
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args or self.default_args, cluster)
+
+
+class LeastRequestedPriority(_StrategyPriority):
+    name = "LeastRequestedPriority"
+    strategy_type = "LeastAllocated"
+
+
+class MostRequestedPriority(_StrategyPriority):
+    """Scores 0 for a resource that would be overcommitted."""
+
+    name = "MostRequestedPriority"
+    strategy_type = "MostAllocated"
+    overcommitted_is_zero = True
+
+
+class RequestedToCapacityRatioPriority(_StrategyPriority):
+    name = "RequestedToCapacityRatioPriority"
+    strategy_type = "RequestedToCapacityRatio"
+    default_args = RequestedToCapacityRatioArgs(
+        shape=(UtilizationShapePoint(utilization=0, score=10), UtilizationShapePoint(utilization=100, score=0)),
+        resources=CPU_AND_MEMORY,
+    )
+
+
+class BalancedResourceAllocation(_Priority, NodeResourcesBalancedAllocation):
+    name = "BalancedResourceAllocation"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(NodeResourcesBalancedAllocationArgs(), cluster)
+
+
+class ResourceLimitsPriority(fwk.ScorePlugin):
+    """Scores 1 for nodes that can hold the pod's limit of cpu or memory (ResourceLimitsPriorityFunction)."""
+
+    name = "ResourceLimitsPriority"
+
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        held = np.zeros(len(self.cluster.nodes), np.bool_)
+        for name in (resources.CPU, resources.MEMORY):
+            allocatable = self.cluster.nodes.allocatable[name]
+            if limit := _limit_of(pod, name):
+                held |= (allocatable != 0) & (limit <= allocatable)
+        return held.astype(np.int64)[rows]
+
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
+        parts = []
+        for name in (resources.CPU, resources.MEMORY):
+            if limit := _limit_of(view.pod, name):
+                has = view.field(view.node, "status", "allocatable", name, unit=unit_of(name), missing=0)
+                asks = constant(limit, f"limit of {name}", unit_of(name))
+                parts.append(every([less(constant(0), has), less_equal(asks, has)], f"the limit of {name} fits"))
+        tree = either(some(parts, "a limit of the pod fits"), constant(1), constant(0))
+        return tree.with_text(
+            f"{tree.value}: {view.node.name} {'could' if tree.value else 'could not'} hold the pod's limits"
+        )
+
+
+def _limit_of(pod: PodInfo, name: str) -> int:
+    """Return the sum of the containers' limits, or the limit of an init container if it is higher; 0 for none."""
+    limits, init_limits = (
+        [
+            resources.amount(name, quantity.nano_value(container.resources.limits[name]))
+            for container in containers
+            if name in container.resources.limits
+        ]
+        for containers in (pod.pod.spec.containers, pod.pod.spec.init_containers)
+    )
+    return max(sum(limits), *init_limits, 0)
