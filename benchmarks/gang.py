@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
-from scheduler_core.pod_groups.serialize import told_of
+from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
 
@@ -80,7 +80,7 @@ def measure(workload: str, nodes: int, members: int, movable: int) -> Raw:
         took = time.perf_counter() - begin
     finally:
         GroupScheduler._try = tried  # type: ignore[method-assign]
-    found = told_of(told)
+    found = group_to_dict(told)
     return {
         "workload": workload,
         "nodes": nodes,

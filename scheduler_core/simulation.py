@@ -260,15 +260,15 @@ class Simulation:
             self._first_tried.setdefault(pod.key, len(self._first_tried))
         scheduling = GroupScheduler(self.scheduler, framework, group, self._evict)
         for one in scheduling.schedule_group(order_of(members, self._first_tried), group_trace):
-            trace = one.told.trace
+            trace = one.member.trace
             if trace.result == "scheduled":
                 self.placed += 1
                 one.pod.start_time = START_TIME_BASE + self.placed
                 continue
             self.cluster.nominator.forget(one.pod)
-            one.pod.nominated_node = one.told.nominated
-            if one.told.nominated:
-                self.cluster.nominator.nominate(one.pod, one.told.nominated)
+            one.pod.nominated_node = one.member.nominated
+            if one.member.nominated:
+                self.cluster.nominator.nominate(one.pod, one.member.nominated)
         if group_trace.status.code == SUCCESS:
             self._scheduled_groups[key] = condition_of(group_trace.status)
         # once true, the condition stays true

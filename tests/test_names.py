@@ -62,13 +62,6 @@ REMAINING: dict[str, str] = {
     "kubesched_ui.views.present": "PODS_TOLD asked told",
     "kubesched_ui.views.runs": "beside",
     "scheduler_core.debugger.claim_schema": "said",
-    "scheduler_core.dra.devices": "of",
-    "scheduler_core.plugins.default_preemption": "_nobody",
-    "scheduler_core.plugins.pod_topology_spread": "_counts_nobody",
-    "scheduler_core.plugins.volume_binding": "_room",
-    "scheduler_core.pod_groups.group_cycle": "said told",
-    "scheduler_core.pod_groups.serialize": "told_of",
-    "scheduler_core.pod_groups.trace": "ASKED_TO_WAIT said",
 }
 # The class names that occur more than once, by package.
 REMAINING_TWICE: dict[str, str] = {

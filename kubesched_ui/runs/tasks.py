@@ -30,7 +30,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
-from scheduler_core.pod_groups.serialize import told_of
+from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 
@@ -222,7 +222,7 @@ def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] 
             break
         before.update(member.trace.victims)
     evicted = {victim: group.left[victim] for victim in trace.victims if victim in group.left and victim not in before}
-    return told_of(group) if trace is group.members[-1].trace else {}, evicted
+    return group_to_dict(group) if trace is group.members[-1].trace else {}, evicted
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:

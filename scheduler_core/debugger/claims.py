@@ -74,7 +74,7 @@ class Claims:
 
     @property
     def devices(self) -> Devices:
-        return Devices.of(self.framework.cluster)
+        return Devices.of_cluster(self.framework.cluster)
 
     def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:
         """Return {pod, attempt, said, groups, nodes, total, page, pages, node} as in docs/debugger.md.

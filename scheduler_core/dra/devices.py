@@ -76,7 +76,7 @@ class Devices:
         cluster.device_claims.watch(self._claim_changed)
 
     @staticmethod
-    def of(cluster: Cluster) -> Devices:
+    def of_cluster(cluster: Cluster) -> Devices:
         """Return the devices of the cluster."""
         found = cluster.shared.get("devices")
         if found is None:

@@ -141,7 +141,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         help."""
         rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
-            return [], self._nobody(pod, rows)
+            return [], self._without_victims(pod, rows)
         budgets = self._budgets()
         nodes, handle = self.cluster.nodes, self.handle
         wanted = min(
@@ -173,7 +173,9 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
 
-    def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
+    def _without_victims(
+        self, pod: PodInfo, rows: npt.NDArray[np.intp]
+    ) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
         """Return the rejections when no pod on any node can be evicted."""
         if self.cluster.release.no_victims_message_reworded:
             return [(victims.NO_VICTIMS, rows)] if len(rows) else []

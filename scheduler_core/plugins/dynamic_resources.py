@@ -59,7 +59,7 @@ class DynamicResources(
 
     @property
     def devices(self) -> Devices:
-        return Devices.of(self.cluster)
+        return Devices.of_cluster(self.cluster)
 
     def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
         """Hold the pod back until its claims exist and belong to it."""

@@ -41,7 +41,7 @@ def refused_node(
     satisfy."""
     parts = list(_elsewhere(view, used))
     if unallocated:
-        found = node_report(Devices.of(view.cluster), view.row, list(unallocated))
+        found = node_report(Devices.of_cluster(view.cluster), view.row, list(unallocated))
         parts += [_short(view, claim) for claim in found.claims]
     name = view.node.name
     if refused is None:
@@ -90,7 +90,7 @@ def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
     """Explain the score from prioritized lists: for each request, 8 minus the index of the alternative that is used."""
     if not unallocated:
         return constant(0, "no devices are chosen").with_text("0 = no devices are to be chosen for the pod")
-    devices = Devices.of(view.cluster)
+    devices = Devices.of_cluster(view.cluster)
     found = devices.column(list(unallocated)).found.get(view.row)
     parts = []
     for (i, j), alternative in sorted(found.chosen.items()) if found is not None else ():

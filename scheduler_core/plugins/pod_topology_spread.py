@@ -269,14 +269,14 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 mask = codes == 0 if mask is None else mask & (codes == 0)
         return mask
 
-    def _counts_nobody(self, constraint: Constraint) -> bool:
+    def _counts_no_pods(self, constraint: Constraint) -> bool:
         """Return whether the constraint counts no pods: its selector is empty, and the release does not match all pods
         with it."""
         return constraint.selector.key == () and not self.cluster.release.empty_selectors_match_all
 
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: fwk.Bool | None) -> fwk.Int64:
         """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
-        if self._counts_nobody(constraint):
+        if self._counts_no_pods(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
         return constraint.topology.sums(column.counts, eligible)
 
@@ -378,7 +378,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             considered = domain if base is None else domain[base[rows]]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
-                none = self._counts_nobody(constraint) or self.cluster.nodes.is_bare
+                none = self._counts_no_pods(constraint) or self.cluster.nodes.is_bare
                 counts = np.zeros(size, np.int64) if none else column.counts[rows]
             else:
                 # Upstream counts a missing label as an additional (empty) value here.
@@ -454,7 +454,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
         """Return the pods on these nodes that a constraint counts."""
-        if self._counts_nobody(compiled):
+        if self._counts_no_pods(compiled):
             return []
         column = self._column(compiled, view.pod)
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]

@@ -145,7 +145,7 @@ class VolumeBinding(
         return FreeVolumes(self.cluster.volumes, self.cluster.release)
 
     @cached_property
-    def _room(self) -> AvailableStorage:
+    def _available_storage(self) -> AvailableStorage:
         return AvailableStorage(self.cluster)
 
     # ---- PreFilter
@@ -302,10 +302,10 @@ class VolumeBinding(
             here = undecided & needed
             if not here.any():
                 continue
-            served, roomy = self._provisions(claim)
+            served, enough = self._provisions(claim)
             bits[here & ~served] |= _NO_VOLUME
-            bits[here & served & ~roomy] |= _NO_SPACE
-            undecided &= ~here | (served & roomy)
+            bits[here & served & ~enough] |= _NO_SPACE
+            undecided &= ~here | (served & enough)
 
     # ---- static binding
 
@@ -324,7 +324,7 @@ class VolumeBinding(
         storage_class = self.cluster.storage_classes[class_of_claim(claim)]
         if storage_class.provisioner in ("", volumes.NO_PROVISIONER):
             return ~everywhere, everywhere
-        return self._allowed(storage_class), self._roomy(claim, storage_class)
+        return self._allowed(storage_class), self._has_capacity(claim, storage_class)
 
     def _allowed(self, storage_class: StorageClass) -> fwk.Bool:
         nodes, terms = self.cluster.nodes, storage_class.allowed_topologies
@@ -336,13 +336,13 @@ class VolumeBinding(
             return np.ones(len(nodes), np.bool_)
         return nodes.memo(("allowed topologies", msgspec.json.encode(terms)), make)
 
-    def _roomy(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> fwk.Bool:
+    def _has_capacity(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> fwk.Bool:
         """Return where the driver reports enough capacity; all nodes if it reports no capacities."""
         driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         amount = claim.spec.resources.requests.get("storage")
         if amount is None or driver is None or not driver.spec.storage_capacity:
             return np.ones(len(self.cluster.nodes), np.bool_)
-        return self._room.largest(storage_class.name) >= quantity.value(amount)
+        return self._available_storage.largest(storage_class.name) >= quantity.value(amount)
 
     # ---- scores depend on feature gates that are off by default
 
@@ -570,7 +570,7 @@ class VolumeBinding(
         driver = self.cluster.csi_drivers.get(found.provisioner)
         if driver is not None and driver.spec.storage_capacity and "storage" in claim.spec.resources.requests:
             asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
-            number, largest = len(self.cluster.capacities), int(self._room.largest(found.name)[view.row])
+            number, largest = len(self.cluster.capacities), int(self._available_storage.largest(found.name)[view.row])
             room = over(
                 "max", largest, number, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES
             )

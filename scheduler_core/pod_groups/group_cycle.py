@@ -19,7 +19,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.pod_groups.assumed import Assumed
 from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
 from scheduler_core.pod_groups.preemption import preempt
-from scheduler_core.pod_groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace, TriedPlacement
+from scheduler_core.pod_groups.trace import WAIT_REASON, GroupTrace, MemberTrace, TriedPlacement
 
 FAILED = "pod group is unschedulable"
 WAITS = "pod group is waiting for preemption to complete"
@@ -35,7 +35,7 @@ class Tried:
 
     pod: PodInfo
     state: CycleState
-    told: MemberTrace
+    member: MemberTrace
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Placed:
     def trace(self) -> TriedPlacement:
         """Return the recorded form, for one of several placements."""
         assert self.placement is not None
-        there = [one.told for one in self.members if one.told.node]
+        there = [one.member for one in self.members if one.member.node]
         nodes = 0 if self.placement.rows is None else len(self.placement.rows)
         return TriedPlacement(self.placement.name, nodes, len(there), sum(m.preempts for m in there), self.status)
 
@@ -65,40 +65,40 @@ class GroupScheduler:
         self.cluster = scheduler.cluster
         self._evict = evict
 
-    def schedule_group(self, pods: Sequence[PodInfo], told: GroupTrace) -> list[Tried]:
+    def schedule_group(self, pods: Sequence[PodInfo], trace: GroupTrace) -> list[Tried]:
         """Try the members in order, and bind them or record why they cannot be bound. Bound members have the result
         `scheduled`."""
         self.cluster.nodes.refresh()
         release, cycles = self.cluster.release, self.scheduler.cycles
         self.scheduler.attempts += self.scheduler.batches
-        told.running = len(running(self.cluster, self.group))
-        placed = self._place(pods, self.scheduler.preemption, told)
-        told.members = [one.told for one in placed.members]
-        told.status, told.waits_for_preemption = placed.status, placed.waits
-        told.placement = placed.placement.name if placed.placement is not None else ""
+        trace.running = len(running(self.cluster, self.group))
+        placed = self._place(pods, self.scheduler.preemption, trace)
+        trace.members = [one.member for one in placed.members]
+        trace.status, trace.waits_for_preemption = placed.status, placed.waits
+        trace.placement = placed.placement.name if placed.placement is not None else ""
         if release.group_preemption and self.scheduler.preemption and placed.status.code == UNSCHEDULABLE:
-            told.preempted_as_whole = True
-            self._preempt(pods, told)
-        told.left = {victim: self.cluster.pods[victim].node for victim in told.victims}
-        for victim in told.victims:
+            trace.preempted_as_whole = True
+            self._preempt(pods, trace)
+        trace.left = {victim: self.cluster.pods[victim].node for victim in trace.victims}
+        for victim in trace.victims:
             self._evict(victim)
-        if told.status.code == SUCCESS:
+        if trace.status.code == SUCCESS:
             self._bind(placed.members)
         for number, one in enumerate(placed.members, cycles + 1):
-            self._record(one, told)
-            one.told.trace.number, one.told.trace.group = number, told.name
-        if told.preempted_as_whole and told.victims:
-            placed.members[-1].told.trace.victims = list(told.victims)  # recorded once, for the whole group
+            self._record(one, trace)
+            one.member.trace.number, one.member.trace.group = number, trace.name
+        if trace.preempted_as_whole and trace.victims:
+            placed.members[-1].member.trace.victims = list(trace.victims)  # recorded once, for the whole group
         self.scheduler.cycles = cycles + len(placed.members)
-        told.next_start_index = self.scheduler.next_start_index
+        trace.next_start_index = self.scheduler.next_start_index
         return placed.members
 
     # ---- placement
 
-    def _place(self, pods: Sequence[PodInfo], preempt: bool, told: GroupTrace) -> Placed:
+    def _place(self, pods: Sequence[PodInfo], preempt: bool, trace: GroupTrace) -> Placed:
         if not self.cluster.release.group_placements:
-            placed = self.place_members(pods, None, preempt, told.victims)
-            told.changes += placed.changes
+            placed = self.place_members(pods, None, preempt, trace.victims)
+            trace.changes += placed.changes
             return placed
         found = placements(self.cluster, self.group)
         if not found:
@@ -107,32 +107,32 @@ class GroupScheduler:
         for placement in found:
             # no pod is evicted for one of several placements
             unbound = placement.rows is None
-            placed = self.place_members(pods, placement.rows, preempt and unbound, told.victims)
+            placed = self.place_members(pods, placement.rows, preempt and unbound, trace.victims)
             placed.placement = placement
             tried.append(placed)
-        told.placements = [placed.trace() for placed in tried if placed.members and self.group.spec.topology_key]
+        trace.placements = [placed.trace() for placed in tried if placed.members and self.group.spec.topology_key]
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
-        chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, told)
+        chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, trace)
         if not good:
             text = chosen.status.message.split(", ")[0]
             text = f"0/{len(tried)} placements are available, first placement status: {text}"
             chosen.status = Status(UNSCHEDULABLE, (text,))
         for placed in (*(one for one in tried if one is not chosen), chosen):
-            told.changes += [change for one in placed.members for change in one.told.changes if placed is not chosen]
-            told.changes += placed.changes
+            trace.changes += [change for one in placed.members for change in one.member.changes if placed is not chosen]
+            trace.changes += placed.changes
         return chosen
 
     def _nowhere(self, pod: PodInfo) -> Tried:
         trace = self.scheduler.begin(pod, 1)
         trace.message = NO_PLACEMENTS
-        return Tried(pod, CycleState(), MemberTrace(trace, said=NO_PLACEMENTS))
+        return Tried(pod, CycleState(), MemberTrace(trace, fit_error=NO_PLACEMENTS))
 
-    def _best(self, good: list[Placed], told: GroupTrace) -> Placed:
-        assignments = [[(one.pod, one.told.node) for one in placed.members if one.told.node] for placed in good]
+    def _best(self, good: list[Placed], trace: GroupTrace) -> Placed:
+        assignments = [[(one.pod, one.member.node) for one in placed.members if one.member.node] for placed in good]
         where = [placed.placement for placed in good if placed.placement is not None]
         scores = scores_of(self.cluster, self.framework, self.group, where, assignments)
         for placement, score in zip(where, scores, strict=True):
-            next(one for one in told.placements if one.name == placement.name).score = score
+            next(one for one in trace.placements if one.name == placement.name).score = score
         return good[scores.index(max(scores))]
 
     def place_members(
@@ -144,15 +144,15 @@ class GroupScheduler:
         for pod in pods:
             assumed.regard(pod)
             one = self._try(pod, rows, preempt, victims, assumed)
-            one.told.changes = journal.take()
+            one.member.changes = journal.take()
             placed.members.append(one)
-            allowed = allowed or bool(one.told.node and one.told.permit is None)
+            allowed = allowed or bool(one.member.node and one.member.permit is None)
         for one in reversed(placed.members):
-            if one.told.node:
-                self.framework.run_unreserve(one.state, one.pod, one.told.node)
+            if one.member.node:
+                self.framework.run_unreserve(one.state, one.pod, one.member.node)
                 assumed.remove(one.pod)
         placed.changes = journal.take()
-        if allowed and any(one.told.preempts for one in placed.members):
+        if allowed and any(one.member.preempts for one in placed.members):
             placed.waits, placed.status = True, Status(UNSCHEDULABLE, (FAILED, WAITS))
         elif allowed:
             placed.status = Status(SUCCESS)
@@ -181,7 +181,7 @@ class GroupScheduler:
                 if victims is not None:  # they still count in this cycle, which uses one snapshot
                     victims += [victim for victim in trace.victims if victim not in victims]
                 self._take_over(pod, trace.nominated_node)
-        member.said = trace.message
+        member.fit_error = trace.message
         if member.node:
             assumed.add(pod, member.node)
             self.cluster.nominator.forget(pod)
@@ -205,24 +205,24 @@ class GroupScheduler:
         for plugin in self.framework.permit:
             status, _ = plugin.permit(state, pod, node)
             if status is not None:
-                waits = (*status.reasons, ASKED_TO_WAIT)
+                waits = (*status.reasons, WAIT_REASON)
                 return Status(WAIT, waits, plugin.name) if status.code == WAIT else status.by(plugin.name)
         return None
 
     # ---- preemption
 
-    def _preempt(self, pods: Sequence[PodInfo], told: GroupTrace) -> None:
+    def _preempt(self, pods: Sequence[PodInfo], trace: GroupTrace) -> None:
         """Preempt for the whole group, in the whole cluster."""
         if self.group.spec.topology_key:
             text = "workload aware preemption is not supported for pod groups with scheduling constraints"
-            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, text))
+            trace.status = Status(UNSCHEDULABLE, (*trace.status.reasons, text))
             return
         victims, refusal = preempt(self.cluster, self.group, pods, lambda: self._fits_now(pods))
         if refusal:
-            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, refusal))
+            trace.status = Status(UNSCHEDULABLE, (*trace.status.reasons, refusal))
             return
-        told.waits_for_preemption = True
-        told.victims += [victim.key for victim in victims]
+        trace.waits_for_preemption = True
+        trace.victims += [victim.key for victim in victims]
 
     def _fits_now(self, pods: Sequence[PodInfo]) -> Status:
         """Return the status of placing the members, without recording anything."""
@@ -239,9 +239,9 @@ class GroupScheduler:
 
     def _bind(self, members: list[Tried]) -> None:
         for one in members:
-            if not one.told.fits:
+            if not one.member.fits:
                 continue
-            trace, node = one.told.trace, one.told.node
+            trace, node = one.member.trace, one.member.node
             self.cluster.add_pod(one.pod, node)
             self.cluster.nominator.forget(one.pod)
             trace.reserve = self.framework.run_reserve(one.state, one.pod, node)
@@ -250,7 +250,7 @@ class GroupScheduler:
 
     def _record(self, one: Tried, group: GroupTrace) -> None:
         """Set the message and nomination of a member that stays pending."""
-        member, trace = one.told, one.told.trace
+        member, trace = one.member, one.member.trace
         if trace.result == "scheduled":
             return
         trace.result, trace.permit = "unschedulable", member.permit

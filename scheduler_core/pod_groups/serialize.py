@@ -10,7 +10,7 @@ from scheduler_core.pod_groups.trace import GroupTrace, MemberTrace, TriedPlacem
 SCHEDULED, WAITING, UNSCHEDULABLE = "scheduled", "waiting", "unschedulable"
 
 
-def told_of(trace: GroupTrace) -> dict[str, Any]:
+def group_to_dict(trace: GroupTrace) -> dict[str, Any]:
     """Return the group's cycle without the members' traces. docs/debugger.md (Pod groups) documents the keys."""
     spec = trace.spec
     gang = spec.scheduling_policy.gang
@@ -54,7 +54,7 @@ def _member(member: MemberTrace) -> dict[str, Any]:
         "node": member.node,
         "fits": member.fits,
         "preempts": member.preempts,
-        "said": member.said,
+        "said": member.fit_error,
         "permit": status_of(member.permit or Status(SUCCESS)) if member.node else None,
         "message": member.message,
         "rejected_by": member.rejected_by,

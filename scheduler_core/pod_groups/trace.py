@@ -11,7 +11,7 @@ from scheduler_core.cluster.change_log import Change
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
 
-ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+WAIT_REASON = "one or more plugins asked to wait and no plugin rejected pod"
 _OF_A_CYCLE = (
     *("skipped_filter", "filter", "filter_all", "feasible", "skipped_score", "score", "total", "best", "selected"),
     *("prefilter", "unschedulable_plugins", "postfilter"),
@@ -23,15 +23,16 @@ class MemberTrace:
     """A member's cycle.
 
     `node`: where it was assumed or is nominated. `permit`: status of Permit on that node. `preempts`: it fits only
-    after its victims are evicted. `said`: why no node is feasible. `message`, `rejected_by`: for a pending member, with
-    regard to the group. `nominated`: the nominated node in its status afterwards. `changes`: changes from trying it.
+    after its victims are evicted. `fit_error`: why no node is feasible. `message`, `rejected_by`: for a pending member,
+    with regard to the group. `nominated`: the nominated node in its status afterwards. `changes`: changes from trying
+    it.
     """
 
     trace: CycleTrace
     node: str = ""
     permit: Status | None = None
     preempts: bool = False
-    said: str = ""
+    fit_error: str = ""
     message: str = ""
     rejected_by: list[str] = field(default_factory=list)
     nominated: str = ""
@@ -43,7 +44,7 @@ class MemberTrace:
 
     @property
     def status(self) -> Status:
-        return Status(SUCCESS) if self.fits else Status(UNSCHEDULABLE, (self.said,))
+        return Status(SUCCESS) if self.fits else Status(UNSCHEDULABLE, (self.fit_error,))
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:
         cycle = self.trace.golden(names)

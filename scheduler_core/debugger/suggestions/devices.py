@@ -23,7 +23,7 @@ SHOWN = 80  # maximum length of an expression in a text
 
 def steps(context: NodeContext) -> list[Step]:
     """Return steps for the requests of each unallocated claim, and the step without any claims."""
-    devices = Devices.of(context.cluster)
+    devices = Devices.of_cluster(context.cluster)
     wanted = [c for c in claims_used(context.pod, context.cluster.device_claims) if c.status.allocation is None]
     found: list[Step] = []
     for claim, evaluated in zip(wanted, node_report(devices, context.row, wanted).claims, strict=True):

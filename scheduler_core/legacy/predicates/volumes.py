@@ -74,7 +74,7 @@ class CheckVolumeBinding(VolumeBinding):
     def _migrated(self, volume: PersistentVolume) -> fwk.Bool | None:
         return None  # CSI migration does not exist yet
 
-    def _roomy(self, claim: PersistentVolumeClaim, storage_class: object) -> fwk.Bool:
+    def _has_capacity(self, claim: PersistentVolumeClaim, storage_class: object) -> fwk.Bool:
         return np.ones(len(self.cluster.nodes), np.bool_)  # drivers do not report their capacity yet
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:

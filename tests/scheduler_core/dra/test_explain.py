@@ -25,7 +25,7 @@ def test_what_is_against_each_device() -> None:
         release="1.36",
     )
     cluster = simulation.cluster
-    found = node_report(Devices.of(cluster), 0, [cluster.device_claims["default/c"]])
+    found = node_report(Devices.of_cluster(cluster), 0, [cluster.device_claims["default/c"]])
     ((request,),) = found.claims[0].requests
     said = {one.device: [(o.kind, o.text) for o in one.objections] for one in request.devices}
     assert said["taken"] == [("taken", "given to default/other")]

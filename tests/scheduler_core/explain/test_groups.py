@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.explain import explain
 from scheduler_core.explain.groups import verdict
-from scheduler_core.pod_groups.serialize import told_of
+from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.pod_groups.trace import GroupTrace
 from tests.scheduler_core.build import ZONE, node, pod
 from tests.scheduler_core.pod_groups.test_groups import IN_ZONE, RELEASE, TOPOLOGY, WHOLE, group, members, run
@@ -20,7 +20,7 @@ LOW = pod("low", on="n1", requests={"cpu": "4"}, priority=1)
 
 def told(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
     found = next(one for one in run(objects, release) if isinstance(one, GroupTrace))
-    return told_of(found)
+    return group_to_dict(found)
 
 
 @pytest.mark.parametrize(

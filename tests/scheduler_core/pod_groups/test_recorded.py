@@ -49,9 +49,9 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
     def look(self: Any, pod: Any, *args: Any) -> Any:
         state = core_state(simulation.cluster, set(existing), set(there))
         found = trying(self, pod, *args)
-        before[id(found.told.trace)] = state
+        before[id(found.member.trace)] = state
         kept.append(found)
-        there.extend([pod.key] if found.told.node else [])
+        there.extend([pod.key] if found.member.node else [])
         return found
 
     kept: list[Any] = []  # so that no id is given twice
