@@ -7,7 +7,7 @@ it. A URL without a permission is denied to everyone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
 from django import urls
@@ -46,6 +46,8 @@ class Permission(NamedTuple):
 SHOW = Permission(SEE)
 ANYONE = Permission(OPEN, OPEN)
 ADMINISTRATION = Permission(ADMINS, ADMINS, "administer")
+by_users, by_owners, by_admins = (partial(Permission, level, level) for level in (USERS, OWN, ADMINS))
+starts, owns = partial(Permission, SEE, START), partial(Permission, SEE, OWN)  # a page that all see, with that write
 
 
 def path(route: str, view: Callable[..., Any], required: Permission, name: str) -> URLPattern:
