@@ -1,11 +1,13 @@
 """Template filters of the pages."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.forms import BoundField
+from django.forms.utils import flatatt
 from django.template.defaulttags import querystring
 from django.templatetags.static import static
 from django.urls import reverse
@@ -116,6 +118,13 @@ def percent(value: float) -> str:
 
 
 @register.filter
+def chips(values: Iterable[Any] | Mapping[str, Any], css: str = "") -> SafeString:
+    """Return values, or pairs as `key=value`, as chips with a further CSS class."""
+    texts = (f"{key}={value}" for key, value in values.items()) if isinstance(values, Mapping) else values
+    return format_html_join(" ", '<span class="chip{}">{}</span>', ((css and f" {css}", text) for text in texts))
+
+
+@register.filter
 def pair(first: Any, second: Any) -> tuple[Any, Any]:
     """Return two values as a tuple for a loop."""
     return first, second
@@ -150,16 +159,33 @@ def computed(
     node: str = "",
     css: str = "from",
     tab: int = -1,
+    label: str = "",
 ) -> SafeString:
     """Return a button that shows how a verdict or number (`value`) is computed, and the bare content in a read-only
-    page.
+    page. `label`: what screen readers read instead of the content.
     """
     if context.get("read_only"):
         return format_html('<span class="{}">{}</span>', css, content)
     score = {"raw": "raw", "normalized": "reduced" if context.get("old") else "normalized"}.get(value)
     title = format_html('title="{} score of {}"', score, plugin) if score else ""
+    title = format_html('aria-label="{}"', label) if label else title
     button = '<button type="button" class="{}" tabindex="{}" data-from="{}" data-plugin="{}" data-node="{}" {}>'
     return format_html(button + "{}</button>", css, tab, value, plugin, node, title, content)
+
+
+@register.simple_block_tag(takes_context=True)
+def table(
+    context: Any, content: str, *columns: str | list[str], css: str = "", limit: str = "", sortable: bool = True
+) -> SafeString:
+    """Return a table that scrolls, with the head of `headings` and the rows in the block.
+
+    Without columns, the block has the head as well. `limit`: the maximum height.
+    """
+    size = format_html(' style="max-height: {}"', limit) if limit else ""
+    kind = format_html(' class="{}"', css) if css else ""
+    if columns:
+        content = format_html("{}<tbody>{}</tbody>", headings(context, *columns, sortable=sortable), content)
+    return format_html('<div class="scroll"{}><table{}>{}</table></div>', size, kind, content)
 
 
 @register.simple_tag(takes_context=True)
@@ -212,22 +238,86 @@ def filter_by(context: Any, name: str, label: str, everything: str, options: Ite
     )
 
 
-SECTIONS = {"scenarios": "Scenarios", "learn": "Learn", "account": "Account", "people": "Groups"}
+@register.simple_block_tag(takes_context=True)
+def searching(
+    context: Any, content: str, what: str, among: str, one: str, heading: str = "", sort: str = ""
+) -> SafeString:
+    """Return the form above a list: the search for `what`, further filters in the block, and the number of entries.
+
+    `one`: an entry of the list. `sort`: the key that the list is sorted by, to keep it.
+    """
+    title = format_html('<h2 id="t-pods">{}</h2>', heading) if heading else ""
+    search = format_html(
+        '<span class="search"><label class="visually-hidden" for="q">Search {}</label>'
+        '<input id="q" name="q" type="search" value="{}" placeholder="Search {}" autocomplete="off"></span>',
+        *(what, context.get("q", ""), among),
+    )
+    kept = format_html('<input type="hidden" name="sort" value="{}">', sort) if sort else ""
+    count = format_html(
+        '<span class="small muted push" role="status">{}</span>', counted(context["page"].paginator.count, one)
+    )
+    return format_html('<form method="get" class="head">{}{}{}{}{}</form>', title, search, content, kept, count)
+
+
+@register.simple_tag(takes_context=True)
+def no_match(context: Any, one: str, everything: str, filters: str) -> SafeString:
+    """Return the text in place of a list whose filters select nothing, with a link that removes the `filters`."""
+    query = querystring(context, None, **dict.fromkeys(filters.split()), page=None)
+    return format_html(
+        '<p class="empty"><strong>No {} matches</strong> <a href="{}{}">Show all {}</a></p>',
+        *(one, context.get("page_path", ""), query, everything),
+    )
+
+
+@register.simple_tag
+def field(bound: BoundField, label: str, kind: str = "text", **attributes: Any) -> SafeString:
+    """Return a form field with its label and errors. `kind`: the type of the input, or `select`."""
+    if kind == "select":
+        control = bound.as_widget(attrs={"id": bound.name, "autofocus": bool(bound.errors)})
+    else:
+        value = bound.value()
+        attributes |= {"type": kind, "value": "" if value is None else value}
+        control = format_html('<input id="{0}" name="{0}"{1} {2}>', bound.name, flatatt(attributes), invalid(bound))
+    return format_html('<div><label for="{}">{}</label>{}{}</div>', bound.name, label, control, bound.errors)
+
+
+@register.simple_tag(takes_context=True)
+def post_button(context: Any, text: str, address: str, *args: Any, css: str = "", **attributes: str) -> SafeString:
+    """Return a form of one button. `address`: the name of the URL that it posts to, with its arguments.
+
+    `attributes`: of the button; `confirm` is the question that is to be confirmed first.
+    """
+    confirm = attributes.pop("confirm", None)
+    return format_html(
+        '<form method="post" action="{}"><input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+        "<button{}>{}</button></form>",
+        *(reverse(address, args=args), context["csrf_token"]),
+        *(flatatt({"class": css or None, "data-confirm": confirm} | attributes), text),
+    )
+
+
+SECTIONS = {
+    "scenarios": "Scenarios", "runs": "Runs", "learn": "Learn", "account": "Account", "people": "Groups",
+}  # fmt: skip
 
 
 @register.simple_tag
 def crumbs(*steps: Any) -> SafeString:
-    """Return the path to a page: names of sections, scenarios and runs as links, and the page itself as text."""
-    links = (
-        (reverse(step), SECTIONS[step])
-        if isinstance(step, str)
-        else (reverse(step._meta.model_name, args=[step.pk]), getattr(step, "title", "") or step.name)
-        for step in steps[:-1]
-    )
-    items = format_html_join("", '<li><a href="{}">{}</a></li>', links)
+    """Return the path to a page: names of sections, scenarios, runs and pods as links, and the page itself as text."""
+    items = format_html_join("", '<li><a href="{}">{}</a></li>', map(_link_to, steps[:-1]))
     return format_html(
         '<ol class="crumbs" aria-label="You are here">{}<li aria-current="page">{}</li></ol>', items, steps[-1]
     )
+
+
+def _link_to(step: Any) -> tuple[str, str]:
+    """Return the address and name of a section, a scenario, a run or, for a cycle, its pod."""
+    if isinstance(step, str):
+        return reverse(step), SECTIONS[step]
+    if step._meta.model_name == "cycle":
+        pod = reverse("pod", args=[step.run_id, step.namespace, step.name])
+        return f"{pod}?cycle={step.number}", f"{step.namespace}/{step.name}"
+    return reverse(step._meta.model_name, args=[step.pk]), getattr(step, "title", "") or step.name
 
 
 @register.simple_tag(takes_context=True)
@@ -238,6 +328,12 @@ def section(context: dict[str, Any], name: str, address: str = "") -> SafeString
     """
     context["request"].sections.append((name, address))
     return format_html('data-section="{}"', name)
+
+
+@register.simple_tag
+def css(*names: str) -> SafeString:
+    """Return the link elements of style sheets."""
+    return format_html_join("", '<link rel="stylesheet" href="{}">', ([static(name)] for name in names))
 
 
 @register.simple_tag

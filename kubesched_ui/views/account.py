@@ -101,7 +101,8 @@ def log(request: HttpRequest) -> HttpResponse:
     if q := request.GET.get("q", "").replace("\0", "")[:200].strip():
         rows = rows.filter(did__icontains=q) | rows.filter(what__icontains=q) | rows.filter(name__icontains=q)
     page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
-    return render(request, "audit.html", {"page": page, "everybody": everybody, "q": q})
+    heading = "Audit log" if everybody else "Activity"
+    return render(request, "audit.html", {"page": page, "everybody": everybody, "heading": heading, "q": q})
 
 
 # ---- invitations

@@ -168,6 +168,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "changes": [("all", "All"), *((change, comparison.summary[change]) for change in CHANGES)],
         "groupings": [("owner", "By owner"), ("cause", "By first difference")],
         "groups": groups(pods, asked["group"]),
+        "grouped_by": "Owner" if asked["group"] == "owner" else "First difference",
         "flows": drawn[:LABELS],
         "picture": charts.picture(drawn),
         "by": label,
