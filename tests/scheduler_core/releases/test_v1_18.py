@@ -9,7 +9,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod, selector
+from tests.scheduler_core.build import ZONE, Raw, node, pod, selector
 from tests.scheduler_core.provenance.cases import check
 
 WEB = {"app": "web"}
@@ -20,11 +20,6 @@ def one(release: str, *objects: Raw, **more: Any) -> CycleTrace:
     return next(iter(Simulation(list(objects), release=release, tie_break="name", **more).run()))
 
 
-def spread(when: str, key: str = ZONE, skew: int = 1) -> Raw:
-    constraint = {"maxSkew": skew, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector(**WEB)}
-    return pod("p", labels=WEB, topologySpreadConstraints=[constraint])
-
-
 def near(key: str, **labels: str) -> list[Raw]:
     return [{"topologyKey": key, "labelSelector": selector(**labels)}]
 
@@ -33,66 +28,13 @@ def affinity(kind: str, terms: list[Raw]) -> Raw:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def test_the_plugins_of_a_profile() -> None:
-    made = Simulation([node("a")], release="1.18").configuration.profiles[0].plugins
-    assert [name for name, _ in made["filter"]][-2:] == ["InterPodAffinity", "PodTopologySpread"]
-    assert [name for name, _ in made["preScore"]] == [
-        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity")
-    ]
-    assert dict(made["score"]) == {
-        **dict.fromkeys(("NodeResourcesBalancedAllocation", "NodeResourcesLeastAllocated", "ImageLocality"), 1),
-        **dict.fromkeys(("InterPodAffinity", "NodeAffinity", "TaintToleration", "PodTopologySpread"), 1),
-        **{"DefaultPodTopologySpread": 1, "NodePreferAvoidPods": 10000},
-    }
-
-
-def test_what_prepares_filters_here_comes_with_them() -> None:
+def test_what_prepares_filters_and_scores_here_comes_with_them() -> None:
     """Also where upstream's plugin of 1.18 looked node by node."""
     one, other = (Simulation([node("a")], release=release).configuration.profiles[0] for release in ("1.18", "1.19"))
     assert {name for name, _ in one.plugins["preFilter"]} == {name for name, _ in other.plugins["preFilter"]}
-
-
-# ---- spreading
-
-
-def test_soft_spreading_scores_the_share_of_all_matches() -> None:
-    """3, 1 and 0 pods: of 4 in all and 0 at least. (4 - 3) / 4, (4 - 1) / 4, 4 / 4."""
-    nodes = [node(name, zone=name) for name in "abc"] + [node("d")]
-    pods = [pod(f"q{i}", on="aaab"[i], labels=WEB) for i in range(4)]
-    told = one("1.18", *nodes, *pods, spread("ScheduleAnyway")).scores["PodTopologySpread"]
-    by_node = dict(zip("abcd", zip(told.raw.tolist(), told.normalized.tolist(), strict=True), strict=True))
-    # in the order of the rows, in which zones take turns: d has no zone
-    assert sorted(by_node.values()) == [(0, 0), (0, 100), (1, 75), (3, 25)]
-
-
-def test_soft_spreading_by_hostname_is_not_weighted() -> None:
-    """Both pods are on a: (2 - 2) / (2 - 0) and (2 - 0) / (2 - 0)."""
-    pods = [pod(f"q{i}", on="a", labels=WEB) for i in range(2)]
-    told = one("1.18", node("a"), node("b"), *pods, spread("ScheduleAnyway", HOSTNAME)).scores["PodTopologySpread"]
-    assert (told.raw.tolist(), told.normalized.tolist()) == ([2, 0], [0, 100])
-
-
-@pytest.mark.parametrize(("constrained", "points"), [(True, [100, 100]), (False, [0, 0])])
-def test_where_nothing_matches_spreading_tells_no_node_apart(constrained: bool, points: list[int]) -> None:
-    last = spread("ScheduleAnyway", HOSTNAME) if constrained else pod("p", labels=WEB)
-    assert one("1.18", node("a"), node("b"), last).scores["PodTopologySpread"].normalized.tolist() == points
-
-
-@BOTH
-def test_a_node_without_the_label_is_refused_in_other_words(release: str) -> None:
-    trace = one(release, node("a"), spread("DoNotSchedule"))
-    lacks = " (missing required label)" if release == "1.19" else ""
-    assert trace.message == f"0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints{lacks}."
-    assert len(trace.potential_rows(False)) == (1 if release == "1.18" else 0), "1.18 tries to evict there"
-
-
-def test_default_pod_topology_spread_is_selector_spread() -> None:
-    """As SelectorSpread: zone x has the only pod, a third is the node's share and two thirds the zone's."""
-    nodes = [node("a", zone="x"), node("b", zone="x"), node("c", zone="y")]
-    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": WEB}}
-    trace = one("1.18", *nodes, pod("q", on="a", labels=WEB), pod("p", labels=WEB), service)
-    assert trace.scores["DefaultPodTopologySpread"].normalized.tolist() == [0, 100, 33], "of a, c and b"
-    assert "SelectorSpread" not in trace.scores
+    assert [name for name, _ in one.plugins["preScore"]] == [
+        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity")
+    ]
 
 
 # ---- affinity
