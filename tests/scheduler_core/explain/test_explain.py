@@ -10,17 +10,19 @@ from scheduler_core.explain import Answer, explain, render
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, ZONE, node, pod, selector
 
+BIG = pod("new", requests={"cpu": "2"})
+TAINTS = (("a", "", "NoSchedule"),)
+
 
 def why(*objects, key="default/new", **more):
     """The answer about one pod of a run over all pending ones."""
     simulation = Simulation(list(objects), tie_break="name", **more)
-    infos = {
-        raw["metadata"]["namespace"] + "/" + raw["metadata"]["name"]: raw for raw in objects if raw["kind"] == "Pod"
-    }
+    name = key.partition("/")[2]
+    raw = next(raw for raw in objects if (raw["kind"], raw["metadata"]["name"]) == ("Pod", name))
     before = dict(simulation.cluster.pods)
     for trace in simulation.run():
         if trace.pod == key:
-            (decoded,) = decode_all([infos[key]])
+            (decoded,) = decode_all([raw])
             victims = [before[victim] for victim in trace.victims]
             return explain(trace, simulation, PodInfo(decoded, simulation.cluster.release), victims=victims)
         before = dict(simulation.cluster.pods)
@@ -50,9 +52,13 @@ def test_no_node_fits():
     assert (answer.nodes, answer.looked, answer.feasible) == (9, 9, 0)
 
 
-def test_one_node_is_told_in_the_singular():
-    answer = why(node("n1", unschedulable=True), node("n2", cpu="1"), pod("new", requests={"cpu": "2"}))
+def test_sentences_of_one_cause():
+    answer = why(node("n1", unschedulable=True), node("n2", cpu="1"), BIG)
     assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu (closest: n2, short by 1 cpu)."
+    assert why(node("n1"), pod("new")).sentence == "Placed on n1, the only node."
+    assert why(pod("new")).sentence == "The cycle ended in an error: no nodes available to schedule pods."
+    gated = why(node("n1"), pod("new", schedulingGates=[{"name": "a"}, {"name": "b"}]))
+    assert gated.sentence == "Not queued: SchedulingGates rejects it (waiting for scheduling gates: [a b])."
 
 
 def test_placed_ahead_of_another():
@@ -73,19 +79,10 @@ def test_placed_on_the_only_node_that_fits():
     assert answer.top == []
 
 
-def test_placed_on_the_only_node():
-    assert why(node("n1"), pod("new")).sentence == "Placed on n1, the only node."
-
-
 def test_placed_among_equals():
     answer = why(node("n1"), node("n2"), node("n3"), pod("new"))
     assert answer.ties == ["n1", "n2", "n3"]
     assert answer.sentence.endswith("picked among 3 nodes with the same total.")
-
-
-def test_gated():
-    answer = why(node("n1"), pod("new", schedulingGates=[{"name": "a"}, {"name": "b"}]))
-    assert answer.sentence == ("Not queued: SchedulingGates rejects it (waiting for scheduling gates: [a b]).")
 
 
 def test_refused_before_any_node_was_asked():
@@ -93,10 +90,6 @@ def test_refused_before_any_node_was_asked():
     answer = why(node("n1"), pod("new", volumes=volumes))
     assert answer.sentence.startswith("VolumeRestrictions rejected the pod before any node was evaluated: ")
     assert answer.groups == []
-
-
-def test_no_nodes():
-    assert why(pod("new")).sentence == "The cycle ended in an error: no nodes available to schedule pods."
 
 
 # ---- what is in the way on a node
@@ -131,22 +124,13 @@ def test_all_untolerated_taints_are_named():
 
 
 def test_missing_labels():
-    required = {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [
-                {"matchExpressions": [{"key": "x", "operator": "Exists"}, {"key": "y", "operator": "Exists"}]},
-                {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]},
-            ]
-        }
-    }
-    wanted = {"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": required}}
+    both = [{"key": "x", "operator": "Exists"}, {"key": "y", "operator": "Exists"}]
+    tier = [{"key": "tier", "operator": "In", "values": ["a", "b"]}]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": both}, {"matchExpressions": tier}]}
+    wanted = {"nodeSelector": {"disk": "ssd"}, **required("nodeAffinity", terms)}
     answer = why(node("n1", labels={"disk": "hdd"}), pod("new", **wanted))
-    assert near(answer, "n1") == [
-        (
-            "NodeAffinity",
-            "the pod wants disk=ssd (the node has disk=hdd); the pod wants tier in (a, b) (the node has no such label)",
-        )
-    ]
+    detail = "the pod wants disk=ssd (the node has disk=hdd); the pod wants tier in (a, b) (the node has no such label)"
+    assert near(answer, "n1") == [("NodeAffinity", detail)]
 
 
 def test_taken_host_ports():
@@ -155,54 +139,40 @@ def test_taken_host_ports():
     assert near(answer, "n1") == [("NodePorts", "host port 8080/TCP is taken by default/old")]
 
 
-def term(**labels):
-    return {"labelSelector": selector(**labels), "topologyKey": ZONE}
+def required(kind, rule):
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": rule}}}
 
 
-def required(kind, **labels):
-    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term(**labels)]}}}
+def required_pods(kind, **labels):
+    return required(kind, [{"labelSelector": selector(**labels), "topologyKey": ZONE}])
 
 
 def test_affinity_to_pods_that_are_not_there():
-    answer = why(node("n1", zone="a"), node("n2"), pod("new", **required("podAffinity", app="db")))
+    answer = why(node("n1", zone="a"), node("n2"), pod("new", **required_pods("podAffinity", app="db")))
     assert near(answer, "n1") == [("InterPodAffinity", f"no pod with app=db runs in {ZONE}=a")]
     assert near(answer, "n2") == [("InterPodAffinity", f"the node has no label {ZONE}")]
 
 
 def test_anti_affinity_names_the_pods_of_the_domain():
-    answer = why(
-        node("n1", zone="a"),
-        node("n2", zone="a"),
-        pod("db", on="n2", labels={"app": "db"}),
-        pod("new", **required("podAntiAffinity", app="db")),
-    )
-    told = f"default/db in {ZONE}=a matches its anti-affinity to app=db"
-    assert near(answer, "n1") == near(answer, "n2") == [("InterPodAffinity", told)]
+    new, db = pod("new", **required_pods("podAntiAffinity", app="db")), pod("db", on="n2", labels={"app": "db"})
+    answer = why(node("n1", zone="a"), node("n2", zone="a"), db, new)
+    detail = f"default/db in {ZONE}=a matches its anti-affinity to app=db"
+    assert near(answer, "n1") == near(answer, "n2") == [("InterPodAffinity", detail)]
 
 
 def test_anti_affinity_of_running_pods():
-    answer = why(
-        node("n1", zone="a"),
-        pod("shy", on="n1", **required("podAntiAffinity", app="web")),
-        pod("new", labels={"app": "web"}),
-    )
-    told = f"default/shy in {ZONE}=a keeps it away by anti-affinity"
-    assert near(answer, "n1") == [("InterPodAffinity", told)]
+    shy = pod("shy", on="n1", **required_pods("podAntiAffinity", app="web"))
+    answer = why(node("n1", zone="a"), shy, pod("new", labels={"app": "web"}))
+    assert near(answer, "n1") == [("InterPodAffinity", f"default/shy in {ZONE}=a keeps it away by anti-affinity")]
 
 
 def test_topology_spread_tells_the_numbers():
-    constraint = {
-        "maxSkew": 1,
-        "topologyKey": ZONE,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": selector(app="web"),
-    }
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    constraint["labelSelector"] = selector(app="web")
     web = {"labels": {"app": "web"}}
     answer = why(
-        node("a1", zone="a"),
-        node("b1", zone="b", cpu="1"),
-        pod("w1", on="a1", **web),
-        pod("full", on="b1", requests={"cpu": "1"}),
+        *(node("a1", zone="a"), node("b1", zone="b", cpu="1")),
+        *(pod("w1", on="a1", **web), pod("full", on="b1", requests={"cpu": "1"})),
         pod("new", requests={"cpu": "1"}, topologySpreadConstraints=[constraint], **web),
     )
     assert near(answer, "a1") == [
@@ -234,7 +204,7 @@ def test_what_would_come_next():
 
 def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
     answer = why(
-        node("tainted", cpu="1", taints=(("a", "", "NoSchedule"),)),
+        node("tainted", cpu="1", taints=TAINTS),
         node("small", cpu="500m"),
         node("large", cpu="1500m"),
         pod("new", requests={"cpu": "2"}),
@@ -244,8 +214,8 @@ def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
 
 def test_blockers_that_stand_alone():
     answer = why(
-        node("n1", taints=(("a", "", "NoSchedule"),)),
-        node("n2", taints=(("a", "", "NoSchedule"),), cpu="1"),
+        node("n1", taints=TAINTS),
+        node("n2", taints=TAINTS, cpu="1"),
         node("n3", cpu="1"),
         pod("new", requests={"cpu": "2"}),
     )
@@ -264,7 +234,6 @@ def test_preemption_with_victims_and_the_rule():
         pod("lower", on="n2", requests={"cpu": "2"}, priority=0),
         pod("new", requests={"cpu": "1"}, priority=10),
     )
-    assert answer.preemption is not None
     assert (answer.preemption.nominated_node, answer.preemption.victims) == ("n2", ["default/lower"])
     assert answer.preemption.rule == "lowest highest priority of the victims"
     assert {c.node: c.victims for c in answer.preemption.candidates} == {"n1": ["default/low"], "n2": ["default/lower"]}
@@ -278,20 +247,14 @@ def test_preemption_with_victims_and_the_rule():
 
 def test_preemption_that_does_not_help():
     answer = why(node("n1", cpu="1"), pod("old", on="n1", requests={"cpu": "1"}), pod("new", requests={"cpu": "1"}))
-    assert answer.preemption is not None
     assert answer.preemption.refused == {"No preemption victims found for incoming pod": 1}
 
 
-def test_preemption_that_is_not_allowed():
-    answer = why(node("n1", cpu="1"), pod("new", requests={"cpu": "2"}, preemptionPolicy="Never"))
-    assert answer.preemption is not None
-    assert answer.preemption.words == "The pod may not evict others: preemptionPolicy=Never."
-
-
-def test_preemption_where_no_pod_is_in_the_way():
-    answer = why(node("n1", unschedulable=True), pod("new"))
-    assert answer.preemption is not None
-    assert answer.preemption.words == "Evicting pods cannot help: no node rejects it because of other pods."
+def test_preemption_that_is_not_allowed_or_where_no_pod_is_in_the_way():
+    never = why(node("n1", cpu="1"), pod("new", requests={"cpu": "2"}, preemptionPolicy="Never"))
+    assert never.preemption.words == "The pod may not evict others: preemptionPolicy=Never."
+    cordoned = why(node("n1", unschedulable=True), pod("new"))
+    assert cordoned.preemption.words == "Evicting pods cannot help: no node rejects it because of other pods."
 
 
 def test_nominated_pods_count_where_the_cycle_counted_them():
@@ -309,18 +272,20 @@ def test_nominated_pods_count_where_the_cycle_counted_them():
 # ---- where it works
 
 
-def test_a_decoded_trace_gives_the_same_answer():
-    objects = [node("n1", cpu="1"), node("n2", unschedulable=True), pod("new", requests={"cpu": "2"})]
-    simulation = Simulation(objects)
+def cycle(*objects):
+    """The simulation, the cycle of the only pending pod, which is the last object, and the pod."""
+    simulation = Simulation(list(objects))
     (trace,) = simulation.run()
-    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+    return simulation, trace, PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+
+
+def test_a_decoded_trace_gives_the_same_answer():
+    simulation, trace, info = cycle(node("n1", cpu="1"), node("n2", unschedulable=True), BIG)
     assert explain(CycleTrace.decode(trace.encode()), simulation, info) == explain(trace, simulation, info)
 
 
 def test_without_the_cluster_the_reasons_are_there_and_no_numbers():
-    objects = [node("n1", cpu="1"), node("n2", unschedulable=True), pod("new", requests={"cpu": "2"})]
-    simulation = Simulation(objects)
-    (trace,) = simulation.run()
+    simulation, trace, _ = cycle(node("n1", cpu="1"), node("n2", unschedulable=True), BIG)
     answer = explain(trace, names=simulation.nodes)
     assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu."
     assert answer.changes == []
@@ -329,38 +294,26 @@ def test_without_the_cluster_the_reasons_are_there_and_no_numbers():
 
 
 def test_the_cluster_before_and_after_the_cycle_give_the_same_answer():
-    objects = [
-        node("n1", zone="a"),
-        node("n2", zone="b", cpu="1"),
-        node("n3", zone="a", taints=(("a", "", "NoSchedule"),)),
-        pod("old", on="n2", requests={"cpu": "500m"}),
-        pod("new", requests={"cpu": "3"}),
-    ]
-    simulation = Simulation(objects)
-    (trace,) = simulation.run()
-    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+    nodes = node("n1", zone="a"), node("n2", zone="b", cpu="1"), node("n3", zone="a", taints=TAINTS)
+    old = pod("old", on="n2", requests={"cpu": "500m"})
+    simulation, trace, info = cycle(*nodes, old, pod("new", requests={"cpu": "3"}))
     after = explain(trace, simulation.cluster, info)
     simulation.cluster.remove_pod(simulation.cluster.pods["default/new"])
     assert explain(trace, simulation.cluster, info) == after
 
 
 def test_a_node_that_is_gone_is_told_by_its_reasons():
-    objects = [node("n1", cpu="1"), node("n2", cpu="1"), pod("new", requests={"cpu": "2"})]
-    simulation = Simulation(objects)
-    (trace,) = simulation.run()
+    simulation, trace, info = cycle(node("n1", cpu="1"), node("n2", cpu="1"), BIG)
     names = list(simulation.nodes)
     simulation.cluster.nodes.remove_node("n1")
     simulation.cluster.nodes.refresh()
-    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
     answer = explain(trace, simulation, info, names)
     assert [n.node for n in answer.closest] == ["n2", "n1"]
     assert near(answer, "n1") == [("NodeResourcesFit", "")]
 
 
 def test_an_answer_is_json_and_text():
-    answer = why(
-        node("n1", cpu="1"), node("n2", labels={HOSTNAME: "x"}, unschedulable=True), pod("new", requests={"cpu": "2"})
-    )
+    answer = why(node("n1", cpu="1"), node("n2", labels={HOSTNAME: "x"}, unschedulable=True), BIG)
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
     text = render(answer)
     assert text.startswith(f"default/new: {answer.sentence}\n")
