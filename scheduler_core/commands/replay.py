@@ -42,24 +42,24 @@ def release_of(case: dict[str, Any]) -> Release:
     return with_gates(get_release(case["kubernetes"]), case.get("feature_gates") or {})
 
 
-def _simulation(case: dict[str, Any]) -> Simulation:
-    return Simulation(
-        case["objects"],
-        release=release_of(case),
-        config=case.get("config"),
-        tie_break="name",
-        preemption=bool(case.get("preempt")),
-        percentage=case.get("percentage"),
-        pods=case["pods"],
-        retry_groups=True,
-    )
+def simulation_of(case: dict[str, Any], **changes: Any) -> Simulation:
+    """Return the simulation of a case, with some of its settings changed. Raises InputError."""
+    settings: dict[str, Any] = {
+        "release": release_of(case),
+        "config": case.get("config"),
+        "tie_break": "name",
+        "preemption": bool(case.get("preempt")),
+        "percentage": case.get("percentage"),
+        "pods": case["pods"],
+    }
+    return Simulation(case["objects"], **settings | changes)
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the decisions of a case in the golden format. This process answers for its extenders. Raises
     InputError."""
     try:
-        simulation = _simulation(case)
+        simulation = simulation_of(case, retry_groups=True)
     except InputError as problem:
         if not is_policy(case.get("config") or {}):
             raise

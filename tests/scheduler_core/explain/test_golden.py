@@ -7,8 +7,8 @@ import pytest
 
 from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.commands.replay import simulation_of
 from scheduler_core.explain import explain, render
-from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 
 pytestmark = pytest.mark.slow
@@ -22,17 +22,8 @@ def cycles(release):
 
 def played(release):
     for case in golden_cases(release):
-        objects = decode_all(case["objects"])
-        simulation = Simulation(
-            objects,
-            release=case["kubernetes"],
-            config=case.get("config"),
-            tie_break="name",
-            preemption=bool(case.get("preempt")),
-            percentage=case.get("percentage"),
-            pods=case["pods"],
-        )
-        pods = {o.key: o for o in objects if isinstance(o, Pod)}
+        simulation = simulation_of(case)
+        pods = {o.key: o for o in decode_all(case["objects"]) if isinstance(o, Pod)}
         run = simulation.run()
         while True:
             before = dict(simulation.cluster.pods)
@@ -93,23 +84,13 @@ def test_freeing_what_is_short_lets_the_pod_in():
 
 def _cycle_with_history(case, objects, index, name):
     """The cycle of the index-th pod with the pods before it placed as in the unchanged case; and the node's row."""
-    placed = Simulation(
-        case["objects"],
-        release=case["kubernetes"],
-        config=case.get("config"),
-        tie_break="name",
-        preemption=False,
-        percentage=case.get("percentage"),
-        pods=case["pods"][:index],
-    )
+    placed = simulation_of(case, preemption=False, pods=case["pods"][:index])
     where = {trace.pod: trace.node for trace in placed.run() if trace.result == "scheduled"}
     for obj in objects:
         key = f"{obj['metadata'].get('namespace')}/{obj['metadata']['name']}"
         if obj["kind"] == "Pod" and key in where:
             obj["spec"]["nodeName"] = where[key]
-    pods = [case["pods"][index]]
-    simulation = Simulation(
-        objects, release=case["kubernetes"], config=case.get("config"), tie_break="name", preemption=False, pods=pods
-    )
+    changes = {"preemption": False, "percentage": None, "pods": [case["pods"][index]]}
+    simulation = simulation_of(case | {"objects": objects}, **changes)
     (trace,) = simulation.run()
     return simulation.nodes.index(name), trace

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from scheduler_core.commands.replay import release_of
+from scheduler_core.commands.replay import simulation_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
-from scheduler_core.simulation import Simulation
 from tests.scheduler_core.provenance.evaluate import problems
 
 BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", "DefaultBinder"))
 
 
-def simulation_of(case: Mapping[str, Any]) -> Simulation:
-    return Simulation(
-        case["objects"],
-        release=release_of(case),
-        config=case.get("config"),
-        tie_break="name",
-        preemption=bool(case.get("preempt")),
-        percentage=case.get("percentage"),
-        pods=case["pods"],
-    )
-
-
-def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
+def cycles_of(case: dict[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
     """(what can be asked, the trace, the nodes) of every cycle."""
     traces = list(simulation_of(case).run())
     live = simulation_of(case)
@@ -95,7 +82,7 @@ def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, A
         yield Question("total", node), int(trace.total()[place])
 
 
-def check(case: Mapping[str, Any], every: int = 1, counts: Counter[str] | None = None) -> Iterator[str]:
+def check(case: dict[str, Any], every: int = 1, counts: Counter[str] | None = None) -> Iterator[str]:
     """What is wrong with the trees of a case; `every`: of so many cycles one. `counts`: trees, by point and plugin."""
     objects = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in case["objects"]}
     for number, (provenance, trace, names) in enumerate(cycles_of(case)):
