@@ -117,11 +117,7 @@ def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Seq
     spec.config = read_bytes(args.config).decode(errors="replace") if args.config else spec.config
     spec.seed = spec.seed if args.seed is None else args.seed
     run = ScenarioRun(
-        scenario,
-        data,
-        timer=time.perf_counter_ns,
-        unknown_plugins=args.unknown_plugins,
-        choices=choices_of(args),
+        scenario, data, timer=time.perf_counter_ns, unknown_plugins=args.unknown_plugins, choices=choices_of(args)
     )
     print_notes(run.prepared.warnings, run.simulation.warnings)
     recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)

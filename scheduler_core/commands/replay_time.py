@@ -19,11 +19,7 @@ from scheduler_core.virtual_time.engine import Engine, Record
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the records of one case in the golden format. Raises InputError."""
     simulation = Simulation(
-        case["objects"],
-        release=release_of(case),
-        config=case.get("config"),
-        tie_break="name",
-        timer=lambda: 0,
+        case["objects"], release=release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
     )
     timeline = Engine(simulation)
     for entry in case["timeline"]:

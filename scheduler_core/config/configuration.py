@@ -85,11 +85,7 @@ class Configuration:
 
 
 def load_configuration(
-    source: str | bytes | Mapping[str, Any] | None,
-    release: Release,
-    *,
-    known: KnownPlugins,
-    unknown: Unknown = "error",
+    source: str | bytes | Mapping[str, Any] | None, release: Release, *, known: KnownPlugins, unknown: Unknown = "error"
 ) -> Configuration:
     """Load a scheduler configuration; None gives the release's default.
 
@@ -112,11 +108,7 @@ def load_configuration(
 
 
 def _load(
-    raw: dict[str, Any],
-    release: Release,
-    known: KnownPlugins,
-    unknown: Unknown,
-    warnings: list[str],
+    raw: dict[str, Any], release: Release, known: KnownPlugins, unknown: Unknown, warnings: list[str]
 ) -> Configuration:
     known = {
         name: info._replace(points=info.points - release.absent_points.get(name, frozenset()))

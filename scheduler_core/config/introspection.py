@@ -20,10 +20,7 @@ from scheduler_core.releases import RELEASES, Release
 VERSIONS = (*READ_BY, "v1alpha2")
 """API versions that have profiles, newest first."""
 
-_NAMES: Mapping[type, str] = {
-    File: KIND,
-    ProfileSection: "KubeSchedulerProfile",
-}
+_NAMES: Mapping[type, str] = {File: KIND, ProfileSection: "KubeSchedulerProfile"}
 _PLACES: Mapping[type, str] = {File: "", ProfileSection: "profiles.", PluginsSection: "profiles.plugins."}
 _PLAIN = {inspect.StrType: "text", inspect.IntType: "integer", inspect.FloatType: "number", inspect.BoolType: "boolean"}
 

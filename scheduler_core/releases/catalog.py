@@ -195,7 +195,7 @@ _V1ALPHA = {
     ),
     "filter": insert(without(_OLD_FILTERS, "InterPodAffinity"), "PodTopologySpread", ("InterPodAffinity", 0)),
     "preScore": unweighted(
-        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity"),
+        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity")
     ),
     "score": (
         *with_weight(1, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity"),

@@ -20,11 +20,7 @@ from scheduler_core.releases import Release
 Raw = dict[str, Any]
 Note = tuple[str, int, str]  # (the default, how often it was applied, the part of the object)
 
-PER_POD = {
-    "restartPolicy": "Always",
-    "schedulerName": "default-scheduler",
-    "terminationGracePeriodSeconds": 30,
-}
+PER_POD = {"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
 HOST_PORTS = "host ports of the host's network"
 FROM_LIMITS = "requests from limits"
 TOLERATIONS = "tolerations of nodes that are not ready or unreachable, for five minutes"
