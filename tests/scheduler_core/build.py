@@ -68,6 +68,35 @@ def pod(
     return {"kind": "Pod", "metadata": metadata, "spec": full, "status": status or {}}
 
 
+def claim(name: str, cls: str = "", volume: str = "", size: str = "10Gi", **more: Any) -> Raw:
+    """A claim in `default`, bound if it names a volume; `more`: further fields of the spec."""
+    annotations = {**({"pv.kubernetes.io/bind-completed": "yes"} if volume else {}), **more.pop("annotations", {})}
+    status = {"phase": more.pop("phase", "Bound" if volume else "Pending")}
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "annotations": annotations}
+    metadata |= more.pop("metadata", {})
+    resources = {"requests": {"storage": size}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources, "volumeName": volume, **more}
+    if cls:
+        spec["storageClassName"] = cls
+    return {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec, "status": status}
+
+
+def volume(name: str, cls: str = "", size: str = "10Gi", at: Raw | None = None, **more: Any) -> Raw:
+    """A volume; `at`: label -> values of the nodes that can reach it; `more`: further fields of the spec."""
+    metadata = {"name": name, "labels": more.pop("labels", {})}
+    phase = more.pop("phase", "Available")
+    spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": cls, **more}
+    if at is not None:
+        terms = [{"matchExpressions": [{"key": k, "operator": "In", "values": v} for k, v in at.items()]}]
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return {"kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+def mounts(*claims: str) -> list[Raw]:
+    """The volumes of a pod that uses these claims."""
+    return [{"name": f"v-{name}", "persistentVolumeClaim": {"claimName": name}} for name in claims]
+
+
 def cluster(*objects: Raw, release: str = "1.34") -> tuple[Cluster, dict[str, PodInfo]]:
     """A cluster of these objects, and its pending pods by `namespace/name`."""
     made = Cluster(get_release(release))

@@ -8,7 +8,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, explain, render
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.build import HOSTNAME, ZONE, node, pod, selector
+from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, volume
 
 BIG = pod("new", requests={"cpu": "2"})
 TAINTS = (("a", "", "NoSchedule"),)
@@ -86,8 +86,7 @@ def test_placed_among_equals():
 
 
 def test_refused_before_any_node_was_asked():
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
-    answer = why(node("n1"), pod("new", volumes=volumes))
+    answer = why(node("n1"), pod("new", volumes=mounts("data")))
     assert answer.sentence.startswith("VolumeRestrictions rejected the pod before any node was evaluated: ")
     assert answer.groups == []
 
@@ -181,19 +180,9 @@ def test_topology_spread_tells_the_numbers():
 
 
 def test_a_volume_elsewhere():
-    affinity = {
-        "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}]}
-    }
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": {"nodeAffinity": affinity}}
-    claim = {
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-        "spec": {"volumeName": "pv"},
-    }
-    mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
-    answer = why(node("n1", zone="a"), volume, claim, pod("new", volumes=mount))
-    told = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)"
-    assert near(answer, "n1") == [("VolumeBinding", told)]
+    objects = volume("pv", at={ZONE: ["b"]}), claim("data", volume="pv"), pod("new", volumes=mounts("data"))
+    detail = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)"
+    assert near(why(node("n1", zone="a"), *objects), "n1") == [("VolumeBinding", detail)]
 
 
 def test_what_would_come_next():

@@ -24,6 +24,7 @@ from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.releases import get_release
+from tests.scheduler_core.build import claim, volume
 
 Raw = dict[str, Any]
 
@@ -70,32 +71,6 @@ def pod(name: str, *volumes: Raw, on: str = "", namespace: str = "default") -> R
 
 def uses(claim: str) -> Raw:
     return {"persistentVolumeClaim": {"claimName": claim}}
-
-
-def claim(name: str, cls: str = "", volume: str = "", size: str = "10Gi", **more: Any) -> Raw:
-    annotations = {**({"pv.kubernetes.io/bind-completed": "yes"} if volume else {}), **more.pop("annotations", {})}
-    status = {"phase": more.pop("phase", "Bound" if volume else "Pending")}
-    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "annotations": annotations}
-    metadata |= more.pop("metadata", {})
-    spec = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": size}},
-        "volumeName": volume,
-        **more,
-    }
-    if cls:
-        spec["storageClassName"] = cls
-    return {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec, "status": status}
-
-
-def volume(name: str, cls: str = "", size: str = "10Gi", at: Raw | None = None, **more: Any) -> Raw:
-    metadata = {"name": name, "labels": more.pop("labels", {})}
-    phase = more.pop("phase", "Available")
-    spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": cls, **more}
-    if at is not None:
-        terms = [{"matchExpressions": [{"key": k, "operator": "In", "values": v} for k, v in at.items()]}]
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    return {"kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
 
 
 def csi(name: str, handle: str = "", driver: str = DRIVER) -> Raw:

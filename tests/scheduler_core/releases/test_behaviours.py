@@ -9,7 +9,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.plugins import csi_migration
 from scheduler_core.releases import FRAMEWORK, get_release
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.build import HOSTNAME, Raw, info, node, pod
+from tests.scheduler_core.build import HOSTNAME, Raw, claim, info, mounts, node, pod, volume
 
 ORDER = sorted(FRAMEWORK, key=lambda name: int(name.split(".")[1]))
 SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -101,39 +101,10 @@ def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
     assert words in trace.message if words else "1 Insufficient cpu. preemption" in trace.message
 
 
-def local_volume(host: str) -> list[Raw]:
-    requirement = {"key": HOSTNAME, "operator": "In", "values": [host]}
-    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
-    claim_ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": "u"}
-    spec: Raw = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nodeAffinity": affinity}
-    return [
-        {
-            "kind": "PersistentVolume",
-            "apiVersion": "v1",
-            "metadata": {"name": "v"},
-            "spec": {**spec, "claimRef": claim_ref, "local": {"path": "/"}},
-            "status": {"phase": "Bound"},
-        },
-        {
-            "kind": "PersistentVolumeClaim",
-            "apiVersion": "v1",
-            "metadata": {
-                "name": "c",
-                "namespace": "default",
-                "uid": "u",
-                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-            },
-            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "v"},
-            "status": {"phase": "Bound"},
-        },
-    ]
-
-
 @pytest.mark.parametrize("release", ORDER)
 def test_bound_local_volumes_narrow_the_nodes_from_1_27_to_1_31(release: str) -> None:
-    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
-    objects = [node("a", labels={HOSTNAME: "a"}), node("b", labels={HOSTNAME: "b"})]
-    trace = one(release, *objects, *local_volume("a"), pod("p", volumes=[claim]))
+    local = volume("v", at={HOSTNAME: ["a"]}, local={"path": "/"}, claimRef={"namespace": "default", "name": "c"})
+    trace = one(release, node("a"), node("b"), local, claim("c", volume="v"), pod("p", volumes=mounts("c")))
     assert trace.node == "a"
     narrowed = release in since("1.27") and release not in since("1.32")
     assert (trace.subset is not None) == narrowed
@@ -141,8 +112,8 @@ def test_bound_local_volumes_narrow_the_nodes_from_1_27_to_1_31(release: str) ->
 
 def test_which_in_tree_volumes_count_as_csi() -> None:
     """GCE PD on any node with a CSINode from 1.28 on; Portworx is taken over from 1.31 on."""
-    (csi_node,) = csi_nodes({})
-    (moved,) = csi_nodes({"storage.alpha.kubernetes.io/migrated-plugins": csi_migration.PORTWORX})
+    migrated = {"storage.alpha.kubernetes.io/migrated-plugins": csi_migration.PORTWORX}
+    csi_node, moved = (CSINode(metadata=Metadata(name="a", annotations=given)) for given in ({}, migrated))
     for release in map(get_release, ORDER):
         name = release.name
         gce = csi_migration.counted_as_csi(csi_node, csi_migration.GCE_PD, release)
@@ -151,19 +122,10 @@ def test_which_in_tree_volumes_count_as_csi() -> None:
         assert csi_migration.placed_as_csi(csi_migration.PORTWORX, release) == (name in since("1.31"))
 
 
-def csi_nodes(annotations: dict[str, str]) -> list[Any]:
-    return [CSINode(metadata=Metadata(name="a", annotations=annotations))]
-
-
 @pytest.mark.parametrize(("release", "result"), [("1.17", "scheduled"), ("1.18", "unschedulable")])
 def test_what_gates_kept_from_1_17(release: str, result: str) -> None:
     """A pod's overhead (PodOverhead) and its topology spread constraints (EvenPodsSpread) do not count."""
     assert one(release, node("n", cpu="1"), pod("p", requests={"cpu": "1"}, overhead={"cpu": "1"})).result == result
-    spread = {
-        "topologyKey": "rack",
-        "maxSkew": 1,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "a"}},
-    }
-    new = pod("p", labels={"app": "a"}, topologySpreadConstraints=[spread])
+    spread = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    new = pod("p", topologySpreadConstraints=[spread])
     assert one(release, node("n"), new).result == result

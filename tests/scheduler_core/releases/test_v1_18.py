@@ -9,7 +9,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.build import ZONE, Raw, node, pod, selector
+from tests.scheduler_core.build import ZONE, Raw, claim, mounts, node, pod, selector, volume
 from tests.scheduler_core.provenance.cases import check
 
 WEB = {"app": "web"}
@@ -50,21 +50,16 @@ def test_the_first_of_a_group_needs_no_label_in_1_18(release: str) -> None:
 # ---- claims
 
 
-def using(claim: str) -> Raw:
-    return pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}])
-
-
-def claim(name: str, **more: Any) -> Raw:
-    return {"kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default", **more}, "spec": {}}
+USING = pod("p", volumes=mounts("c"))
 
 
 def test_claims_of_no_use_are_errors() -> None:
-    deleted = claim("c", deletionTimestamp="2026-01-01T00:00:00Z")
+    deleted = claim("c", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
     for objects, error in (
-        ([using("c")], 'persistentvolumeclaim "c" not found'),
-        ([using("c"), deleted], 'persistentvolumeclaim "c" is being deleted'),
+        ([USING], 'persistentvolumeclaim "c" not found'),
+        ([USING, deleted], 'persistentvolumeclaim "c" is being deleted'),
         (
-            [using("c"), claim("c")],
+            [USING, claim("c")],
             'running "VolumeBinding" filter plugin for pod "p": pod has unbound immediate PersistentVolumeClaims',
         ),
     ):
@@ -75,18 +70,17 @@ def test_claims_of_no_use_are_errors() -> None:
 
 
 def test_a_claim_without_a_volume_is_no_error_where_no_node_gets_that_far() -> None:
-    trace = one("1.18", node("a", unschedulable=True), using("c"), claim("c"))
+    trace = one("1.18", node("a", unschedulable=True), USING, claim("c"))
     assert (trace.result, trace.message) == ("unschedulable", "0/1 nodes are available: 1 node(s) were unschedulable.")
 
 
 def test_disks_and_zones_of_volumes() -> None:
     """a has a pod with the disk, b is of another zone than the volume; c will do."""
     disk = {"name": "d", "gcePersistentDisk": {"pdName": "disk"}}
-    bound = {**claim("c", annotations={"pv.kubernetes.io/bind-completed": "yes"}), "spec": {"volumeName": "v"}}
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v", "labels": {ZONE: "x"}}, "spec": {}}
     nodes = [node("a", zone="x"), node("b", zone="y"), node("c", zone="x")]
-    wants = pod("p", volumes=[disk, {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
-    trace = one("1.18", *nodes, pod("q", on="a", volumes=[disk]), wants, bound, volume)
+    wants = pod("p", volumes=[disk, *mounts("c")])
+    taken = pod("q", on="a", volumes=[disk])
+    trace = one("1.18", *nodes, taken, wants, claim("c", volume="v"), volume("v", labels={ZONE: "x"}))
     assert trace.node == "c"
     assert {name for name, verdict in trace.verdicts.items() if verdict.codes is not None} == {
         *("VolumeRestrictions", "VolumeZone")

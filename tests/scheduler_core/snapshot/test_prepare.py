@@ -10,7 +10,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
-from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.build import Raw, claim, mounts, node, pod
 from tests.scheduler_core.timed import Played
 
 TAKE, BOUND = Choices(other_schedulers="take"), Choices(absent_claims="bound")
@@ -161,8 +161,8 @@ def test_pods_of_other_schedulers_may_be_taken_by_the_default_profile(schedulers
 # ---------------------------------------------------------------- absent claims
 
 
-def claiming(name: str, claim: str = "data", **more: Any) -> Raw:
-    return pod(name, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}], **more)
+def claiming(name: str, of: str = "data", **more: Any) -> Raw:
+    return pod(name, volumes=mounts(of), **more)
 
 
 def test_a_snapshot_without_claims_may_lack_them() -> None:
@@ -175,7 +175,7 @@ def test_a_snapshot_without_claims_may_lack_them() -> None:
 
 
 def test_single_claims_that_are_absent_are_named() -> None:
-    there = {"kind": "PersistentVolumeClaim", "metadata": {"name": "there", "namespace": "default"}}
+    there = claim("there")
     found = prepared(node("n1"), there, claiming("a", "there"), claiming("b"))
     assert said(found, "absent-claims").startswith("1 pod names 1 claim missing from the snapshot: default/data. ")
     assert said(prepared(node("n1"), there, claiming("a", "there")), "absent-claims") == ""
@@ -281,9 +281,8 @@ def test_numbers_of_a_stateful_set_and_their_claims() -> None:
 def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
     default = {"storageclass.kubernetes.io/is-default-class": "true"}
     slow = {"kind": "StorageClass", "metadata": {"name": "slow", "annotations": default}}
-    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": {}}
-    none = claim | {"metadata": {"name": "none"}, "spec": {"storageClassName": ""}}
-    found = prepared(slow, claim, none)
+    data = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
+    found = prepared(slow, data, data | {"metadata": {"name": "none"}, "spec": {"storageClassName": ""}})
     claims = {obj.name: obj.spec.storage_class_name for obj in found.objects if isinstance(obj, PersistentVolumeClaim)}
     assert claims == {"data": "slow", "none": ""}
     assert said(found, "storage-class") == "The default StorageClass was filled in for 1 claim."
@@ -379,7 +378,6 @@ def test_in_time_what_comes_later_is_filled_in() -> None:
 
 
 def test_in_time_a_claim_that_comes_later_is_not_absent() -> None:
-    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": {}}
-    played = Played(node("n1"), claiming("a"), timeline=[{"at": 5, "create": claim}], choices=BOUND)
+    played = Played(node("n1"), claiming("a"), timeline=[{"at": 5, "create": claim("data")}], choices=BOUND)
     assert played.node_of("a") == ""
     assert not any("claim" in warning for warning in played.run.warnings if "Filled" not in warning)
