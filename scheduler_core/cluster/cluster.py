@@ -4,30 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from scheduler_core.api import workloads
-from scheduler_core.api.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from scheduler_core.api.objects import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    Namespace,
-    Node,
-    Object,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    PodDisruptionBudget,
-    PodGroup,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-    StorageClass,
-    VolumeAttachment,
-)
+from scheduler_core.api import devices, workloads
+from scheduler_core.api import objects as kinds
+from scheduler_core.api.objects import Namespace, Node, Object, Pod
 from scheduler_core.cluster.change_log import OBJECT, PLACED, REMOVED, TAKEN, Journal
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.nominator import Nominator
@@ -37,6 +18,8 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import VolumeUsers
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
+
+_O = TypeVar("_O", bound=Object)
 
 
 class Cluster:
@@ -56,51 +39,36 @@ class Cluster:
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
-        self.services: Table[Service] = Table()
-        self.replication_controllers: Table[ReplicationController] = Table()
-        self.replica_sets: Table[ReplicaSet] = Table()
-        self.stateful_sets: Table[StatefulSet] = Table()
-        self.volumes: Table[PersistentVolume] = Table()
-        self.claims: Table[PersistentVolumeClaim] = Table()
-        self.storage_classes: Table[StorageClass] = Table()
-        self.csi_nodes: Table[CSINode] = Table()
-        self.csi_drivers: Table[CSIDriver] = Table()
-        self.capacities: Table[CSIStorageCapacity] = Table()
-        self.attachments: Table[VolumeAttachment] = Table()
-        self.budgets: Table[PodDisruptionBudget] = Table()
-        self.priority_classes: Table[PriorityClass] = Table()
-        self.pod_groups: Table[PodGroup] = Table()
-        self.scheduling_groups: Table[workloads.PodGroup] = Table()  # of scheduling.k8s.io
-        self.device_claims: Table[ResourceClaim] = Table()
-        self.claim_templates: Table[ResourceClaimTemplate] = Table()
-        self.device_classes: Table[DeviceClass] = Table()
-        self.resource_slices: Table[ResourceSlice] = Table()
         self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
-        self._tables: dict[type[Object], Table[Any]] = {
-            Service: self.services,
-            ReplicationController: self.replication_controllers,
-            ReplicaSet: self.replica_sets,
-            StatefulSet: self.stateful_sets,
-            PersistentVolume: self.volumes,
-            PersistentVolumeClaim: self.claims,
-            StorageClass: self.storage_classes,
-            CSINode: self.csi_nodes,
-            CSIDriver: self.csi_drivers,
-            CSIStorageCapacity: self.capacities,
-            VolumeAttachment: self.attachments,
-            PodDisruptionBudget: self.budgets,
-            PriorityClass: self.priority_classes,
-            PodGroup: self.pod_groups,
-            workloads.PodGroup: self.scheduling_groups,
-            ResourceClaim: self.device_claims,
-            ResourceClaimTemplate: self.claim_templates,
-            DeviceClass: self.device_classes,
-            ResourceSlice: self.resource_slices,
-        }
-        for table in self._tables.values():
-            table.watch(self._note)
+        self._tables: dict[type[Object], Table[Any]] = {}
+        self.services = self._table(kinds.Service)
+        self.replication_controllers = self._table(kinds.ReplicationController)
+        self.replica_sets = self._table(kinds.ReplicaSet)
+        self.stateful_sets = self._table(kinds.StatefulSet)
+        self.volumes = self._table(kinds.PersistentVolume)
+        self.claims = self._table(kinds.PersistentVolumeClaim)
+        self.storage_classes = self._table(kinds.StorageClass)
+        self.csi_nodes = self._table(kinds.CSINode)
+        self.csi_drivers = self._table(kinds.CSIDriver)
+        self.capacities = self._table(kinds.CSIStorageCapacity)
+        self.attachments = self._table(kinds.VolumeAttachment)
+        self.budgets = self._table(kinds.PodDisruptionBudget)
+        self.priority_classes = self._table(kinds.PriorityClass)
+        self.pod_groups = self._table(kinds.PodGroup)
+        self.scheduling_groups = self._table(workloads.PodGroup)  # of scheduling.k8s.io
+        self.device_claims = self._table(devices.ResourceClaim)
+        self.claim_templates = self._table(devices.ResourceClaimTemplate)
+        self.device_classes = self._table(devices.DeviceClass)
+        self.resource_slices = self._table(devices.ResourceSlice)
         self.attachments.watch(self.volume_users.attach)
         self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
+
+    def _table(self, kind: type[_O]) -> Table[_O]:
+        """Create the table of a kind; the journal records its changes."""
+        table: Table[_O] = Table()
+        self._tables[kind] = table
+        table.watch(self._note)
+        return table
 
     def _note(self, key: str, old: Object | None, new: Object | None) -> None:
         self.journal.note(REMOVED if new is None else OBJECT, old if new is None else new)
@@ -171,22 +139,20 @@ class Cluster:
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Add a bound or assumed pod to a node. Raises InputError if the pod is already on a node."""
-        if pod.key in self.pods:
-            raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
-        pod.node = node
-        self._know(pod)
+        self._enter(pod, node)
         self.nodes.add_pod(pod, node)
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Add pods in order, as `add_pod` does, each to the node in its own `node`. Raises InputError."""
         for pod in pods:
-            if pod.key in self.pods:
-                raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
-            self._know(pod)
+            self._enter(pod, pod.node)
         self.nodes.add_pods(pods)
 
-    def _know(self, pod: PodInfo) -> None:
-        self.journal.note(PLACED, pod, pod.node)
+    def _enter(self, pod: PodInfo, node: str) -> None:
+        if pod.key in self.pods:
+            raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
+        pod.node = node
+        self.journal.note(PLACED, pod, node)
         self.pods[pod.key] = pod
         self.priorities[pod.priority] = self.priorities.get(pod.priority, 0) + 1
         if pod.group:

@@ -52,14 +52,7 @@ class LabelClass:
     """Pods with equal namespace, labels and deletion state, and the columns that count them."""
 
     __slots__ = (
-        "columns",
-        "labels",
-        "matched_terms",
-        "namespace",
-        "nodes",
-        "seen_columns",
-        "seen_terms",
-        "terminating",
+        *("columns", "labels", "matched_terms", "namespace", "nodes", "seen_columns", "seen_terms", "terminating"),
     )
 
     def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
@@ -87,7 +80,7 @@ class SelectorColumn:
         self.terminating = terminating
         self.counts: Counts = np.zeros(size, np.int64)
 
-    def matches(self, pods: LabelClass | Counted) -> bool:
+    def matches(self, pods: Counted) -> bool:
         """Whether the column counts such pods."""
         if pods.terminating and not self.terminating:
             return False

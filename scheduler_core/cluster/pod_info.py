@@ -35,30 +35,9 @@ class PodInfo:
     """
 
     __slots__ = (
-        "_terms",
-        "group",
-        "held",
-        "host_ports",
-        "key",
-        "label_class",
-        "labels",
-        "name",
-        "namespace",
-        "node",
-        "node_selection",
-        "nominated_node",
-        "nonzero",
-        "nonzero_incoming",
-        "pod",
-        "priority",
-        "release",
-        "requests",
-        "slip",
-        "start_time",
-        "term_columns",
-        "terminating",
-        "tolerations",
-        "volumes",
+        *("_terms", "group", "held", "host_ports", "key", "label_class", "labels", "name", "namespace", "node"),
+        *("node_selection", "nominated_node", "nonzero", "nonzero_incoming", "pod", "priority", "release", "requests"),
+        *("slip", "start_time", "term_columns", "terminating", "tolerations", "volumes"),
     )
 
     def __init__(self, pod: Pod, release: Release) -> None:

@@ -61,8 +61,7 @@ class ApiServer:
         for node in list(self.cluster.nodes.nodes):
             self._notify_node(None, node)
         for pod in list(self.pods.values()):
-            for controller in self.controllers:
-                controller.pod_changed(None, pod)
+            self._notify_pod(None, pod)
         for pod in pending:
             self.appear(pod)
 
@@ -80,8 +79,7 @@ class ApiServer:
             return
         with self._note_change("created", obj):
             self.handlers.add(obj)
-            if isinstance(obj, Node):
-                self._notify_node(None, obj)
+            self._notify_node(None, obj)
 
     def appear(self, pod: PodInfo) -> None:
         """Add a pod. A pod with `spec.nodeName` runs on that node immediately."""
@@ -96,8 +94,7 @@ class ApiServer:
             self.handlers.add_pod(pod, node)
             if node:
                 self._started(pod)
-            for controller in self.controllers:
-                controller.pod_changed(None, pod)
+            self._notify_pod(None, pod)
 
     def _admitted(self, obj: Object, old: Object | None) -> bool:
         if self.admission is None:
@@ -121,7 +118,12 @@ class ApiServer:
         if isinstance(obj, Pod):
             old = self.pods.get(obj.key)
             if old is not None:
-                self._copy_identity(obj, old.pod)
+                obj.metadata.uid, obj.metadata.creation_timestamp = (
+                    old.pod.metadata.uid,
+                    old.pod.metadata.creation_timestamp,
+                )
+                obj.metadata.deletion_timestamp = old.pod.metadata.deletion_timestamp
+                obj.spec.node_name, obj.status = old.pod.spec.node_name, old.pod.status
                 if self._admitted(obj, old.pod):
                     self._replace(old, PodInfo(obj, self.cluster.release))
             return
@@ -130,14 +132,7 @@ class ApiServer:
             return
         with self._note_change("updated", obj, old_object):
             self.handlers.update(old_object, obj)
-            if isinstance(obj, Node) and isinstance(old_object, Node):
-                self._notify_node(old_object, obj)
-
-    @staticmethod
-    def _copy_identity(obj: Pod, stored: Pod) -> None:
-        obj.metadata.uid, obj.metadata.creation_timestamp = stored.metadata.uid, stored.metadata.creation_timestamp
-        obj.metadata.deletion_timestamp = stored.metadata.deletion_timestamp
-        obj.spec.node_name, obj.status = stored.spec.node_name, stored.status
+            self._notify_node(old_object, obj)
 
     def _replace(self, old: PodInfo, new: PodInfo) -> None:
         new.nominated_node, new.start_time = old.nominated_node, old.start_time
@@ -147,8 +142,7 @@ class ApiServer:
         with self._because("pod.updated", pod=new.key, what=changes(old.pod, new.pod)):
             self.cluster.journal.note(POD, new)
             self.handlers.update_pod(old, new)
-            for controller in self.controllers:
-                controller.pod_changed(old, new)
+            self._notify_pod(old, new)
 
     def nominate(self, pod: PodInfo, node: str) -> None:
         """Set status.nominatedNodeName."""
@@ -164,8 +158,7 @@ class ApiServer:
         with self._because("pod.bound", pod=pod.key, node=pod.node):
             self.handlers.bound(pod)
             self._started(pod)
-            for controller in self.controllers:
-                controller.pod_changed(pod, pod)
+            self._notify_pod(pod, pod)
 
     def _started(self, pod: PodInfo) -> None:
         text = pod.pod.metadata.annotations.get(DURATION_ANNOTATION)
@@ -195,8 +188,7 @@ class ApiServer:
             return
         with self._note_change("deleted", stored):
             self.handlers.delete(stored)
-            if isinstance(stored, Node):
-                self._notify_node(stored, None)
+            self._notify_node(stored, None)
 
     def evict(self, pod: PodInfo, reason: str, by: str = "", condition: Condition | None = None) -> None:
         """Evict a pod because of preemption, a taint or a drain. `by`: the pod for which it is evicted."""
@@ -254,9 +246,16 @@ class ApiServer:
 
     # ---- delivery
 
-    def _notify_node(self, old: Node | None, new: Node | None) -> None:
+    def _notify_pod(self, old: PodInfo | None, new: PodInfo) -> None:
         for controller in self.controllers:
-            controller.node_changed(old, new)
+            controller.pod_changed(old, new)
+
+    def _notify_node(self, old: Object | None, new: Object | None) -> None:
+        """Deliver the change to the controllers if it is one of a node."""
+        before, after = (obj if isinstance(obj, Node) else None for obj in (old, new))
+        if before or after:
+            for controller in self.controllers:
+                controller.node_changed(before, after)
 
     def _note_change(self, how: str, obj: Object, old: Object | None = None) -> Any:
         if isinstance(obj, Node):

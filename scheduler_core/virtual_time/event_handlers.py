@@ -7,12 +7,13 @@ Source: pkg/scheduler/eventhandlers.go.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import partial
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Object, StorageClass
 from scheduler_core.cluster import node_matching
-from scheduler_core.cluster.cache_states import Lifecycle
+from scheduler_core.cluster.cache_states import Lifecycle, State
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
@@ -40,22 +41,22 @@ class EventHandlers:
             action = events.ADD if old is None else events.DELETE if new is None else events.UPDATE
             self._requeue(ClusterEvent("ResourceClaim", action), old, new)
 
-    def _apply(self, obj: Object) -> None:
-        """Apply a write of another client, which is delivered separately, so that `deliver` does not repeat it."""
+    def _write(self, write: Callable[[Object], None], obj: Object) -> None:
+        """Make a write of another client, which is delivered separately, so that `deliver` does not repeat it."""
         known = len(self._written)
-        self.cluster.apply(obj)
+        write(obj)
         del self._written[known:]
 
-    def add(self, obj: Object) -> list[str]:
-        """Handle a new object other than a pod. Returns the pods that were requeued."""
-        self._apply(obj)
-        return self._requeue(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
+    def add(self, obj: Object) -> None:
+        """Handle a new object other than a pod."""
+        self._write(self.cluster.apply, obj)
+        self._requeue(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
 
-    def update(self, old: Object, new: Object) -> list[str]:
-        self._apply(new)
+    def update(self, old: Object, new: Object) -> None:
+        self._write(self.cluster.apply, new)
         if not (isinstance(old, Node) and isinstance(new, Node)):
-            return self._requeue(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
-        woken: list[str] = []
+            self._requeue(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
+            return
         release = self.cluster.release
         changes = events.node_changes(old, new, release.queueing_hint_node_annotations)
         if not self.queue.with_hints and old.spec.unschedulable and not new.spec.unschedulable:
@@ -63,72 +64,65 @@ class EventHandlers:
         if release.every_event_requeues and not self.queue.unschedulable:
             self.queue.move_request_cycle = self.queue.cycle  # no pod is unschedulable: the kind of change is ignored
         for event in changes if release.queueing_hint_every_node_change else changes[:1]:
-            woken += self._requeue(event, old, new)
-        return woken
+            self._requeue(event, old, new)
 
-    def delete(self, obj: Object) -> list[str]:
-        handled = not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes
-        woken = self._requeue(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if handled else []
-        known = len(self._written)
-        self.cluster.remove(obj)
-        del self._written[known:]
-        return woken
+    def delete(self, obj: Object) -> None:
+        if not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes:
+            self._requeue(ClusterEvent(type(obj).__name__, events.DELETE), obj, None)
+        self._write(self.cluster.remove, obj)
 
-    def _requeue(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
+    def _requeue(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         check = None
         if self.cluster.release.every_event_requeues:
             if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":
-                return []  # its claims are bound without the scheduler
+                return  # its claims are bound without the scheduler
         elif isinstance(new, Node) and not self.queue.with_hints:
             self.cluster.nodes.refresh()
             check = partial(_could_take, self.cluster, new)
-        return self.queue.move_all(event, old, new, check)
+        self.queue.move_all(event, old, new, check)
 
     # ---- pods
 
-    def add_pod(self, pod: PodInfo, node: str) -> list[str]:
+    def add_pod(self, pod: PodInfo, node: str) -> None:
         """Handle a new pod: pending, or bound if `node` is set."""
-        if not node:
-            if self._responsible(pod):
-                self.queue.add(pod)
-            return []
-        self.lifecycle.add(pod, node)
-        return self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+        if node:
+            self.lifecycle.add(pod, node)
+            self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+        elif self._responsible(pod):
+            self.queue.add(pod)
 
-    def bound(self, pod: PodInfo) -> list[str]:
+    def bound(self, pod: PodInfo) -> None:
         """Confirm an assumed pod in the cache after its binding; its nomination no longer reserves resources."""
-        self.lifecycle.add(pod, pod.node)
-        woken = self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+        self.add_pod(pod, pod.node)
         self.queue.delete(pod)
         if pod.nominated_node:
             before = copy.copy(pod)
             before.node = ""
-            woken += self._place_freed(before)
-        return woken
+            self._place_freed(before)
 
-    def update_pod(self, old: PodInfo, new: PodInfo) -> list[str]:
+    def update_pod(self, old: PodInfo, new: PodInfo) -> None:
         if self.lifecycle.is_assumed(new.key):
-            return []  # its binding cycle continues with the old pod
+            return  # its binding cycle continues with the old pod
         if old.node:
             self.lifecycle.update(old, new)
-            woken = []
             for event in self._changes_of_running(old, new):
-                woken += self._assigned(event, old, new)
-            return woken
-        if not self._responsible(new):
+                self._assigned(event, old, new)
+        elif not self._responsible(new):
             self.queue.delete(old)
-            return []
-        self.queue.update(old, new)
-        nomination_lost = old.nominated_node and old.nominated_node != new.nominated_node
-        return self._place_freed(old) if nomination_lost else []
+        else:
+            self.queue.update(old, new)
+            if old.nominated_node not in ("", new.nominated_node):
+                self._place_freed(old)
 
-    def delete_pod(self, pod: PodInfo) -> list[str]:
+    def delete_pod(self, pod: PodInfo) -> None:
         """Handle the deletion of a pod. The binding cycle handles assumed pods that are not bound yet."""
-        if self.lifecycle.state_of(pod.key) is not None and not self.lifecycle.is_assumed(pod.key):
+        if self.lifecycle.state_of(pod.key) == State.ADDED:
             self.lifecycle.remove(pod)
-            return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
+            self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
+            return
         self.queue.delete(pod)
-        return self._place_freed(pod) if pod.nominated_node else []
+        if pod.nominated_node:
+            self._place_freed(pod)
 
     def _changes_of_running(self, old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
         if not self.cluster.release.queueing_hint_pod_changes:
@@ -139,18 +133,18 @@ class EventHandlers:
     def _responsible(self, pod: PodInfo) -> bool:
         return pod.pod.spec.scheduler_name in self.queue.profiles
 
-    def _place_freed(self, pod: PodInfo) -> list[str]:
+    def _place_freed(self, pod: PodInfo) -> None:
         """Requeue pods of the same or lower priority, for which the nominated pod reserved its resources until now."""
-        if not self.queue.with_hints:
-            return []  # v1.27 does not requeue pods in this case
-        event = events.ASSIGNED_POD_DELETE
-        return self.queue.move_all(event, pod, None, lambda other: other.priority <= pod.priority)
+        if self.queue.with_hints:  # v1.27 does not requeue pods in this case
+            freed = events.ASSIGNED_POD_DELETE
+            self.queue.move_all(freed, pod, None, lambda other: other.priority <= pod.priority)
 
-    def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> list[str]:
+    def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> None:
         """Handle the binding or an update of a running pod. Without hints, only pods with affinity to it are
         requeued."""
         if self.queue.with_hints:
-            return self.queue.move_all(event, old, new)
+            self.queue.move_all(event, old, new)
+            return
         labels = self.cluster.namespaces.get(new.namespace, {})
 
         def wants(pod: PodInfo) -> bool:
@@ -160,7 +154,7 @@ class EventHandlers:
                     return True
             return any(term.matches(new.namespace, labels, new.labels) for term in pod.required_affinity)
 
-        return self.queue.move_all(event, old, new, wants)
+        self.queue.move_all(event, old, new, wants)
 
 
 # Until 1.30 all updates of a running pod are one event, which plugins receive if they register for label updates.
@@ -187,5 +181,5 @@ def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:
     for ip, protocol, port in pod.host_ports:
         if ports_conflict(ip, nodes.host_ports.get((protocol, port), {}).get(node.name, ())):
             return False
-    no_schedule = frozenset(("NoSchedule",))
-    return selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, no_schedule) is None
+    effects = frozenset(("NoSchedule",))
+    return selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, effects) is None
