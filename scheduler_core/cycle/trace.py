@@ -18,17 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import (
-    EXTENDER,
-    PASSES,
-    UNRESOLVABLE,
-    UNSCHEDULABLE,
-    Bool,
-    Int64,
-    PostFilterResult,
-    Status,
-    Verdict,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 1
@@ -45,17 +35,17 @@ class PostFilterTrace:
     nomination.
     """
 
-    status: Status | None = None
+    status: fwk.Status | None = None
     nominated_node: str = ""
     candidates: dict[str, tuple[list[str], int]] = field(default_factory=dict)
-    rejected: list[tuple[Status, Rows]] = field(default_factory=list)
+    rejected: list[tuple[fwk.Status, Rows]] = field(default_factory=list)
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
     decides: bool = False
     cleared: list[str] = field(default_factory=list)
 
     @staticmethod
-    def from_result(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
+    def from_result(result: fwk.PostFilterResult | None, status: fwk.Status) -> PostFilterTrace:
         """Build the trace from what a PostFilter plugin returned."""
         if result is None:
             return PostFilterTrace(status)
@@ -69,8 +59,8 @@ class Score:
     """The int64 columns of a Score plugin over the feasible nodes."""
 
     weight: int
-    raw: Int64
-    normalized: Int64
+    raw: fwk.Int64
+    normalized: fwk.Int64
 
 
 @dataclass(slots=True)
@@ -97,27 +87,27 @@ class CycleTrace:
     result: str = ""
     message: str = ""
     error: str = ""
-    preenqueue: Status | None = None
-    prefilter: Status | None = None
+    preenqueue: fwk.Status | None = None
+    prefilter: fwk.Status | None = None
     placement: Rows | None = None
     subset: Rows | None = None
-    subset_status: Status | None = None
+    subset_status: fwk.Status | None = None
     skipped_filter: list[str] = field(default_factory=list)
     skipped_score: list[str] = field(default_factory=list)
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
     merges: int = 0
-    nominated: dict[int, Status | None] = field(default_factory=dict)
-    looked: Bool | None = None
+    nominated: dict[int, fwk.Status | None] = field(default_factory=dict)
+    looked: fwk.Bool | None = None
     feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
     scores: dict[str, Score] = field(default_factory=dict)
     batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
-    reserve: Status | None = None
-    permit: Status | None = None
+    reserve: fwk.Status | None = None
+    permit: fwk.Status | None = None
     permit_waits: dict[str, float] = field(default_factory=dict)
-    prebind: Status | None = None
-    bind: Status | None = None
+    prebind: fwk.Status | None = None
+    bind: fwk.Status | None = None
     unschedulable_plugins: list[str] = field(default_factory=list)
     postfilter: PostFilterTrace | None = None
     nominated_node: str = ""
@@ -125,9 +115,9 @@ class CycleTrace:
     durations: dict[str, int] = field(default_factory=dict)
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
-    _merged: Verdict | None = None
-    _statuses: list[tuple[Status, Rows]] | None = None
-    _total: Int64 | None = None
+    _merged: fwk.Verdict | None = None
+    _statuses: list[tuple[fwk.Status, Rows]] | None = None
+    _total: fwk.Int64 | None = None
 
     # ---- values computed from the columns
 
@@ -163,25 +153,28 @@ class CycleTrace:
             self._decided = True
         return self._decisive
 
-    def merged(self) -> Verdict:
+    def merged(self) -> fwk.Verdict:
         """Return the merged verdict of all Filter plugins, if `merges`."""
         if self._merged is None:
             self._merged = merged_verdict(self.verdicts, self.merges == FIRST)
         return self._merged
 
-    def refuse(self, plugin: str, verdict: Verdict) -> None:
+    def refuse(self, plugin: str, verdict: fwk.Verdict) -> None:
         """Add a verdict that was made after the Filter plugins ran."""
         self.verdicts[plugin] = verdict
-        self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
+        self._forget_decisions()
 
     def forget(self, plugin: str) -> None:
         """Remove the results of a plugin, as if it had not run."""
         if self.verdicts.pop(plugin, None) is not None:
             mine = [row for row, status in self.nominated.items() if status is not None and status.plugin == plugin]
             self.nominated.update(dict.fromkeys(mine))
-            self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
+            self._forget_decisions()
 
-    def passing(self) -> Bool | None:
+    def _forget_decisions(self) -> None:
+        self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
+
+    def passing(self) -> fwk.Bool | None:
         """Return the nodes that pass all filters, with nominated pods considered: bool over nodes, None for all."""
         decisive = self.decisive()
         if decisive is None and not any(self.nominated.values()):
@@ -191,7 +184,7 @@ class CycleTrace:
             mask[row] = status is None
         return mask
 
-    def status_at(self, row: int) -> Status | None:
+    def status_at(self, row: int) -> fwk.Status | None:
         """Return the status that decided about a node; None if it is feasible or was not evaluated."""
         if self.prefilter is not None:
             return self.prefilter
@@ -215,7 +208,7 @@ class CycleTrace:
         """Whether upstream would have run the filters on the node."""
         return bool(self.looked[row]) if self.looked is not None else self.in_subset(row)
 
-    def looked_mask(self) -> Bool:
+    def looked_mask(self) -> fwk.Bool:
         """Return the nodes on which the filters ran: bool over nodes."""
         if self.looked is not None:
             return self.looked
@@ -223,13 +216,13 @@ class CycleTrace:
         mask[slice(None) if self.subset is None else self.subset] = True
         return mask
 
-    def decisive_statuses(self) -> list[tuple[Status, Rows]]:
+    def decisive_statuses(self) -> list[tuple[fwk.Status, Rows]]:
         """Return each status that decided against an evaluated node, with its rows. Call it after Filter."""
         if self._statuses is None:
             self._statuses = list(self._find_statuses())
         return self._statuses
 
-    def _find_statuses(self) -> Iterator[tuple[Status, Rows]]:
+    def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:
         decisive = self.decisive()
         looked = self.looked_mask()
         for row in self.nominated:
@@ -270,20 +263,20 @@ class CycleTrace:
     def potential_rows(self, absent_unresolvable: bool) -> Rows:
         """Return the nodes where evicting pods might help: refused, but not unresolvable. intp rows."""
         if self.prefilter is not None:
-            return np.arange(self.nodes if self.prefilter.code == UNSCHEDULABLE else 0, dtype=np.intp)
+            return np.arange(self.nodes if self.prefilter.code == fwk.UNSCHEDULABLE else 0, dtype=np.intp)
         mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
         for status, rows in self.decisive_statuses():
-            mask[rows] = status.code == UNSCHEDULABLE if absent_unresolvable else status.code != UNRESOLVABLE
+            mask[rows] = status.code == fwk.UNSCHEDULABLE if absent_unresolvable else status.code != fwk.UNRESOLVABLE
         return np.flatnonzero(mask)
 
     def feasible_rows(self) -> Rows:
         """Return the intp rows of the feasible nodes."""
         return np.arange(self.nodes, dtype=np.intp) if self.feasible is None else self.feasible
 
-    def total(self) -> Int64:
+    def total(self) -> fwk.Int64:
         """Return the weighted sum of normalized scores: int64 over the feasible nodes. Call it after Score."""
         if self._total is None:
-            result: Int64 | None = None
+            result: fwk.Int64 | None = None
             for score in self.scores.values():
                 weighted = score.normalized * score.weight
                 result = weighted if result is None else result + weighted
@@ -311,8 +304,8 @@ class CycleTrace:
             out["score"], extenders = {}, {}
             for plugin, score in self.scores.items():
                 raw, normalized = (dict(zip(inside, c.tolist(), strict=True)) for c in (score.raw, score.normalized))
-                if plugin.startswith(f"{EXTENDER} "):
-                    address = plugin.removeprefix(f"{EXTENDER} ")
+                if plugin.startswith(f"{fwk.EXTENDER} "):
+                    address = plugin.removeprefix(f"{fwk.EXTENDER} ")
                     extenders[address] = {node: value * score.weight for node, value in normalized.items()}
                 else:
                     out["score"][plugin] = {"weight": score.weight, "raw": raw, "normalized": normalized}
@@ -343,7 +336,7 @@ class CycleTrace:
     def _golden_filter(self, names: Sequence[str]) -> dict[str, Any]:
         statuses: dict[str, Any] = {}
         for status, rows in self.decisive_statuses():
-            golden = _golden_status(status.by("") if status.plugin == EXTENDER else status)
+            golden = _golden_status(status.by("") if status.plugin == fwk.EXTENDER else status)
             for row in rows.tolist():
                 statuses[names[row]] = golden
         if self.subset is not None and self.subset_status is not None and self.prefilter is None:
@@ -356,7 +349,7 @@ class CycleTrace:
     def _golden_filter_all(self, names: Sequence[str]) -> dict[str, Any]:
         refusals: dict[str, Any] = {}
         for plugin, verdict in self.verdicts.items():
-            if verdict.codes is None or plugin == EXTENDER:
+            if verdict.codes is None or plugin == fwk.EXTENDER:
                 continue
             statuses = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
             rows = np.flatnonzero(verdict.codes)
@@ -404,8 +397,8 @@ class CycleTrace:
             trace.looked = _unpack_optional(looked, np.bool_)
             trace.feasible = _unpack_optional(feasible, np.intp)
             for plugin, packed, codes in verdicts:
-                known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in packed)
-                trace.verdicts[plugin] = PASSES if codes is None else Verdict(_unpack(codes).astype(np.uint16), known)
+                numbers = _unpack_optional(codes, np.uint16)
+                trace.verdicts[plugin] = fwk.Verdict(numbers, tuple(map(_unpack_known, packed)))
             trace.nominated = {row: _unpack_status(s) for row, s in nominated}
             for plugin, weight, raw, normalized in scores:
                 column = _unpack(raw)
@@ -455,7 +448,7 @@ def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
     return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
 
 
-def _unpack(packed: Sequence[Any]) -> Int64:
+def _unpack(packed: Sequence[Any]) -> fwk.Int64:
     size, lowest, kind, data = packed
     if not 0 <= size <= _MAX_NODES:
         raise ValueError("column length")
@@ -470,7 +463,7 @@ def _unpack(packed: Sequence[Any]) -> Int64:
         column = np.frombuffer(data, _TYPES[kind])
     if len(column) != size:
         raise ValueError("column length")
-    values: Int64 = column.astype(np.int64)
+    values: fwk.Int64 = column.astype(np.int64)
     return values + lowest if lowest else values
 
 
@@ -482,12 +475,16 @@ def _unpack_optional(packed: Sequence[Any] | None, dtype: Any) -> Any:
     return None if packed is None else _unpack(packed).astype(dtype)
 
 
-def _pack_status(status: Status | None) -> tuple[str, tuple[str, ...], str] | None:
+def _pack_status(status: fwk.Status | None) -> tuple[str, tuple[str, ...], str] | None:
     return None if status is None else (status.code, status.reasons, status.plugin)
 
 
-def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
-    return None if packed is None else Status(packed[0], tuple(packed[1]), packed[2])
+def _unpack_known(packed: Sequence[Any]) -> fwk.Status:
+    return fwk.Status(packed[0], tuple(packed[1]), packed[2])
+
+
+def _unpack_status(packed: Sequence[Any] | None) -> fwk.Status | None:
+    return None if packed is None else _unpack_known(packed)
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
@@ -499,19 +496,12 @@ def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
     status, nominated, candidates, rejected, any_of, rule, decides, cleared = packed
-    return PostFilterTrace(
-        _unpack_status(status),
-        nominated,
-        {node: (victims, violations) for node, (victims, violations) in candidates.items()},
-        [(Status(s[0], tuple(s[1]), s[2]), _unpack(rows).astype(np.intp)) for s, rows in rejected],
-        any_of,
-        rule,
-        decides,
-        cleared,
-    )
+    candidates = {node: (victims, violations) for node, (victims, violations) in candidates.items()}
+    rejected = [(_unpack_known(s), _unpack(rows).astype(np.intp)) for s, rows in rejected]
+    return PostFilterTrace(_unpack_status(status), nominated, candidates, rejected, any_of, rule, decides, cleared)
 
 
-def _golden_status(status: Status) -> dict[str, Any]:
+def _golden_status(status: fwk.Status) -> dict[str, Any]:
     out: dict[str, Any] = {"code": status.code, "reasons": list(status.reasons)}
     return {"plugin": status.plugin, **out} if status.plugin else out
 

@@ -26,24 +26,11 @@ from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
-    Change,
-    CycleState,
-    FilterPlugin,
-    Int64,
-    Plugin,
-    Rows,
-    ScorePlugin,
-    Status,
-    Verdict,
-    error,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
 
-Outcome = Status | str | None
+Outcome = fwk.Status | str | None
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -54,7 +41,7 @@ class NodeInfo:
     and `requested`: resource -> quantity (millicores of cpu, whole units of other resources).
     """
 
-    def __init__(self, cluster: Cluster, row: int, change: Change | None = None) -> None:
+    def __init__(self, cluster: Cluster, row: int, change: fwk.Change | None = None) -> None:
         self._nodes = cluster.nodes
         self._row = row
         self._change = change
@@ -99,26 +86,26 @@ class PerNode:
     args: Any = None
     cluster: Cluster
 
-    def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Outcome:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, node: NodeInfo) -> Outcome:
         """Return None if the pod may run on the node, else the reason: a text (preemption may help) or a Status."""
         raise NotImplementedError
 
-    def score_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
+    def score_node(self, state: fwk.CycleState, pod: PodInfo, node: NodeInfo) -> int:
         """Return the score of the node, 0..100; any int64 with `normalize` (see ScorePlugin)."""
         raise NotImplementedError
 
-    normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None
+    normalize: Callable[[fwk.CycleState, PodInfo, fwk.Int64, fwk.Rows], fwk.Int64] | None = None
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree | None:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree | None:
         """Explain the verdict on the view's node, as FilterPlugin does; None if the plugin has no explanation."""
         return None
 
-    def explain_score(self, state: CycleState, view: View) -> Tree | None:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree | None:
         """Explain the score of the view's node, as ScorePlugin does; None if the plugin has no explanation."""
         return None
 
 
-class _Adapter(Plugin):
+class _Adapter(fwk.Plugin):
     """Creates and configures the per-node plugin."""
 
     per_node: ClassVar[type[PerNode]]
@@ -129,47 +116,47 @@ class _Adapter(Plugin):
         self.inner.args, self.inner.cluster = args, cluster
 
 
-class _Filter(_Adapter, FilterPlugin):
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        return Verdict.of_statuses([self._judge(state, pod, row, None) for row in range(len(self.cluster.nodes))])
+class _Filter(_Adapter, fwk.FilterPlugin):
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        return fwk.Verdict.of_statuses([self._judge(state, pod, row, None) for row in range(len(self.cluster.nodes))])
 
-    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         return self._judge(state, pod, change.row, change)
 
-    def explain_filter(self, state: CycleState, view: View) -> Tree | None:
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree | None:
         return self.inner.explain_filter(state, view)
 
-    def _judge(self, state: CycleState, pod: PodInfo, row: int, change: Change | None) -> Status | None:
+    def _judge(self, state: fwk.CycleState, pod: PodInfo, row: int, change: fwk.Change | None) -> fwk.Status | None:
         try:
             status = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
         except Exception as problem:  # third-party code: a failure becomes an error status, as upstream
-            return error(f"{self.name} failed: {type(problem).__name__}: {problem}")
-        return unschedulable(status) if isinstance(status, str) else status
+            return fwk.error(f"{self.name} failed: {type(problem).__name__}: {problem}")
+        return fwk.unschedulable(status) if isinstance(status, str) else status
 
 
-class _Score(_Adapter, ScorePlugin):
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+class _Score(_Adapter, fwk.ScorePlugin):
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         chosen = np.arange(len(self.cluster.nodes))[rows].tolist()
         return np.array([self._points(state, pod, NodeInfo(self.cluster, row)) for row in chosen], np.int64)
 
-    def explain_score(self, state: CycleState, view: View) -> Tree | None:
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree | None:
         return self.inner.explain_score(state, view)
 
-    def _points(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
+    def _points(self, state: fwk.CycleState, pod: PodInfo, node: NodeInfo) -> int:
         where, field = f"plugin {self.name}", f"score_node of pod {pod.key} on node {node.name}"
         try:
             points = self.inner.score_node(state, pod, node)
         except Exception as problem:
             raise InputError(where, field, f"failed: {type(problem).__name__}: {problem}") from problem
-        allowed = _INT64 if self.normalize else range(MAX_NODE_SCORE + 1)
+        allowed = _INT64 if self.normalize else range(fwk.MAX_NODE_SCORE + 1)
         if not isinstance(points, int) or points not in allowed:
             raise InputError(where, field, f"must be an integer in {allowed[0]}..{allowed[-1]}, got {points!r}")
         return points
 
 
-def per_node(cls: type[PerNode]) -> type[Plugin]:
+def per_node(cls: type[PerNode]) -> type[fwk.Plugin]:
     """Return the columnar plugin class of a per-node plugin. Raises TypeError if it has no name or no method."""
-    bases: list[type[Plugin]] = []
+    bases: list[type[fwk.Plugin]] = []
     if cls.filter_node is not PerNode.filter_node:
         bases.append(_Filter)
     if cls.score_node is not PerNode.score_node:

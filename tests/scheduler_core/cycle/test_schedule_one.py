@@ -9,28 +9,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import (
-    SKIPPED,
-    WAITING,
-    BindPlugin,
-    CycleState,
-    FilterPlugin,
-    PermitPlugin,
-    Plugin,
-    PostBindPlugin,
-    PreBindPlugin,
-    PreEnqueuePlugin,
-    PreFilterPlugin,
-    PreFilterResult,
-    PreScorePlugin,
-    ReservePlugin,
-    Rows,
-    Status,
-    Verdict,
-    error,
-    unresolvable,
-    unschedulable,
-)
+from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, Raw, node, pod, selector
@@ -159,10 +138,12 @@ def test_a_nomination_ends_when_the_pod_is_placed() -> None:
 # ---------------------------------------------------------------- test plugins
 
 API = "kubescheduler.config.k8s.io/v1"
-Said = Status | None
+Said = fwk.Status | None
 
 
-class Recorder(PreFilterPlugin, ReservePlugin, PermitPlugin, PreBindPlugin, BindPlugin, PostBindPlugin):
+class Recorder(
+    fwk.PreFilterPlugin, fwk.ReservePlugin, fwk.PermitPlugin, fwk.PreBindPlugin, fwk.BindPlugin, fwk.PostBindPlugin
+):
     """Notes what it is asked, and says what it is told to say."""
 
     calls: ClassVar[list[str]] = []
@@ -172,27 +153,27 @@ class Recorder(PreFilterPlugin, ReservePlugin, PermitPlugin, PreBindPlugin, Bind
         self.calls.append(f"{self.name} {point}")
         return self.says.get(f"{self.name} {point}")
 
-    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         return self._say("prefilter")
 
-    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
         assert pod.key in self.cluster.pods, "the pod is assumed before Reserve"
         return self._say("reserve")
 
-    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         assert pod.key in self.cluster.pods, "and forgotten after Unreserve"
         self._say("unreserve")
 
-    def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Said, float]:
+    def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[Said, float]:
         return self._say("permit"), 7.5
 
-    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+    def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
         return self._say("prebind")
 
-    def bind(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+    def bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
         return self._say("bind")
 
-    def post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+    def post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         self._say("postbind")
 
 
@@ -204,10 +185,10 @@ class Second(Recorder):
     name = "Second"
 
 
-def with_plugins(*plugins: type[Plugin], pods: int = 1, nodes: int = 1) -> Simulation:
+def with_plugins(*plugins: type[fwk.Plugin], pods: int = 1, nodes: int = 1) -> Simulation:
     """A simulation of some pods, with these plugins before the default ones at every point."""
     names = [{"name": plugin.name} for plugin in plugins]
-    bind = {"enabled": [n for n, p in zip(names, plugins, strict=True) if issubclass(p, BindPlugin)]}
+    bind = {"enabled": [n for n, p in zip(names, plugins, strict=True) if issubclass(p, fwk.BindPlugin)]}
     bind["disabled"] = [{"name": "DefaultBinder"}]
     points = {"multiPoint": {"enabled": names}, **({"bind": bind} if bind["enabled"] else {})}
     config = {"apiVersion": API, "kind": "KubeSchedulerConfiguration", "profiles": [{"plugins": points}]}
@@ -255,7 +236,7 @@ PREBOUND = [*RESERVED, *PERMITTED, "First prebind"]
 )
 def test_a_refusal_undoes_what_was_reserved(at: str, calls: list[str]) -> None:
     """All Reserve plugins are told, in reverse order, also those that had not reserved yet."""
-    simulation, traces, made = told({at: unschedulable("not here", "not now")}, pods=1)
+    simulation, traces, made = told({at: fwk.unschedulable("not here", "not now")}, pods=1)
     assert made == [*calls, *UNDONE]
     (trace,) = traces
     assert trace.result == "unschedulable"
@@ -279,7 +260,7 @@ def test_a_refusal_undoes_what_was_reserved(at: str, calls: list[str]) -> None:
     ],
 )
 def test_an_error_is_no_decision_and_undoes_the_same(at: str, calls: list[str]) -> None:
-    simulation, (trace,), made = told({at: error("disk on fire")})
+    simulation, (trace,), made = told({at: fwk.error("disk on fire")})
     assert made == [*calls, *UNDONE]
     assert (trace.result, trace.error, trace.message) == ("error", "disk on fire", "disk on fire")
     assert trace.unschedulable_plugins == []
@@ -287,12 +268,12 @@ def test_an_error_is_no_decision_and_undoes_the_same(at: str, calls: list[str]) 
 
 
 def test_a_refused_pod_leaves_its_room_to_the_next() -> None:
-    _, traces, _ = told({"Second permit": unresolvable("no")}, pods=2)
+    _, traces, _ = told({"Second permit": fwk.unresolvable("no")}, pods=2)
     assert [trace.message for trace in traces] == ["0/1 nodes are available: 1 no."] * 2, "not: Insufficient cpu"
 
 
 def test_permit_may_have_a_pod_wait() -> None:
-    simulation, (other, waited), calls = told({"First permit": WAITING, "Second permit": WAITING}, pods=2)
+    simulation, (other, waited), calls = told({"First permit": fwk.WAITING, "Second permit": fwk.WAITING}, pods=2)
     assert "Insufficient cpu" in other.message, "it counts on its node meanwhile"
     assert (waited.pod, waited.permit_waits) == ("default/p0", {"First": 7.5, "Second": 7.5})
     assert waited.result == "unschedulable", "all pods were tried, and nobody decided"
@@ -302,57 +283,57 @@ def test_permit_may_have_a_pod_wait() -> None:
 
 
 def test_a_refusal_beats_waiting() -> None:
-    _, (trace,), calls = told({"First permit": WAITING, "Second permit": unschedulable("no")})
+    _, (trace,), calls = told({"First permit": fwk.WAITING, "Second permit": fwk.unschedulable("no")})
     assert (trace.result, trace.permit_waits) == ("unschedulable", {})
     assert calls[-2:] == UNDONE
 
 
 def test_binding_is_left_to_the_next_who_takes_the_pod() -> None:
-    _, (trace,), calls = told({"First bind": SKIPPED})
+    _, (trace,), calls = told({"First bind": fwk.SKIPPED})
     assert [call for call in calls if call.endswith(" bind")] == ["First bind", "Second bind"]
     assert trace.result == "scheduled"
-    simulation, (trace,), calls = told({"First bind": SKIPPED, "Second bind": SKIPPED})
+    simulation, (trace,), calls = told({"First bind": fwk.SKIPPED, "Second bind": fwk.SKIPPED})
     assert trace.result == "error"
     assert calls[-2:] == UNDONE
     assert simulation.cluster.pods == {}
 
 
 def test_prefilter_rejects_the_pod_for_all_nodes() -> None:
-    _, (trace,), calls = told({"Second prefilter": unresolvable("never")})
+    _, (trace,), calls = told({"Second prefilter": fwk.unresolvable("never")})
     assert calls == []
     assert trace.message.startswith("0/1 nodes are available: never.")
     assert trace.unschedulable_plugins == ["Second"]
     assert trace.verdicts == {}, "no filter ran"
-    _, (trace,), _ = told({"First prefilter": error("broken")})
+    _, (trace,), _ = told({"First prefilter": fwk.error("broken")})
     assert (trace.result, trace.error) == ("error", "broken")
 
 
 def test_prefilter_goes_on_after_unschedulable_but_not_after_unresolvable() -> None:
-    told({"First prefilter": unschedulable("no")})
+    told({"First prefilter": fwk.unschedulable("no")})
     assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter", "Second prefilter"]
-    told({"First prefilter": unresolvable("never")})
+    told({"First prefilter": fwk.unresolvable("never")})
     assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter"]
 
 
-class Gate(PreEnqueuePlugin):
+class Gate(fwk.PreEnqueuePlugin):
     name = "Gate"
 
     def pre_enqueue(self, pod: PodInfo) -> Said:
-        return unresolvable("closed")
+        return fwk.unresolvable("closed")
 
 
-class Broken(FilterPlugin):
+class Broken(fwk.FilterPlugin):
     name = "Broken"
 
-    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        return Verdict.of_statuses([error("cannot say")] * len(self.cluster.nodes))
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        return fwk.Verdict.of_statuses([fwk.error("cannot say")] * len(self.cluster.nodes))
 
 
-class BrokenScore(PreScorePlugin):
+class BrokenScore(fwk.PreScorePlugin):
     name = "BrokenScore"
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Said:
-        return error("cannot prepare")
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Said:
+        return fwk.error("cannot prepare")
 
 
 def test_a_gated_pod_has_no_cycle() -> None:
