@@ -49,11 +49,14 @@ FLOORS = {
         ("urls", "asgi", "management", "__main__"),
     ),
 }
-# At the root of the application stands only what Django and the processes look for there.
-ROOT_OF_UI = {
-    "__main__", "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
-    "middleware", "models", "origin_check", "outages", "paths", "request_bodies", "server", "settings",
-    "static_files", "supervisord_config", "urls",
+# At the root of the application are only the modules that Django and the processes look for there.
+AT_ROOT = {
+    "scheduler_core": {"scheduler_core", "__main__", "errors", "simulation"},
+    "kubesched_ui": {
+        "__main__", "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
+        "middleware", "models", "origin_check", "outages", "paths", "request_bodies", "server", "settings",
+        "static_files", "supervisord_config", "urls",
+    },
 }  # fmt: skip
 
 
@@ -79,13 +82,7 @@ def test_a_circle_would_be_found() -> None:
     assert circle({"a": frozenset({"b"}), "b": frozenset({"a"}), "c": frozenset()})
 
 
-def test_nothing_loose_at_the_root_of_the_application() -> None:
-    files = {room_of(module) for module, file in modules("kubesched_ui").items() if file.parent.name == "kubesched_ui"}
-    assert files == ROOT_OF_UI
-
-
-def test_few_loose_files_in_the_core() -> None:
-    files = {
-        room_of(module) for module, file in modules("scheduler_core").items() if file.parent.name == "scheduler_core"
-    }
-    assert files == {"scheduler_core", "__main__", "errors", "simulation"}
+@pytest.mark.parametrize("package", AT_ROOT)
+def test_few_modules_are_at_the_root_of_a_package(package: str) -> None:
+    files = {room_of(module) for module, file in modules(package).items() if file.parent.name == package}
+    assert files == AT_ROOT[package]

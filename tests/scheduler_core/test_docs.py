@@ -1,11 +1,13 @@
 """The documentation holds what the code has: every plugin, point, argument, and the examples as they are."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from scheduler_core.__main__ import main
+from scheduler_core.framework.interface import Status
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import FRAMEWORK
 
@@ -40,17 +42,11 @@ def test_every_argument_is_described(name):
     assert described == fields
 
 
-def told_absent(text, release):
-    """Whether «Not part of 1.27», «1.35 and older» or «1.34 and newer» covers the release."""
-    number = int(release.split(".")[1])
-    for of, rest in re.findall(r"Not part of 1\.(\d+)( and (?:older|newer))?", text):
-        if (
-            number == int(of)
-            or (rest == " and older" and number < int(of))
-            or (rest == " and newer" and number > int(of))
-        ):
-            return True
-    return False
+def absent(text, release):
+    """Return whether «Not part of 1.27», «1.35 and older» or «1.34 and newer» covers the release."""
+    number, compare = int(release.split(".")[1]), {"": int.__eq__, " and older": int.__le__, " and newer": int.__ge__}
+    found = re.findall(r"Not part of 1\.(\d+)( and (?:older|newer))?", text)
+    return any(compare[rest](number, int(minor)) for minor, rest in found)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -59,24 +55,16 @@ def test_default_weights_and_releases_are_told(name):
     for release in FRAMEWORK.values():
         weights = dict(release.default_plugins)
         if name not in weights:
-            assert "o release enables it by default" in text or told_absent(text, release.name)
+            assert "o release enables it by default" in text or absent(text, release.name)
         elif weights[name]:
             assert f"weight {weights[name]}" in text
 
 
 def test_every_message_of_a_filter_is_told():
     """Reasons that plugins keep as constants are in their section."""
-    import importlib
-
-    from scheduler_core.framework.interface import Status
-
-    missing = []
     for name, cls in REGISTRY.items():
-        module = importlib.import_module(cls.__module__)
-        for value in vars(module).values():
-            if isinstance(value, Status):
-                missing += [(name, reason) for reason in value.reasons if reason not in sections()[name]]
-    assert missing == []
+        statuses = [value for value in vars(sys.modules[cls.__module__]).values() if isinstance(value, Status)]
+        assert {reason for status in statuses for reason in status.reasons if reason not in sections()[name]} == set()
 
 
 @pytest.mark.parametrize("example", ["per_node_plugin.py", "columnar_plugin.py"])

@@ -11,6 +11,7 @@ from scheduler_core.framework.out_of_tree import enabling, load_plugin, with_plu
 from scheduler_core.framework.per_node import PerNode, per_node
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
+from tests.scheduler_core import build
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PER_NODE = f"{EXAMPLES / 'per_node_plugin.py'}:RackLimit"
@@ -18,20 +19,20 @@ COLUMNAR = f"{EXAMPLES / 'columnar_plugin.py'}:PowerBudget"
 
 
 def node(name, **labels):
-    allocatable = {"cpu": "8", "memory": "16Gi", "pods": "20"}
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+    return build.node(name, labels=labels)
 
 
 def pod(name, on="", priority=0, **labels):
-    requests = {"cpu": "100m", "memory": "128Mi"}
-    spec = {"containers": [{"name": "c", "resources": {"requests": requests}}], "nodeName": on, "priority": priority}
-    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": spec}
+    return build.pod(name, on=on, priority=priority, labels=labels, requests={"cpu": "100m", "memory": "128Mi"})
 
 
-def run(objects, spec, **more):
-    registry = with_plugins([spec], PLUGINS)
+def run(objects, spec):
+    return traces(objects, with_plugins([spec], PLUGINS))
+
+
+def traces(objects, registry):
     names = [name for name in registry if name not in PLUGINS]
-    return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name", **more).run())
+    return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name").run())
 
 
 def test_per_node_plugin_filters_and_scores():
@@ -74,18 +75,15 @@ def test_command_line_enables_a_plugin_by_name(spec, tmp_path, capsys):
 
 def test_a_failing_columnar_plugin_is_told_with_its_line(tmp_path, capsys):
     plugin = tmp_path / "broken.py"
+    members = "    name = 'Broken'\n    def filter(self, state, pod):\n        return 1 // 0\n"
     plugin.write_text(
-        "from scheduler_core.framework.interface import FilterPlugin\n"
-        "class Broken(FilterPlugin):\n"
-        "    name = 'Broken'\n"
-        "    def filter(self, state, pod):\n"
-        "        return 1 // 0\n"
+        f"from scheduler_core.framework.interface import FilterPlugin\nclass Broken(FilterPlugin):\n{members}"
     )
     snapshot = tmp_path / "snapshot.json"
     snapshot.write_text(json.dumps({"kind": "List", "items": [node("n1"), pod("new")]}))
     assert main(["explain", str(snapshot), "--plugins", f"{plugin}:Broken"]) == 2
-    told = "out-of-tree plugin: failed: ZeroDivisionError: integer division or modulo by zero"
-    assert f"{told} ({plugin}, line 5)" in capsys.readouterr().err
+    message = "out-of-tree plugin: failed: ZeroDivisionError: integer division or modulo by zero"
+    assert f"{message} ({plugin}, line 5)" in capsys.readouterr().err
 
 
 def test_a_configuration_may_give_weight_and_arguments():
@@ -96,14 +94,9 @@ def test_a_configuration_may_give_weight_and_arguments():
         def score_node(self, state, pod, node):
             return self.args["points"][node.name]
 
-    config = {
-        "profiles": [
-            {
-                "plugins": {"score": {"enabled": [{"name": "Loud", "weight": 7}]}},
-                "pluginConfig": [{"name": "Loud", "args": {"points": {"n1": 3, "n2": 90}}}],
-            }
-        ]
-    }
+    plugins = {"score": {"enabled": [{"name": "Loud", "weight": 7}]}}
+    arguments = [{"name": "Loud", "args": {"points": {"n1": 3, "n2": 90}}}]
+    config = {"profiles": [{"plugins": plugins, "pluginConfig": arguments}]}
     objects = [node("n1"), node("n2"), pod("new")]
     (trace,) = Simulation(objects, registry={**PLUGINS, "Loud": Loud}, config=config).run()
     assert trace.scores["Loud"].weight == 7
@@ -119,9 +112,7 @@ def test_a_failing_filter_is_the_error_of_the_cycle():
         def filter_node(self, state, pod, node):
             return 1 // 0
 
-    (trace,) = Simulation(
-        [node("n1"), pod("new")], registry={**PLUGINS, "Broken": Broken}, config=enabling(["Broken"])
-    ).run()
+    (trace,) = traces([node("n1"), pod("new")], {**PLUGINS, "Broken": Broken})
     assert trace.result == "error"
     assert "Broken failed: ZeroDivisionError" in trace.error
 
@@ -135,9 +126,8 @@ def test_a_score_out_of_range_names_plugin_and_node(points, problem):
         def score_node(self, state, pod, node):
             return points
 
-    objects = [node("n1"), node("n2"), pod("new")]
     with pytest.raises(InputError, match=f"plugin Odd: score_node of pod default/new on node n1: .*{problem}"):
-        list(Simulation(objects, registry={**PLUGINS, "Odd": Odd}, config=enabling(["Odd"])).run())
+        traces([node("n1"), node("n2"), pod("new")], {**PLUGINS, "Odd": Odd})
 
 
 def test_a_plugin_that_answers_nothing_is_refused():
