@@ -22,6 +22,7 @@ from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
 from kubesched_ui.server import HANDSHAKE_S, OURS, Server
 
+Reader = Callable[..., dict[str, Any]]
 READERS = {"text", "flag", "number", "names", "choice", "networks", "raw", "with_password"}
 REQUIRED = {
     "KUBESCHED_SECRET_KEY": "0123456789" * 5,
@@ -72,7 +73,7 @@ def started_with(service: Mapping[str, Any], **variables: str) -> dict[str, str]
 
 
 @pytest.fixture
-def read_settings(checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def read_settings(checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reader:
     """Return what reads the settings with these environment variables, as in a container."""
 
     def read(**variables: str) -> dict[str, Any]:
@@ -85,10 +86,10 @@ def read_settings(checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     return read
 
 
-def run_python(code: str, cwd: Path, var: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run code in another process. `var`: the data folder."""
+def run_python(*arguments: str, cwd: Path, var: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in another process. `var`: the data folder."""
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": str(var)}
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=cwd, env=environment | variables, capture_output=True, text=True)
 
 
@@ -103,12 +104,8 @@ def test_every_container_is_bounded(checkout: Path) -> None:
     services = compose_services(checkout, **REQUIRED)
     assert {"web", "worker", "worker-short", "migrate", "redis", "postgres", "proxy"} == services.keys()
     for name, service in services.items():
-        assert service["cap_drop"] == ["ALL"], name
-        assert service["security_opt"] == ["no-new-privileges:true"], name
-        assert service["read_only"], name
-        assert service["mem_limit"], name
-        assert service["cpus"], name
-        assert service["pids_limit"], name
+        assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"]), name
+        assert all(service[limit] for limit in ("read_only", "mem_limit", "cpus", "pids_limit")), name
         assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}, name
         assert (service["restart"] == "no") is (name == "migrate")
         assert ("healthcheck" in service) is (name != "migrate")
@@ -119,7 +116,7 @@ def test_every_container_is_bounded(checkout: Path) -> None:
     assert wanted <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
 
 
-def test_compose_passes_every_setting(checkout: Path, read_settings: Callable[..., dict[str, Any]]) -> None:
+def test_compose_passes_every_setting(checkout: Path, read_settings: Reader) -> None:
     given = REQUIRED | {"KUBESCHED_QUOTA_RUNS": "7", "KUBESCHED_ALLOWED_HOSTS": "kubesched.example"}
     web = compose_services(checkout, **given)["web"]
     in_image = {"VAR_DIR", "HOST", "PORT", "PUBLISH_ADDRESS"}
@@ -143,7 +140,7 @@ def test_compose_passes_every_setting(checkout: Path, read_settings: Callable[..
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused_by_name(
-    read_settings: Callable[..., dict[str, Any]], variables: dict[str, str], message: str
+    read_settings: Reader, variables: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         read_settings(**variables)
@@ -151,20 +148,17 @@ def test_a_setting_that_cannot_be_used_is_refused_by_name(
 
 @pytest.mark.slow
 def test_a_command_with_a_setting_that_cannot_be_used_ends_with_one_sentence(checkout: Path, tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "KUBESCHED_VAR_DIR": str(tmp_path), "KUBESCHED_KEEP_DAYS": "many"}
-    command = [sys.executable, "manage.py", "run"]
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    done = run_python("manage.py", "run", cwd=checkout, var=tmp_path, KUBESCHED_KEEP_DAYS="many")
     assert (done.returncode, done.stderr) == (1, "KUBESCHED_KEEP_DAYS must be a whole number, not 'many'\n")
 
 
 @pytest.mark.slow
 def test_preparation_ends_with_the_reason_where_the_database_is_gone(checkout: Path, tmp_path: Path) -> None:
-    code = "import sys; from django.core.management import execute_from_command_line as call; call(['m', 'prepare'])"
     variables = {
         "KUBESCHED_DATABASE_URL": "postgres://kubesched@127.0.0.1:1/x",
         "KUBESCHED_DATABASE_PASSWORD": "/#?[%41",
     }
-    done = run_python(code, checkout, tmp_path, **variables)
+    done = run_python("manage.py", "prepare", cwd=checkout, var=tmp_path, **variables)
     assert done.returncode == 1
     assert done.stderr.startswith("CommandError: The database x at 127.0.0.1 cannot be used: ")
     assert "Traceback" not in done.stderr
@@ -188,7 +182,7 @@ def test_the_table_has_every_setting_that_is_read(checkout: Path) -> None:
     assert read - {"INFO"} == env.VARIABLES.keys()
 
 
-def test_the_table_has_the_defaults(read_settings: Callable[..., dict[str, Any]]) -> None:
+def test_the_table_has_the_defaults(read_settings: Reader) -> None:
     values = read_settings(KUBESCHED_ACCOUNTS="1")
     for name, variable in env.VARIABLES.items():
         default = variable.default.partition(";")[0]
@@ -215,10 +209,8 @@ def test_the_files_of_the_image_are_enough_to_start(checkout: Path, tmp_path: Pa
     excepted = re.findall(r"^!(.+)$", (checkout / ".dockerignore").read_text(), re.MULTILINE)
     assert sorted(excepted) == sorted(sources)
     wheel = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert {*sources} - {"manage.py", "pyproject.toml", "requirements.txt"} == {
-        *wheel["packages"],
-        *wheel["force-include"],
-    }
+    shipped = {*wheel["packages"], *wheel["force-include"]}
+    assert {*sources} - {"manage.py", "pyproject.toml", "requirements.txt"} == shipped
     image = tmp_path / "app"
     for source in sources:
         place = image / source
@@ -238,7 +230,7 @@ assert Client().get("/healthz").status_code == 200
 assert all(path.is_file() for path in runner.OWN_PLUGINS.values())
 assert explanations.notes()
 """
-    done = run_python(start, image, tmp_path / "var")
+    done = run_python("-c", start, cwd=image, var=tmp_path / "var")
     assert done.returncode == 0, done.stderr
 
 
@@ -258,10 +250,9 @@ def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_production_settings_pass_djangos_own_check(checkout: Path, tmp_path: Path) -> None:
-    environment = os.environ | {"KUBESCHED_VAR_DIR": str(tmp_path), "KUBESCHED_SECRET_KEY": "0123456789" * 6}
-    environment["KUBESCHED_BEHIND_TLS"] = "1"
-    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    command = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+    variables = {"KUBESCHED_SECRET_KEY": "0123456789" * 6, "KUBESCHED_BEHIND_TLS": "1"}
+    done = run_python(*command, cwd=checkout, var=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
 
 
@@ -303,7 +294,7 @@ with patch('kubesched_ui.management.commands.run.start', return_value=ended), \\
     call_command('run')
 """
     var = tmp_path / "var"
-    done = run_python(code, checkout, var, KUBESCHED_PORT="0", KUBESCHED_ALLOWED_HOSTS="*")
+    done = run_python("-c", code, cwd=checkout, var=var, KUBESCHED_PORT="0", KUBESCHED_ALLOWED_HOSTS="*")
     files = [path for path in var.rglob("*") if path.is_file()]
     assert {"kubesched.sqlite3", "supervisord.conf", "secret_key"} <= {path.name for path in files}, done.stderr
     assert {mode(path) for path in files} == {0o600}
@@ -320,7 +311,7 @@ from kubesched_ui import server
 with patch('kubesched_ui.static_files.collect'), patch.object(server.CommandLineInterface, 'run'):
     server.CommandLine().run(['{OURS}'])
 """
-    done = run_python(code, checkout, tmp_path, KUBESCHED_ALLOWED_HOSTS="*")
+    done = run_python("-c", code, cwd=checkout, var=tmp_path, KUBESCHED_ALLOWED_HOSTS="*")
     assert done.returncode == 0, done.stderr
     assert "ALLOWED_HOSTS is *" in done.stderr
 

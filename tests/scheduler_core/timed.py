@@ -22,11 +22,12 @@ def scenario(*objects: Raw, timeline: list[Raw] | None = None, until: Any = 600,
 
 
 class Played:
-    """A scenario that was run to its end."""
+    """A scenario that was run to its end: `run`, or the one of these objects."""
 
-    def __init__(self, *objects: Raw, registry: Any = None, choices: Choices = AS_UPSTREAM, **spec: Any) -> None:
-        more: Any = {"choices": choices} | ({"registry": registry} if registry is not None else {})
-        self.run = ScenarioRun(scenario(*objects, **spec), **more)
+    def __init__(
+        self, *objects: Raw, run: ScenarioRun | None = None, choices: Choices = AS_UPSTREAM, **spec: Any
+    ) -> None:
+        self.run = run or ScenarioRun(scenario(*objects, **spec), choices=choices)
         self.records: list[Record] = list(self.run.run())
 
     def of(self, kind: str, pod: str = "") -> list[Record]:

@@ -14,12 +14,12 @@ def pod(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
 
 
-def told(obj: Any) -> list[str]:
+def found_in(obj: Any) -> list[str]:
     return [str(unknown) for unknown in unknown_fields(obj)]
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ({"nodeSelectorr": {"a": "b"}}, "spec.nodeSelectorr is not a field of PodSpec; did you mean nodeSelector?"),
         ({"nodeselector": {}}, "spec.nodeselector is not a field of PodSpec; did you mean nodeSelector?"),
@@ -39,8 +39,8 @@ def told(obj: Any) -> list[str]:
         ({"zzz": 1}, "spec.zzz is not a field of PodSpec"),
     ],
 )
-def test_unknown_fields_are_named_with_what_was_meant(spec: dict[str, Any], said: str) -> None:
-    assert told(pod(**spec)) == [said]
+def test_unknown_fields_are_named_with_what_was_meant(spec: dict[str, Any], message: str) -> None:
+    assert found_in(pod(**spec)) == [message]
 
 
 def test_what_exists_is_not_complained_about() -> None:
@@ -52,12 +52,12 @@ def test_what_exists_is_not_complained_about() -> None:
         schedulingGates=[{"name": "x"}],
     )
     full["metadata"] |= {"labels": {"x": "y"}, "annotations": {"z": "w"}, "ownerReferences": [{"uid": "1"}]}
-    assert told(full) == []
+    assert found_in(full) == []
 
 
 def test_templates_of_workloads() -> None:
     made = {"kind": "Deployment", "spec": {"template": {"spec": {"tolerationz": []}}, "replica": 1}}
-    assert told(made) == [
+    assert found_in(made) == [
         "spec.template.spec.tolerationz is not a field of PodSpec; did you mean tolerations?",
         "spec.replica is not a field of DeploymentSpec; did you mean replicas?",
     ]
@@ -65,13 +65,13 @@ def test_templates_of_workloads() -> None:
 
 @pytest.mark.parametrize("odd", [None, 3, [], {}, {"kind": "Widget", "x": 1}, {"kind": ["Pod"]}, pod(containers="x")])
 def test_what_is_no_object_has_no_fields(odd: Any) -> None:
-    assert told(odd) == []
+    assert found_in(odd) == []
 
 
 def test_deep_objects_end() -> None:
     deep: dict[str, Any] = {}
     deep |= {"template": deep}
-    assert told({"kind": "Deployment", "spec": deep}) is not None
+    assert found_in({"kind": "Deployment", "spec": deep}) is not None
 
 
 def test_the_table_knows_every_field_that_the_core_reads() -> None:
