@@ -60,12 +60,9 @@ class Extender:
 
         An extender with managed resources handles only pods that request one of them.
         """
-        if not self._managed:
-            return True
-        containers = [*pod.pod.spec.containers, *pod.pod.spec.init_containers]
-        return any(
-            not self._managed.isdisjoint(c.resources.requests) or not self._managed.isdisjoint(c.resources.limits)
-            for c in containers
+        containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
+        return not self._managed or any(
+            self._managed & {*c.resources.requests, *c.resources.limits} for c in containers
         )
 
     def call(self, verb: str, arguments: dict[str, Any]) -> Any:
@@ -255,10 +252,15 @@ class Extenders:
         return candidates, None
 
     def _call_preempt(self, extender: Extender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
-        key, victims = "NodeNameToVictims", self._full
-        if extender.config.node_cache_capable:
-            key, victims = "NodeNameToMetaVictims", self._meta
-        arguments = {"Pod": pod.pod, key: {c.node: victims(c) for c in candidates}}
+        only_uids = extender.config.node_cache_capable
+        victims = {
+            candidate.node: {
+                "Pods": [{"UID": _uid(victim)} if only_uids else victim.pod for victim in candidate.victims],
+                "NumPDBViolations": candidate.pdb_violations,
+            }
+            for candidate in candidates
+        }
+        arguments = {"Pod": pod.pod, "NodeNameToMetaVictims" if only_uids else "NodeNameToVictims": victims}
         answer = _lower(extender.call(extender.config.preempt_verb, arguments), extender)
         by_node = {candidate.node: candidate for candidate in candidates}
         left = []
@@ -278,15 +280,6 @@ class Extenders:
                 continue
             left.append(Candidate(str(node), chosen, violations if isinstance(violations, int) else 0))
         return left
-
-    @staticmethod
-    def _full(candidate: Candidate) -> dict[str, Any]:
-        return {"Pods": [victim.pod for victim in candidate.victims], "NumPDBViolations": candidate.pdb_violations}
-
-    @staticmethod
-    def _meta(candidate: Candidate) -> dict[str, Any]:
-        pods = [{"UID": _uid(victim)} for victim in candidate.victims]
-        return {"Pods": pods, "NumPDBViolations": candidate.pdb_violations}
 
     # ---- bind
 

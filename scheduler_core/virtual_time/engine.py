@@ -25,6 +25,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.queue.clock import Clock
+from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
 from scheduler_core.virtual_time.binding import Binder, BindingCycle
@@ -32,7 +33,6 @@ from scheduler_core.virtual_time.event_handlers import EventHandlers
 
 Action = Callable[[], None]
 
-LEFTOVER_PERIOD = 30
 PREEMPTED = Condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
 
 

@@ -12,11 +12,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.config.schema import Extender as Config
-from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw, node, pod
@@ -96,38 +92,6 @@ def test_filter(server: Server) -> None:
     assert (verb, arguments["NodeNames"], arguments["Pod"]["metadata"]["name"]) == ("filter", ["n1", "n2"], "web")
 
 
-def test_filter_with_nodes(server: Server) -> None:
-    server.answers["filter"] = lambda args: {"nodes": {"items": args["Nodes"]["items"][:1]}}
-    assert attempt(play(server, filterVerb="filter", nodeCacheCapable=False)).data["node"] == "n1"
-
-
-def test_filter_leaves_nothing(server: Server) -> None:
-    server.answers["filter"] = lambda args: {
-        "NodeNames": [],
-        "FailedNodes": {"n1": "too warm"},
-        "FailedAndUnresolvableNodes": {"n2": "never"},
-    }
-    said = attempt(play(server, filterVerb="filter")).data
-    assert said["plugins"] == ["Extender"]
-    assert said["message"].startswith("0/2 nodes are available: 1 never, 1 too warm.")
-
-
-@pytest.mark.parametrize(("weight", "chosen"), [(1, "n1"), (20, "n2")])
-def test_prioritize(server: Server, weight: int, chosen: str) -> None:
-    server.answers["prioritize"] = lambda args: [{"Host": "n1", "Score": 0}, {"host": "n2", "score": 3}]
-    busy = pod("busy", on="n2", requests={"cpu": "2", "memory": "4Gi"})
-    objects = (node("n1"), node("n2"), busy, pod("web", requests={"cpu": "1"}))
-    assert attempt(play(server, *objects, prioritizeVerb="prioritize", weight=weight)).data["node"] == chosen
-
-
-def test_preempt(server: Server) -> None:
-    victims = [pod(f"low{i}", on=f"n{i}", requests={"cpu": "3"}) for i in (1, 2)]
-    high = pod("web", requests={"cpu": "3"}, priority=10)
-    server.answers["preempt"] = lambda args: {"NodeNameToMetaVictims": {"n2": args["NodeNameToMetaVictims"]["n2"]}}
-    said = attempt(play(server, node("n1"), node("n2"), *victims, high, preemptVerb="preempt")).data
-    assert (said["nominated_node"], said["victims"]) == ("n2", ["default/low2"])
-
-
 def test_bind(server: Server) -> None:
     server.answers["bind"] = lambda args: {"Error": ""}
     records = play(server, bindVerb="bind")
@@ -137,14 +101,6 @@ def test_bind(server: Server) -> None:
     records = play(server, bindVerb="bind")
     assert [r.kind for r in records if r.kind.startswith(("bind", "pod.bound"))] == ["bind.failed"]
     assert failures(records)[0].endswith(": no")
-
-
-@pytest.mark.parametrize(("requests", "asked"), [({"cpu": "1"}, False), ({"cpu": "1", "example.com/gpu": "1"}, True)])
-def test_managed_resources(server: Server, requests: Raw, asked: bool) -> None:
-    server.answers["filter"] = lambda args: {"NodeNames": args["NodeNames"]}
-    managed = [{"name": "example.com/gpu", "ignoredByScheduler": True}]
-    play(server, node("n1"), pod("web", requests=requests), filterVerb="filter", managedResources=managed)
-    assert bool(server.asked) == asked
 
 
 def slow(args: Raw) -> Any:
@@ -210,12 +166,6 @@ def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> No
         scenario(node("n1"), pod("web"), config=config, timeline=[change]), allowed_extenders=["127.0.0.1"]
     )
     assert [r.time for r in run.run() if r.kind == "attempt"][:2] == [0, 9]
-
-
-def test_those_that_may_be_ignored_are_asked_last() -> None:
-    configs = [Config(url_prefix=f"http://{host}.test", ignorable=host == "a") for host in "abc"]
-    extenders = Extenders(configs, Cluster(get_release("1.34")), ["a.test", "b.test", "c.test"])
-    assert [one.url for one in extenders.all] == ["http://b.test", "http://c.test", "http://a.test"]
 
 
 @pytest.mark.parametrize(("release", "chosen"), [("1.27", "n1"), ("1.34", "n2")])
