@@ -14,22 +14,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import quantity
-from scheduler_core.api.objects import (
-    INT64_MAX,
-    TOLERATION_OPERATORS,
-    Condition,
-    NodeSelector,
-    Object,
-    Quantities,
-    Struct,
-    Taint,
-    Toleration,
-    check_choice,
-    check_node_terms,
-    check_number,
-    register,
-)
+from scheduler_core.api import objects, quantity
+from scheduler_core.api.objects import Condition, NodeSelector, Object, Quantities, Struct, Taint, Toleration
 from scheduler_core.errors import InputError
 
 EXACT_COUNT, ALL = "ExactCount", "All"
@@ -302,8 +288,10 @@ class ResourceSlice(Object):
         _few(spec.devices, MAX_DEVICES, where, "spec.devices")
         _few(spec.shared_counters, MAX_COUNTERS, where, "spec.sharedCounters")
         _check_node_selector(spec.node_selector, where, "spec.nodeSelector")
-        check_number(spec.pool.generation, 0, INT64_MAX, where, "spec.pool.generation")
-        check_number(spec.pool.resource_slice_count, 0, INT64_MAX, where, "spec.pool.resourceSliceCount")
+        objects.check_number(spec.pool.generation, 0, objects.INT64_MAX, where, "spec.pool.generation")
+        objects.check_number(
+            spec.pool.resource_slice_count, 0, objects.INT64_MAX, where, "spec.pool.resourceSliceCount"
+        )
         for i, counters in enumerate(spec.shared_counters):
             _named(counters.name, where, f"spec.sharedCounters[{i}].name")
             _check_counters(counters.counters, where, f"spec.sharedCounters[{i}].counters")
@@ -316,8 +304,8 @@ class ResourceSlice(Object):
             _check_device(device, where, f"spec.devices[{i}]")
 
 
-register(ResourceClaim, ResourceClaimTemplate, groups=("resource.k8s.io",))
-register(DeviceClass, ResourceSlice, groups=("resource.k8s.io",), namespaced=False)
+objects.register(ResourceClaim, ResourceClaimTemplate, groups=("resource.k8s.io",))
+objects.register(DeviceClass, ResourceSlice, groups=("resource.k8s.io",), namespaced=False)
 
 # ---------------------------------------------------------------- API-server validation
 
@@ -354,7 +342,7 @@ def _check_selectors(selectors: Sequence[DeviceSelector], where: str, field: str
 
 def _check_node_selector(selector: NodeSelector | None, where: str, field: str) -> None:
     if selector is not None:
-        check_node_terms(selector.node_selector_terms, where, f"{field}.nodeSelectorTerms")
+        objects.check_node_terms(selector.node_selector_terms, where, f"{field}.nodeSelectorTerms")
 
 
 def _check_exact(request: ExactRequest, where: str, field: str) -> None:
@@ -363,11 +351,13 @@ def _check_exact(request: ExactRequest, where: str, field: str) -> None:
     request.allocation_mode = request.allocation_mode or EXACT_COUNT
     if request.allocation_mode == EXACT_COUNT:
         request.count = request.count or 1
-        check_number(request.count, 1, INT64_MAX, where, f"{field}.count")
+        objects.check_number(request.count, 1, objects.INT64_MAX, where, f"{field}.count")
     elif request.allocation_mode == ALL and request.count:
         raise InputError(where, f"{field}.count", "must not be set if all devices are requested")
     for i, toleration in enumerate(request.tolerations):
-        check_choice(toleration.operator, TOLERATION_OPERATORS, where, f"{field}.tolerations[{i}].operator")
+        objects.check_choice(
+            toleration.operator, objects.TOLERATION_OPERATORS, where, f"{field}.tolerations[{i}].operator"
+        )
     capacity = request.capacity or CapacityRequirements()
     _few(capacity.requests, MAX_ATTRIBUTES, where, f"{field}.capacity.requests")
     _amounts(((f"{field}.capacity.requests[{name[:63]!r}]", text) for name, text in capacity.requests.items()), where)
@@ -431,7 +421,7 @@ def _check_device(device: Device, where: str, field: str) -> None:
         values = (attribute.int_, attribute.bool_, attribute.string, attribute.version)
         if sum(value is not None for value in values) != 1:
             raise InputError(where, at, "exactly one of int, bool, string, version is needed")
-        if attribute.int_ is not None and not ~INT64_MAX <= attribute.int_ <= INT64_MAX:
+        if attribute.int_ is not None and not ~objects.INT64_MAX <= attribute.int_ <= objects.INT64_MAX:
             raise InputError(where, f"{at}.int", f"must fit 64 bits, got {attribute.int_}")
         for kind, text in (("string", attribute.string), ("version", attribute.version)):
             if text is not None and len(text) > MAX_VALUE:

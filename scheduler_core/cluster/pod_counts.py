@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/types.go (AffinityTerm).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -48,22 +48,18 @@ class Term:
         return self.selector.matches(labels)
 
 
+@dataclass(slots=True, eq=False)
 class LabelClass:
     """Pods with equal namespace, labels and deletion state, and the columns that count them."""
 
-    __slots__ = (
-        *("columns", "labels", "matched_terms", "namespace", "nodes", "seen_columns", "seen_terms", "terminating"),
-    )
-
-    def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
-        self.namespace = namespace
-        self.labels = labels
-        self.terminating = terminating
-        self.nodes: dict[str, int] = {}  # node name -> number of pods of this class
-        self.columns: list[SelectorColumn] = []  # the ones that count this class, among the first `seen_columns`
-        self.seen_columns = 0
-        self.matched_terms: list[TermColumn] = []  # the ones that match this class, among the first `seen_terms`
-        self.seen_terms = 0
+    namespace: str
+    labels: dict[str, str]
+    terminating: bool
+    nodes: dict[str, int] = field(default_factory=dict)  # node name -> number of pods of this class
+    columns: list[SelectorColumn] = field(default_factory=list)  # those of the first `seen_columns` that count it
+    seen_columns: int = 0
+    matched_terms: list[TermColumn] = field(default_factory=list)  # those of the first `seen_terms` that match it
+    seen_terms: int = 0
 
 
 class SelectorColumn:

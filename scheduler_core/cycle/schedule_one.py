@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,28 +40,24 @@ NO_NODES = "no nodes available to schedule pods"
 SKIPPED = "skip schedule deleting pod: {pod}"
 
 
+@dataclass(eq=False)
 class Scheduler:
     """Schedules the pods of a cluster, one cycle at a time. `profiles`: scheduler name -> its framework."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        profiles: Mapping[str, Framework],
-        preemption: bool = True,
-        timer: Callable[[], int] = time.perf_counter_ns,
-    ) -> None:
-        self.cluster = cluster
-        self.profiles = profiles
-        self.preemption = preemption
-        self.timer = timer
-        self.extenders: Extenders | None = None
-        self.own_frameworks: dict[str, Framework] = {}  # pod -> the framework to use instead of its profile's
-        self.places: dict[str, str] = {}  # pod -> the node to choose, whatever plugins decide
-        self.cycles = 0
-        self.next_start_index = 0
-        self.attempts = 0  # cycles of pods that PreEnqueue did not gate
-        self.batches = cluster.release.opportunistic_batching
-        self.collects_rejectors = True  # False: do not collect the plugins that refused nodes if other nodes fit
+    cluster: Cluster
+    profiles: Mapping[str, Framework]
+    preemption: bool = True
+    timer: Callable[[], int] = time.perf_counter_ns
+    extenders: Extenders | None = None
+    own_frameworks: dict[str, Framework] = field(default_factory=dict)  # pod -> the framework to use for it
+    places: dict[str, str] = field(default_factory=dict)  # pod -> the node to choose, whatever plugins decide
+    cycles: int = 0
+    next_start_index: int = 0
+    attempts: int = 0  # cycles of pods that PreEnqueue did not gate
+    collects_rejectors: bool = True  # False: do not collect the plugins that refused nodes if other nodes fit
+
+    def __post_init__(self) -> None:
+        self.batches = self.cluster.release.opportunistic_batching
 
     def use_extenders(self, extenders: Extenders | None) -> None:
         """Set the extenders to call from now on."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from scheduler_core.queue.clock import Clock
@@ -14,6 +15,7 @@ from scheduler_core.queue.keyed_heap import KeyedHeap
 from scheduler_core.queue.queued_pod import QueuedPod
 
 
+@dataclass(eq=False)
 class BackoffQueue:
     """Pods ordered by the end of their backoff. Pods that failed by an error have a separate heap.
 
@@ -23,25 +25,17 @@ class BackoffQueue:
     over just after it; otherwise it is over at its end.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        initial: float,
-        maximum: float,
-        active_order: Callable[[QueuedPod], Any],
-        windows: bool,
-        counts_attempts: bool,
-        past_its_end: bool,
-    ) -> None:
-        self.clock = clock
-        self.initial = initial
-        self.maximum = maximum
-        self.active_order = active_order
-        self._windows = windows
-        self._counts_attempts = counts_attempts
-        self._past_its_end = past_its_end
-        self._pods = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
-        self._errors = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
+    clock: Clock
+    initial: float
+    maximum: float
+    active_order: Callable[[QueuedPod], Any]
+    windows: bool
+    counts_attempts: bool
+    past_its_end: bool
+
+    def __post_init__(self) -> None:
+        self._pods = KeyedHeap(lambda pod: (self.expiry(pod), self.active_order(pod)))
+        self._errors = KeyedHeap(lambda pod: (self.expiry(pod), self.active_order(pod)))
 
     def __len__(self) -> int:
         return len(self._pods) + len(self._errors)
@@ -52,7 +46,7 @@ class BackoffQueue:
 
     def duration(self, pod: QueuedPod) -> float:
         """Return the backoff in seconds: the initial one, doubled for each further failure, up to the maximum."""
-        return self.after(pod.attempts if self._counts_attempts else pod.consecutive_errors or pod.unschedulable_count)
+        return self.after(pod.attempts if self.counts_attempts else pod.consecutive_errors or pod.unschedulable_count)
 
     def after(self, count: int) -> float:
         """Return the backoff in seconds after `count` failures."""
@@ -66,11 +60,11 @@ class BackoffQueue:
         """Return the end of the backoff, in seconds of the run."""
         if pod.expiry is None:
             pod.expiry = pod.timestamp + self.duration(pod)
-        return math.floor(pod.expiry) if self._windows else pod.expiry
+        return math.floor(pod.expiry) if self.windows else pod.expiry
 
     def is_backing_off(self, pod: QueuedPod) -> bool:
-        now = math.floor(self.clock.now) if self._windows else self.clock.now
-        return self.expiry(pod) >= now if self._past_its_end else self.expiry(pod) > now
+        now = math.floor(self.clock.now) if self.windows else self.clock.now
+        return self.expiry(pod) >= now if self.past_its_end else self.expiry(pod) > now
 
     def add(self, pod: QueuedPod) -> None:
         (self._pods if pod.rejectors else self._errors).put(pod)
@@ -108,4 +102,4 @@ class BackoffQueue:
         first = min((self.expiry(pod) for heap in (self._pods, self._errors) if (pod := heap.peek())), default=math.inf)
         if first == math.inf:
             return first
-        return math.floor(first) + 1 if self._past_its_end else math.ceil(first)
+        return math.floor(first) + 1 if self.past_its_end else math.ceil(first)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -26,31 +27,24 @@ from scheduler_core.virtual_time.object_diff_text import changes
 
 DEFAULT_GRACE_SECONDS = 30
 
-Action1 = Callable[[str], None]
 
-
+@dataclass(eq=False)
 class ApiServer:
     """Simulated API server. `pods`: all existing pods; a bound pod has its node. `admission`: None accepts every object
     unchanged. `graceful`: whether running pods that are deleted terminate after their grace period."""
 
-    def __init__(
-        self,
-        loop: Loop,
-        cluster: Cluster,
-        lifecycle: Lifecycle,
-        handlers: EventHandlers,
-        admission: Admission | None = None,
-        graceful: bool = False,
-    ) -> None:
-        self.loop = loop
-        self.cluster = cluster
-        self.lifecycle = lifecycle
-        self.handlers = handlers
-        self.admission = admission
-        self.graceful = graceful
-        self.controllers: Sequence[Controller] = ()
-        self.abandon: Action1 = lambda key: None  # called with the key of an assumed, not yet bound pod that is deleted
-        self.pods: dict[str, PodInfo] = dict(cluster.pods)
+    loop: Loop
+    cluster: Cluster
+    lifecycle: Lifecycle
+    handlers: EventHandlers
+    admission: Admission | None = None
+    graceful: bool = False
+    controllers: Sequence[Controller] = ()
+    # called with the key of an assumed, not yet bound pod that is deleted
+    abandon: Callable[[str], None] = lambda key: None
+
+    def __post_init__(self) -> None:
+        self.pods: dict[str, PodInfo] = dict(self.cluster.pods)
         self._births = dict.fromkeys(self.pods, 0)
         self._born = 0
 

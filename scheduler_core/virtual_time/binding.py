@@ -6,7 +6,6 @@ Source: pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler_core.cluster.pod_info import PodInfo
@@ -41,25 +40,20 @@ class BindingCycle:
         return self.queued.info
 
 
+@dataclass(eq=False)
 class Binder:
     """Runs binding cycles. `seconds`: duration of a binding. `failures`: pod -> number of its bindings that fail."""
 
-    def __init__(
-        self,
-        api: ApiServer,
-        scheduler: Scheduler,
-        queue: SchedulingQueue,
-        seconds: float = 0.0,
-        failures: Mapping[str, int] | None = None,
-    ) -> None:
-        self.api = api
-        self.scheduler = scheduler
-        self.queue = queue
-        self.seconds = seconds
-        self._failures = dict(failures or {})
+    api: ApiServer
+    scheduler: Scheduler
+    queue: SchedulingQueue
+    seconds: float
+    failures: dict[str, int]
+
+    def __post_init__(self) -> None:
         self._waiting: dict[str, BindingCycle] = {}
         self._under_way: dict[str, BindingCycle] = {}
-        api.abandon = self.abandon
+        self.api.abandon = self.abandon
 
     def begin(self, binding: BindingCycle) -> None:
         """Assume the pod after its scheduling cycle; it waits if Permit plugins require it."""
@@ -143,8 +137,8 @@ class Binder:
         self.api.handlers.deliver()
 
     def _problem(self, pod: PodInfo) -> Status | None:
-        if self._failures.get(pod.key, 0) > 0:
-            self._failures[pod.key] -= 1
+        if self.failures.get(pod.key, 0) > 0:
+            self.failures[pod.key] -= 1
             return error(INJECTED)
         return None
 

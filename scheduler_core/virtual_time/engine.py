@@ -89,7 +89,7 @@ class Engine:
         handlers = EventHandlers(cluster, lifecycle, self.queue)
         admit = Admission(cluster.priority_classes, cluster.storage_classes) if admission else None
         self.api = ApiServer(self, cluster, lifecycle, handlers, admit, graceful)
-        self.binder = Binder(self.api, self.scheduler, self.queue, bind_seconds, bind_failures)
+        self.binder = Binder(self.api, self.scheduler, self.queue, bind_seconds, dict(bind_failures or {}))
         for framework in self.scheduler.profiles.values():
             framework.list_pods = lambda: self.api.pods.values()
         self._due: list[tuple[float, int, int, Action]] = []
