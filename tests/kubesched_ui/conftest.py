@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from kubesched_ui.runs import services
+from kubesched_ui.runs import services, tasks
 
 
 @pytest.fixture
@@ -16,3 +16,17 @@ def client() -> Client:
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are executed by the tests themselves."""
     monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The messages to workers: the name of the task and its argument."""
+    messages: list[tuple[str, int]] = []
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
+    return messages
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are executed where they are queued."""
+    monkeypatch.setattr(services, "enqueue", tasks.execute_run)

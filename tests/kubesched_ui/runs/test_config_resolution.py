@@ -13,11 +13,12 @@ from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.cycle_rows import warnings_of
-from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.runs.config_resolution import CAME_WITH_IT, chosen
+from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import node, pod
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("at_once")]
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 # Only pods of "mine" have a profile, so where this counts can be seen.
@@ -27,12 +28,6 @@ UNKNOWN = HEAD | {
 }
 WRONG = HEAD | {"profiles": [{"schedulerName": "mine", "plugins": {"filter": {"enable": []}}}]}
 OTHER = json.dumps(HEAD | {"profiles": [{"schedulerName": "default-scheduler"}]})
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are done where they are queued."""
-    monkeypatch.setattr("kubesched_ui.runs.services.enqueue", lambda pk: execute_run(pk))
 
 
 def snapshot(config: dict[str, Any] | None) -> bytes:
@@ -191,3 +186,39 @@ def test_so_it_does_in_the_api_and_on_the_command_line(client: Client, tmp_path:
     (tmp_path / "cluster.json").write_bytes(snapshot(None))
     with pytest.raises(CommandError, match="The equivalent configuration:\n\napiVersion"):
         call_command("simulate", str(tmp_path / "cluster.json"), config=str(tmp_path / "policy.json"), release=NEWEST)
+
+
+# ---- the choice
+
+OWN = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"
+OTHERS = OWN.replace("4", "5")
+OLD = OWN.replace("/v1", "/v1alpha2")
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "config", "said"),
+    [
+        ("", None, "", None),
+        (OWN, None, OWN, None),
+        (OWN, OWN, OWN, None),
+        (OWN, OTHERS, OTHERS, "the run has its own configuration"),
+        (OWN, "", "", "the run uses the default configuration of its release"),
+        (OLD, None, "", "v1alpha2 is read by kube-scheduler 1.18 only"),
+        (OLD, "", "", "v1alpha2 is read by kube-scheduler 1.18 only"),  # the page's button to start without it
+        (OLD, OTHERS, OTHERS, "the run has its own configuration"),
+    ],
+)
+def test_chosen(own: str, given: str | None, config: str, said: str | None) -> None:
+    found, notes = chosen(Scenario(config=own), given, "1.34", "error")
+    assert found == config
+    if said is None:
+        assert notes == []
+    else:
+        (note,) = notes
+        assert note.startswith(CAME_WITH_IT)
+        assert said in note
+
+
+def test_only_what_was_given_is_refused() -> None:
+    with pytest.raises(InputError, match="v1alpha2"):
+        chosen(Scenario(config=OWN), OLD, "1.34", "error")

@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import services, suggested_comparisons
+from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.event_log.test_events import messages
@@ -20,12 +20,9 @@ from tests.scheduler_core.build import ZONE, node
 from tests.scheduler_core.pod_groups.test_groups import group, members
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
+pytestmark = pytest.mark.django_db
+
 GATES = "1.36 GangScheduling=true,GenericWorkload=true"
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
@@ -52,7 +49,6 @@ def ran(client: Client, data: bytes | None = None, address: str = "", **wanted: 
     return run
 
 
-@pytest.mark.django_db
 def test_a_group_is_recorded_with_its_members(client: Client) -> None:
     run = ran(client, tie_break="name")
     assert run.release == GATES
@@ -64,7 +60,6 @@ def test_a_group_is_recorded_with_its_members(client: Client) -> None:
     assert (run.placed, run.unschedulable) == (1, 4)
 
 
-@pytest.mark.django_db
 def test_what_fits_is_given_back_and_a_state_between_has_it(client: Client) -> None:
     run = ran(client, tie_break="name")
     then = client.get(f"/api/runs/{run.pk}/state", {"cycle": 3}).json()
@@ -91,7 +86,6 @@ def test_its_events_are_as_the_schema_says(client: Client, settings: Any) -> Non
     assert "bind" not in first
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("at", "begins"), [(1, 1), (3, 1), (5, 5), (6, 6)])
 def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int) -> None:
     run = ran(client, tie_break="name")
@@ -106,14 +100,12 @@ def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int
         assert train.told == run.group_cycles.get(name="train").told
 
 
-@pytest.mark.django_db
 def test_a_group_is_tried_once_for_pods_that_are_named(client: Client) -> None:
     run = ran(client, tie_break="name", pods=["default/train-1", "default/train-3"])
     assert [one.key for one in run.group_cycles.all()] == ["default/train"]
     assert (run.cycles_done, run.cycles_total) == (4, 4)
 
 
-@pytest.mark.django_db
 def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client) -> None:
     number = stored(
         client, cluster(schedulingConstraints={"topology": [{"key": ZONE}]}, priority=3, disruptionMode="PodGroup")
@@ -126,7 +118,6 @@ def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client
     assert "GangScheduling=true,GenericWorkload=true,TopologyAwareWorkloadScheduling=true" in page
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("release", "way"),
     [
@@ -143,7 +134,6 @@ def test_a_run_without_them_says_so_and_what_to_set(client: Client, release: str
     assert note in client.get(f"/runs/{run.pk}/").content.decode()
 
 
-@pytest.mark.django_db
 def test_in_time_is_refused_at_once(client: Client) -> None:
     address = f"/api/scenarios/{stored(client, cluster())}/runs"
     wanted = json.dumps({"in_time": True, "release": "1.36", "feature_gates": {"GenericWorkload": True}})
@@ -155,7 +145,6 @@ def test_in_time_is_refused_at_once(client: Client) -> None:
     assert "only in single-pass runs" in plain.json()["notes"][0]
 
 
-@pytest.mark.django_db
 def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
     other = {**group("train"), "apiVersion": "scheduling.x-k8s.io/v1alpha1", "spec": {"minMember": 2}}
     workload = {
@@ -175,7 +164,6 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
     assert "with PodGroups" in refused["warnings"][0]["message"]
 
 
-@pytest.mark.django_db
 def test_two_releases_compared_have_the_gates_that_they_know(client: Client) -> None:
     number = stored(client, cluster())
     first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})

@@ -23,14 +23,6 @@ from tests.kubesched_ui.clusters import as_list, node, pod
 SHORT, LONG = Run.Lane.SHORT, Run.Lane.LONG
 
 
-@pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The messages that were sent."""
-    messages: list[tuple[str, int]] = []
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
-    return messages
-
-
 def small(pods: int = 3) -> Scenario:
     return store(ingest_files([("a.json", as_list(node("n"), *(pod(f"p{i}") for i in range(pods))))]), "small")
 
@@ -106,7 +98,7 @@ def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_short_run_is_played_while_a_long_one_is_held(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_is_played_while_a_long_one_is_held(sent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario, hold, began = small(), threading.Event(), threading.Event()
     recorded = tasks.record
 
@@ -137,7 +129,7 @@ def test_a_short_run_is_played_while_a_long_one_is_held(told: Any, monkeypatch: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_message_means_that_there_is_one_not_which(told: list[tuple[str, int]], people: list[User]) -> None:
+def test_a_message_means_that_there_is_one_not_which(sent: list[tuple[str, int]], people: list[User]) -> None:
     scenario, (ada, bob, _) = small(), people
     over: list[int] = []
     services.run_finished.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
@@ -148,11 +140,11 @@ def test_a_message_means_that_there_is_one_not_which(told: list[tuple[str, int]]
     hers.refresh_from_db()
     his.refresh_from_db()
     assert (hers.state, his.state, over) == ("queued", "done", [his.pk])
-    assert told == [("kubesched.take_long", hers.pk)]
+    assert sent == [("kubesched.take_long", hers.pk)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_that_is_not_short_goes_on_among_the_long_ones(told: list[tuple[str, int]], settings: Any) -> None:
+def test_a_run_that_is_not_short_goes_on_among_the_long_ones(sent: list[tuple[str, int]], settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     run = queued(small(5), SHORT)
     settings.RUN_SHORT_GRACE = 0
@@ -160,7 +152,7 @@ def test_a_run_that_is_not_short_goes_on_among_the_long_ones(told: list[tuple[st
     run.refresh_from_db()
     assert (run.state, run.lane, run.starts, run.error) == ("queued", "long", 0, "")
     assert run.estimate_s is not None
-    assert ("kubesched.take_long", run.pk) in told
+    assert ("kubesched.take_long", run.pk) in sent
     stored = run.cycles_done
     tasks.take_long(run.pk)
     run.refresh_from_db()
@@ -169,7 +161,7 @@ def test_a_run_that_is_not_short_goes_on_among_the_long_ones(told: list[tuple[st
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_has_a_time_limit(told: Any, settings: Any) -> None:
+def test_a_run_has_a_time_limit(sent: Any, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES, settings.RUN_TIME_LIMIT_S = 1, 0
     run = queued(small(5), LONG)
     tasks.take_long(run.pk)
@@ -178,7 +170,7 @@ def test_a_run_has_a_time_limit(told: Any, settings: Any) -> None:
     assert run.finished_at is not None
 
 
-def test_the_lane_is_chosen_by_the_estimate(db: None, told: list[tuple[str, int]], settings: Any) -> None:
+def test_the_lane_is_chosen_by_the_estimate(db: None, sent: list[tuple[str, int]], settings: Any) -> None:
     scenario = small()
     assert scenario.pending == 3
     run = services.create_run(scenario, RunSettings(), low=True)
@@ -191,7 +183,7 @@ def test_the_lane_is_chosen_by_the_estimate(db: None, told: list[tuple[str, int]
     services.enqueue(huge.pk)
     huge.refresh_from_db()
     assert huge.lane == "long"
-    assert told == [("kubesched.take_short", run.pk), ("kubesched.take_long", huge.pk)]
+    assert sent == [("kubesched.take_short", run.pk), ("kubesched.take_long", huge.pk)]
 
 
 def test_estimates_learn_from_what_runs_took(db: None) -> None:

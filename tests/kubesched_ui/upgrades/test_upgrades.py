@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario, Upgrade
-from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
 from kubesched_ui.upgrades import presenters
 from kubesched_ui.upgrades import services as upgrade_services
 from kubesched_ui.upgrades import tasks as module
@@ -23,19 +23,6 @@ from tests.kubesched_ui.recordings import node, pod, scenario
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SIDECAR = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> list[tuple[str, int]]:
-    """What was sent to workers."""
-    messages: list[tuple[str, int]] = []
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
-    return messages
 
 
 @pytest.fixture
@@ -299,3 +286,20 @@ def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
     assert [run.feature_gates for run in upgrade.run_of().values()] == [{}, {"SchedulerPopFromBackoffQ": False}]
     assert all(run.in_time for run in upgrade.runs.all())
     assert (upgrade.steps[0]["a"], upgrade.steps[0]["b"]) == ("1.27", "1.34")
+
+
+def test_what_groups_change_has_its_cause(client: Client) -> None:
+    data = (FOLDER / "20-pod-group.yaml").read_bytes()
+    number = client.post("/api/scenarios", data, content_type="application/octet-stream").json()["id"]
+    wanted: Any = {"releases": ["1.35", "1.36"]}
+    assert client.post(f"/api/scenarios/{number}/upgrades", wanted, content_type="application/json").status_code == 202
+    upgrade = work(Upgrade.objects.get())
+    assert upgrade.state == "done"
+    releases = {run.release_number: run.feature_gates for run in upgrade.runs.all()}
+    assert releases["1.35"] == {}
+    assert releases["1.36"]["GangScheduling"]
+    page = " ".join(client.get(f"/upgrades/{upgrade.pk}/").content.decode().split())
+    assert "3 gain a node and 3 lose their node" in page
+    assert "The pods of a PodGroup are scheduled in one cycle of their group (GenericWorkload)" in page
+    for pods in (["train-0", "train-1", "train-2"], ["pair-0", "pair-1", "web-0"]):
+        assert all(f"team/{pod}" in page for pod in pods)

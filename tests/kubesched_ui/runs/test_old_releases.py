@@ -1,4 +1,4 @@
-"""A run of 1.16: a Policy in the configuration's place, pages that speak of predicates and priorities."""
+"""Runs of 1.16, with a Policy, predicates and priorities, and of 1.18, with its own configuration and plugins."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import node, pod
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("at_once")]
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 2}]}
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are done where they are queued."""
-    monkeypatch.setattr("kubesched_ui.runs.services.enqueue", lambda pk: execute_run(pk))
 
 
 def started(client: Client, objects: list[dict[str, Any]], **settings: Any) -> Any:
@@ -62,3 +55,29 @@ def test_a_run_in_time(client: Client) -> None:
     page = client.get(f"/runs/{run['id']}/pods/default/big/?t=95").content.decode()
     assert "Predicates" in page
     assert "Each plugin" not in page
+
+
+# ---- 1.18
+
+CONFIG = """apiVersion: kubescheduler.config.k8s.io/v1alpha2
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: ImageLocality}]}}}]
+"""
+
+
+@pytest.mark.parametrize("in_time", [False, True])
+def test_its_plugins_are_shown(client: Client, in_time: bool) -> None:
+    objects = [node("n1"), node("n2"), pod("fits"), pod("big", cpu="400")]
+    settings = {"in_time": True, "until": 100} if in_time else {}
+    run = started(client, objects, release="1.18", config=CONFIG, **settings).json()
+    assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
+    page = client.get(f"/runs/{run['id']}/pods/default/fits/").content.decode()
+    assert "DefaultPodTopologySpread" in page
+    refused = client.get(f"/runs/{run['id']}/pods/default/big/").content.decode()
+    assert "0/2 nodes are available: 2 Insufficient cpu." in refused
+
+
+def test_its_configuration_is_refused_by_newer_releases(client: Client) -> None:
+    answer = started(client, [node("n1"), pod("a")], release="1.19", config=CONFIG)
+    assert answer.status_code == 400
+    assert "v1alpha2 is read by kube-scheduler 1.18 only" in json.loads(answer.content)["error"]
