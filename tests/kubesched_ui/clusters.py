@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kubesched_ui.ingest import IngestResult, ingest_files
+
 Object = dict[str, Any]
 
 
@@ -28,6 +30,11 @@ def pod(name: str, cpu: str = "1", on: str = "", **spec: Any) -> Object:
 def as_list(*objects: Object) -> bytes:
     """A v1 List."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+
+
+def ingested(*objects: Any) -> IngestResult:
+    """What an upload of these objects is read as."""
+    return ingest_files([("a.json", json.dumps(objects).encode())])
 
 
 def taught() -> bytes:

@@ -2,11 +2,8 @@
 
 import bz2
 import gzip
-import io
 import json
 import lzma
-import tarfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +13,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestResult, Limits, ingest_files
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from tests.kubesched_ui.ingest import hostile
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p1", "namespace": "shop"}}
@@ -33,22 +31,16 @@ def as_bytes(value: Any, name: str) -> bytes:
     return (to_yaml(value) if name.endswith((".yaml", ".yml")) else json.dumps(value)).encode()
 
 
+def packed(members: Members) -> list[tuple[str, bytes]]:
+    return [(name, as_bytes(value, name)) for name, value in members.items()]
+
+
 def tarred(members: Members, mode: str = "w:gz") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, value in members.items():
-            info, data = tarfile.TarInfo(name), as_bytes(value, name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
+    return hostile.tarred(*packed(members), mode=mode)
 
 
 def zipped(members: Members) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value in members.items():
-            archive.writestr(name, as_bytes(value, name))
-    return out.getvalue()
+    return hostile.zipped(*packed(members))
 
 
 def read(data: bytes, name: str = "bundle.tar.gz", limits: Limits | None = None) -> IngestResult:

@@ -14,12 +14,12 @@ from django.test import Client
 from django.utils import timezone
 
 from kubesched_ui.fields import pack
-from kubesched_ui.ingest import IngestError, chunked_store, ingest_files
+from kubesched_ui.ingest import IngestError, chunked_store
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.runs import tasks
 from kubesched_ui.scenarios import edits
-from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.clusters import ingested, node, pod
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,10 +27,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunked_store, "PART", 2)
-
-
-def read(*objects: dict[str, Any]) -> Any:
-    return ingest_files([("a.json", as_list(*objects))])
 
 
 def unfinished(objects: int = 5) -> Scenario:
@@ -54,7 +50,7 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
             others.append(other.execute("SELECT COUNT(*) FROM kubesched_ui_clusterobject").fetchone()[0])
 
     monkeypatch.setattr(chunked_store, "write", write)
-    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert others == [2, 4, 6]
 
 
@@ -63,11 +59,11 @@ def test_others_get_as_long_as_a_part_took(monkeypatch: pytest.MonkeyPatch) -> N
     """SQLite lets in whoever tries at the moment: a writer that goes on at once would be the next one, too."""
     clock, slept = count(0, 0.25), []
     monkeypatch.setattr(chunked_store, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
-    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert slept == [0.25] * 3
     clock = count(0, 60)
     slept.clear()
-    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert slept == [chunked_store.LONGEST_PAUSE_S] * 3
 
 
@@ -110,13 +106,13 @@ def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(chunked_store, "write", write)
     with pytest.raises(IngestError, match="took too long to be stored"):
-        store(read(*(pod(f"p{i}") for i in range(5))))
+        store(ingested(*(pod(f"p{i}") for i in range(5))))
     assert not Scenario.everything.exists()
     assert not ClusterObject.objects.exists()
 
 
 def test_an_edit_copies_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    scenario = store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
     version = edits.create_version(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert [o["metadata"]["name"] for o in version.objects_of()] == ["n", "p0", "p1", "p2", "p4"]
     assert version.counts == {"Node": 1, "Pod": 4}

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from kubesched_ui.ingest import ingest_files
+from tests.kubesched_ui.clusters import ingested
 
 POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop"}}
 
@@ -22,8 +23,7 @@ def event(name: str, time: str, **more: Any) -> dict[str, Any]:
 
 
 def read(*objects: dict[str, Any]) -> list[dict[str, Any]]:
-    result = ingest_files([("a.json", json.dumps(objects).encode())])
-    return [obj for obj in result.objects if obj["kind"] == "Event"]
+    return [obj for obj in ingested(*objects).objects if obj["kind"] == "Event"]
 
 
 def test_the_newest_wins_whatever_the_order() -> None:

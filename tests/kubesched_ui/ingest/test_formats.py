@@ -1,10 +1,7 @@
 """Every format that is read, as people have it."""
 
 import gzip
-import io
 import json
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.redact import notes
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}
 POD = {
@@ -22,6 +20,8 @@ POD = {
     "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]},
 }
 LIST = {"apiVersion": "v1", "kind": "List", "items": [NODE, POD]}
+NODE_LIST = {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]}
+POD_LIST = {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p1", "namespace": "shop"}}]}
 KEYS = [("Node", "", "n1"), ("Pod", "shop", "p1")]
 
 
@@ -35,24 +35,6 @@ def text(value: object) -> str:
 
 def pretty(value: object) -> str:
     return json.dumps(value, indent=4) + "\n"
-
-
-def zipped(**members: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name.replace("__", "/").replace("_", "."), data)
-    return out.getvalue()
-
-
-def tarred(members: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data.encode())
-            archive.addfile(info, io.BytesIO(data.encode()))
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -70,14 +52,9 @@ def tarred(members: dict[str, str]) -> bytes:
         ("yaml, then json", f"{to_yaml(NODE)}---\n{pretty(POD)}"),
         ("flow.yaml", "{apiVersion: v1, kind: List, items: [{kind: Node, metadata: {name: n1}},"
          " {kind: Pod, metadata: {name: p1, namespace: shop}}]}"),
-        ("lists.json", text({"kind": "List", "items": [
-            {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]},
-            {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p1", "namespace": "shop"}}]},
-        ]})),
+        ("lists.json", text({"kind": "List", "items": [NODE_LIST, POD_LIST]})),
         ("export.json", text({"pods": [POD], "nodes": [NODE], "pvs": None, "pvcs": [], "schedulerConfig": None})),
-        ("bare export.yaml", to_yaml({
-            "nodes": [{"metadata": {"name": "n1"}}], "pods": [{"metadata": {"name": "p1", "namespace": "shop"}}],
-        })),
+        ("bare export.yaml", to_yaml({"nodes": NODE_LIST["items"], "pods": POD_LIST["items"]})),
         ("utf-8 with a mark.json", b"\xef\xbb\xbf" + text(LIST).encode()),
         ("powershell.yaml", ("\ufeff" + to_yaml(LIST)).replace("\n", "\r\n").encode("utf-16-le")),
         ("utf-16 be.json", text(LIST).encode("utf-16-be")),
@@ -85,9 +62,9 @@ def tarred(members: dict[str, str]) -> bytes:
         ("list.json.gz", gzip.compress(text(LIST).encode())),
         ("two members.json.gz", gzip.compress(text(NODE).encode()) + gzip.compress(text(POD).encode())),
         ("misnamed.json", gzip.compress(text(LIST).encode())),
-        ("parts.zip", zipped(a_json=text(NODE), b__c_yaml=to_yaml(POD))),
-        ("parts.tar.gz", tarred({"x/a.json": text(NODE), "x/y/b.yml": to_yaml(POD)})),
-        ("parts.tgz", tarred({"./a.json": text(NODE), "./b.json": text(POD)})),
+        ("parts.zip", zipped(("a.json", text(NODE)), ("b/c.yaml", to_yaml(POD)))),
+        ("parts.tar.gz", tarred(("x/a.json", text(NODE)), ("x/y/b.yml", to_yaml(POD)))),
+        ("parts.tgz", tarred(("./a.json", text(NODE)), ("./b.json", text(POD)))),
         ("scenario.yaml", to_yaml(scenario_document("My cluster", [NODE, POD], "Look here"))),
         ("scenario.json", text(scenario_document("My cluster", [NODE, POD]))),
         ("no extension", text(LIST)),
@@ -191,27 +168,15 @@ def test_pods_on_nodes_that_are_not_there_are_remarked_on() -> None:
 
 
 def test_a_dump_folder_as_archive() -> None:
-    result = read(
-        tarred(
-            {
-                "dump/nodes.json": text(
-                    {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]}
-                ),
-                "dump/shop/pods.json": text(
-                    {
-                        "kind": "PodList",
-                        "apiVersion": "v1",
-                        "items": [{"metadata": {"name": "p1", "namespace": "shop"}}],
-                    }
-                ),
-                "dump/shop/p1/logs.txt": "secret log",
-                "dump/shop/replication-controllers.json": text({"items": None}),
-                "dump/shop/broken.json": '{"kind": ',
-                "__MACOSX/dump/._nodes.json": "\0\0",
-            }
-        ),
-        "dump.tar.gz",
-    )
+    members = {
+        "dump/nodes.json": text(NODE_LIST),
+        "dump/shop/pods.json": text(POD_LIST),
+        "dump/shop/p1/logs.txt": "secret log",
+        "dump/shop/replication-controllers.json": text({"items": None}),
+        "dump/shop/broken.json": '{"kind": ',
+        "__MACOSX/dump/._nodes.json": "\0\0",
+    }
+    result = read(tarred(*members.items()), "dump.tar.gz")
     assert sorted(result.records) == KEYS
     assert [w.code for w in result.warnings] == ["unreadable-member", "skipped-file"]
     assert "dump.tar.gz/dump/shop/broken.json" in result.warnings[0].message
@@ -220,8 +185,8 @@ def test_a_dump_folder_as_archive() -> None:
 
 def test_a_dump_on_one_stream_with_logs_between() -> None:
     stream = (
-        pretty({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]})
-        + pretty({"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p1", "namespace": "shop"}}]})
+        pretty(NODE_LIST)
+        + pretty(POD_LIST)
         + "==== START logs for container c of pod shop/p1 ====\n{not json\n: nor yaml\n"
         + "==== END logs for container c of pod shop/p1 ====\n"
     )
@@ -290,7 +255,7 @@ def test_old_dumps_of_internal_types() -> None:
             }
         ]
     }
-    result = read(zipped(d__nodes_json=text(nodes), d__shop__pods_json=text(pods)), "d.zip")
+    result = read(zipped(("d/nodes.json", text(nodes)), ("d/shop/pods.json", text(pods))), "d.zip")
     assert result.warnings == []
     assert result.kubernetes == "v1.6.2"
     node, pod = result.objects

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.ingest import IngestResult
 from kubesched_ui.ingest.store import scenario_warnings, store
 from kubesched_ui.scenarios.edits import as_yaml, create_version
-from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.clusters import ingested, node, pod
 
 LIMITED = {
     "kind": "Pod",
@@ -26,21 +26,17 @@ WEB: dict[str, Any] = {
 WEB["spec"]["template"] = {"metadata": {"labels": {"app": "web"}}, "spec": LIMITED["spec"]}
 
 
-def read(*objects: Any) -> IngestResult:
-    return ingest_files([("a.json", as_list(*objects))])
-
-
 def said(result: IngestResult) -> dict[str, str]:
     return {remark["code"]: remark["message"] for remark in scenario_warnings(result)}
 
 
 def test_what_is_filled_in_is_kept_and_told() -> None:
-    result = read(node("n1"), LIMITED, pod("real"))
+    result = ingested(node("n1"), LIMITED, pod("real"))
     typed, real = (obj["spec"] for obj in result.objects if obj["kind"] == "Pod")
     assert typed["containers"][0]["resources"]["requests"] == {"cpu": "2"}
     assert "requests from limits (1 container of 1 pod)" in said(result)["filled"]
     assert "restartPolicy" not in real, "it has a status"
-    again = ingest_files([("a.json", json.dumps(result.objects).encode())])
+    again = ingested(*result.objects)
     assert again.objects == result.objects
     assert not again.filled
 
@@ -48,7 +44,7 @@ def test_what_is_filled_in_is_kept_and_told() -> None:
 def test_a_scenario_without_admission_gets_no_tolerations() -> None:
     spec = {"objects": [node("n1"), LIMITED], "controllers": {"admission": False}}
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
-    (typed,) = (o for o in ingest_files([("a.json", json.dumps(document).encode())]).objects if o["kind"] == "Pod")
+    (typed,) = (o for o in ingested(document).objects if o["kind"] == "Pod")
     assert "tolerations" not in typed["spec"]
     assert typed["spec"]["restartPolicy"] == "Always"
 
@@ -58,7 +54,7 @@ def test_what_a_run_would_be_told() -> None:
     gone = pod("gone")
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     others = [pod("a", schedulerName="volcano"), pod("b", volumes=volumes), pod("c", priorityClassName="gold"), gone]
-    told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others))
+    told = said(ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others))
     assert told["other-schedulers"].startswith("1 pod waits for another scheduler and is left to it: volcano (1: ")
     assert (
         "the snapshot has no claims. Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`"
@@ -68,7 +64,7 @@ def test_what_a_run_would_be_told() -> None:
     assert told["deleting"].startswith("1 pod without a node is being deleted")
     assert told["workloads"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
     agent = WEB | {"kind": "DaemonSet", "metadata": {"name": "agent"}}
-    told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
+    told = said(ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
     assert told["workloads"] == "1 pod is created for workloads without pods: DaemonSet default/agent (1)."
 
 
@@ -78,21 +74,21 @@ def test_schedulers_of_the_configuration_that_came_along_are_ours() -> None:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "mine"}],
     }
-    assert "other-schedulers" not in said(read(node("n1"), pod("a", schedulerName="mine"), config))
+    assert "other-schedulers" not in said(ingested(node("n1"), pod("a", schedulerName="mine"), config))
 
 
 def test_a_broken_template_is_left_out_if_its_pods_would_be_made() -> None:
     broken = json.loads(json.dumps(WEB).replace('"2"', '"lots"'))
-    result = read(node("n1"), broken)
+    result = ingested(node("n1"), broken)
     assert [(w.code, w.kind, w.field) for w in result.warnings] == [
         ("broken", "Deployment", "spec.template.spec.containers[0].resources.requests['cpu']")
     ]
-    assert "Deployment" in read(node("n1"), broken | {"status": {}, "metadata": {"name": "web", "uid": "u"}}).counts
+    assert "Deployment" in ingested(node("n1"), broken | {"status": {}, "metadata": {"name": "web", "uid": "u"}}).counts
 
 
 @pytest.mark.django_db
 def test_an_edit_is_filled_in_and_says_what_is_so_now() -> None:
-    scenario = store(read(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
+    scenario = store(ingested(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
     assert [remark["code"] for remark in scenario.warnings] == ["other-schedulers"]
     changed = scenario.cluster_objects.get(name="a")
     version = create_version(scenario, changed, as_yaml(LIMITED))

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.redact import notes
+from tests.kubesched_ui.clusters import ingested
 
 SECRET = "hunter2"
 
@@ -65,7 +65,7 @@ def template() -> dict[str, Any]:
 )
 def test_nothing_secret_is_kept(obj: dict[str, Any]) -> None:
     node = {"kind": "Node", "metadata": {"name": "n"}}
-    result = ingest_files([("a.json", json.dumps([node, obj]).encode())])
+    result = ingested(node, obj)
     assert SECRET not in json.dumps(result.objects)
     assert all(SECRET not in warning.message for warning in result.warnings)
     assert result.dropped or result.unknown
@@ -74,7 +74,7 @@ def test_nothing_secret_is_kept(obj: dict[str, Any]) -> None:
 def test_what_was_dropped_is_said() -> None:
     pods = [{"kind": "Pod", "metadata": meta(f"p{i}"), "spec": spec(nodeName="n")} for i in range(2)]
     objects = [{"kind": "Node", "metadata": {"name": "n"}}, *pods, {"kind": "Secret", "metadata": {"name": "s"}}]
-    result = ingest_files([("a.json", json.dumps(objects).encode())])
+    result = ingested(*objects)
     assert notes(result.dropped) == [
         "1 Secret",
         "12 values of environment variables",
@@ -85,6 +85,6 @@ def test_what_was_dropped_is_said() -> None:
 
 def test_the_rest_is_kept() -> None:
     pod = {"kind": "Pod", "metadata": meta("p"), "spec": spec()}
-    (kept,) = ingest_files([("a.json", json.dumps(pod).encode())]).objects
+    (kept,) = ingested(pod).objects
     assert kept["metadata"]["annotations"] == {"kept": "yes"}
     assert kept["spec"]["containers"] == [{"name": "c", "env": [{"name": "A"}, {"name": "B"}], "args": ["--verbose"]}]

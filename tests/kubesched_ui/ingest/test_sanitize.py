@@ -10,7 +10,7 @@ import pytest
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.redact import NUL, NULL, Cleaned, clean
 from kubesched_ui.scenarios.edits import read_one
-from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.clusters import ingested, node, pod
 
 
 def said(result: IngestResult) -> list[tuple[str, str, str]]:
@@ -49,7 +49,7 @@ def test_nulls_and_nuls_are_cleaned_in_place() -> None:
     ],
 )
 def test_an_object_with_a_null_in_a_list_is_kept_without_it(obj: dict[str, Any], field: str) -> None:
-    result = ingest_files([("a.json", as_list(obj, node("n2")))])
+    result = ingested(obj, node("n2"))
     assert [(name, at) for name, at, _ in said(result)] == [("n1", field)]
     assert f"{obj['kind']}" in said(result)[0][2]
     assert "is a null element of a list; it was removed" in said(result)[0][2]
@@ -65,13 +65,13 @@ def test_in_yaml_too() -> None:
 
 
 def test_the_word_null_is_no_null() -> None:
-    result = ingest_files([("a.json", as_list(node("null"), pod("p", nodeSelector={"null": "\\u0000"})))])
+    result = ingested(node("null"), pod("p", nodeSelector={"null": "\\u0000"}))
     assert said(result) == []
     assert result.objects[1]["spec"]["nodeSelector"] == {"null": "\\u0000"}
 
 
 def test_many_alike_are_one_remark() -> None:
-    result = ingest_files([("a.json", as_list(*(node(f"n{i}", taints=[None]) for i in range(20))))])
+    result = ingested(*(node(f"n{i}", taints=[None]) for i in range(20)))
     assert len(said(result)) == 1
     assert "and 19 more like it" in said(result)[0][2]
 
@@ -102,5 +102,5 @@ spec:
 @pytest.mark.parametrize("spec", [{"": None}, {"timeline": None, "until": 5}, {"arrivals": None, "controllers": None}])
 def test_what_is_null_in_a_scenario_document_is_absent(spec: dict[str, Any]) -> None:
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": {"objects": [node("n1")], **spec}}
-    kept = ingest_files([("a.json", json.dumps(document).encode())]).time
+    kept = ingested(document).time
     assert kept == {name: value for name, value in spec.items() if value is not None}

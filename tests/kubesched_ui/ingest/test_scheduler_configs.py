@@ -7,6 +7,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from tests.kubesched_ui.clusters import ingested
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 GROUP = "kubescheduler.config.k8s.io"
@@ -22,10 +23,6 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def read(*objects: Any, name: str = "a.json") -> IngestResult:
-    return ingest_files([(name, json.dumps(objects).encode())])
-
-
 def remarks(result: IngestResult) -> list[str]:
     return [warning.message for warning in result.warnings if warning.code == "config"]
 
@@ -36,7 +33,7 @@ POLICY = '{"kind": "Policy", "apiVersion": "v1", "extenders": []}'
 @pytest.mark.parametrize("key", ["config__yaml", "scheduler-config__yaml", "kube-scheduler-config__yaml", "anything"])
 def test_one_in_a_config_map_is_found_and_nothing_else_of_it_is_kept(key: str) -> None:
     text = "# ours\n" + to_yaml(config(percentageOfNodesToScore=7))
-    result = read(NODE, config_map("sched", **{key: text, "password": "hunter2"}), config_map("other", x="hunter2"))
+    result = ingested(NODE, config_map("sched", **{key: text, "password": "hunter2"}), config_map("other", x="hunter2"))
     assert result.config == text
     assert remarks(result) == [
         f"The scheduler configuration comes from ConfigMap 'kube-system/sched' key '{key.replace('__', '.')}'"
@@ -47,7 +44,7 @@ def test_one_in_a_config_map_is_found_and_nothing_else_of_it_is_kept(key: str) -
 
 @pytest.mark.parametrize("key", ["policy__cfg", "policy__json"])
 def test_a_policy_is_found_too(key: str) -> None:
-    assert read(NODE, config_map("sched", **{key: POLICY})).config == POLICY
+    assert ingested(NODE, config_map("sched", **{key: POLICY})).config == POLICY
 
 
 def test_in_lists_in_yaml_and_beside_typed_lists() -> None:
@@ -64,8 +61,8 @@ def test_in_lists_in_yaml_and_beside_typed_lists() -> None:
 def test_of_several_a_document_goes_first_and_the_others_are_named() -> None:
     first = config_map("a", config__yaml=to_yaml(config(parallelism=1)))
     last = config_map("b", config__yaml=to_yaml(config(parallelism=2)), policy__cfg=POLICY)
-    assert "parallelism: 2" in read(NODE, first, last).config
-    result = read(NODE, config(parallelism=9), first, last)
+    assert "parallelism: 2" in ingested(NODE, first, last).config
+    result = ingested(NODE, config(parallelism=9), first, last)
     assert "parallelism: 9" in result.config
     (said,) = remarks(result)
     assert said.startswith("of 4 configurations a KubeSchedulerConfiguration of its own counts; left out: ConfigMap")
@@ -74,14 +71,14 @@ def test_of_several_a_document_goes_first_and_the_others_are_named() -> None:
 
 def test_policies_of_others_are_none() -> None:
     audit = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "metadata": {}, "rules": []}
-    result = read(NODE, audit, config_map("audit", policy__yaml=to_yaml(audit)))
+    result = ingested(NODE, audit, config_map("audit", policy__yaml=to_yaml(audit)))
     assert result.config == ""
     assert remarks(result) == []
 
 
 def test_one_that_cannot_be_read_is_a_remark() -> None:
     template = "apiVersion: x\nkind: KubeSchedulerConfiguration\nprofiles: {{ .Values.x }}\n"
-    result = read(NODE, config_map("sched", config__yaml=template))
+    result = ingested(NODE, config_map("sched", config__yaml=template))
     assert result.config == ""
     (warning,) = result.warnings
     assert "ConfigMap 'kube-system/sched' key 'config.yaml'" in warning.message
@@ -92,11 +89,11 @@ def test_one_that_cannot_be_read_is_a_remark() -> None:
 def test_private_keys_of_extenders_are_not_kept(wrap: bool) -> None:
     tls = {"insecure": True, "keyData": "aHVudGVyMg==", "certFile": "/x"}
     mine = config(extenders=[{"urlPrefix": "https://x", "tlsConfig": tls}, {"urlPrefix": "https://y"}])
-    text = read(NODE, config_map("s", c=to_yaml(mine)) if wrap else mine).config
+    text = ingested(NODE, config_map("s", c=to_yaml(mine)) if wrap else mine).config
     assert "aHVudGVyMg" not in text
     assert "certFile: /x" in text
 
 
 def test_a_configuration_alone_is_no_cluster() -> None:
     with pytest.raises(IngestError, match="contains a scheduler configuration but no cluster; upload both together"):
-        read(config())
+        ingested(config())

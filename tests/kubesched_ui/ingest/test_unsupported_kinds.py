@@ -1,23 +1,23 @@
 """What a cluster has beside: named, with what it would change."""
 
-import json
+from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import scenario_warnings
+from tests.kubesched_ui.clusters import ingested
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 
-def said(*kinds: str, more: str = "") -> dict[str, list[str]]:
+def said(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
     """code -> messages, of an upload with an object of each `group/version/Kind`."""
-    objects = [NODE]
+    objects = [NODE, *more]
     for kind in kinds:
         api_version, _, name = kind.rpartition("/")
         objects.append({"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "y"}})
     found: dict[str, list[str]] = {}
-    for remark in scenario_warnings(ingest_files([("a.json", json.dumps(objects).encode() + more.encode())])):
+    for remark in scenario_warnings(ingested(*objects)):
         found.setdefault(remark["code"], []).append(remark["message"])
     return found
 
@@ -62,4 +62,4 @@ def test_pod_groups_are_looked_at_where_the_configuration_enables_coscheduling()
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}],
     }
-    assert "beside" not in said("scheduling.x-k8s.io/v1alpha1/PodGroup", more=json.dumps(config))
+    assert "beside" not in said("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[config])

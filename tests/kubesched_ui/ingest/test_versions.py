@@ -1,15 +1,14 @@
 """Objects of old API versions read as the current one."""
 
-import json
 from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import ingest_files
+from tests.kubesched_ui.clusters import ingested
 
 
 def read(obj: dict[str, Any]) -> dict[str, Any]:
-    return ingest_files([("a.json", json.dumps(obj).encode())]).objects[0]
+    return ingested(obj).objects[0]
 
 
 @pytest.mark.parametrize(
