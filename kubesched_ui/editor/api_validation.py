@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from kubesched_ui.editor.diagnostics import Diagnostics
-from kubesched_ui.editor.values import Path, as_map, as_text, maps_in
 from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.values import Path, as_map, as_text, maps_in
 from scheduler_core.api import quantity
 from scheduler_core.controllers.admission import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES
 

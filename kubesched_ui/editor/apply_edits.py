@@ -8,10 +8,10 @@ from typing import Any
 
 from kubesched_ui.editor.limits import MAX_CHANGES
 from kubesched_ui.editor.object_index import ObjectIndex, index_objects, is_scenario, list_of
-from kubesched_ui.editor.values import Path, member
 from kubesched_ui.editor.yaml_documents import Text, parse
 from kubesched_ui.editor.yaml_edit import edits, new_document, rewritten
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
+from kubesched_ui.ingest.values import Path, member
 from scheduler_core.errors import InputError
 
 WHERE = "the change"

@@ -13,9 +13,9 @@ from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.object_index import ObjectIndex
 from kubesched_ui.editor.schema import configurations, did_you_mean, most_similar
 from kubesched_ui.editor.schema_validation import MOST, walk
-from kubesched_ui.editor.values import Path, as_map, maps_in
 from kubesched_ui.editor.yaml_documents import Text, path_steps
 from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.values import Path, as_map, maps_in
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import APPENDING, Configuration, Profile
 from scheduler_core.config.configuration import is_inside, is_usable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_ui.editor.values import Path, as_map, maps_in, pod_spec
 from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.values import Path, as_map, maps_in, pod_spec
 
 REQUIRED, PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",

@@ -11,11 +11,11 @@ from kubesched_ui.editor import config_validation
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.object_index import OBJECTS, IndexedObject, ObjectIndex
 from kubesched_ui.editor.schema import did_you_mean, most_similar
-from kubesched_ui.editor.values import Path, as_map, maps_in, pod_spec
 from kubesched_ui.editor.yaml_documents import Document, path_steps
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
+from kubesched_ui.ingest.values import Path, as_map, maps_in, pod_spec
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kubesched_ui.editor.values import Path
 from kubesched_ui.editor.yaml_documents import path_text
 from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.values import Path
 
 Severity = Literal["error", "warning"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubesched_ui.editor.limits import MAX_THINGS
-from kubesched_ui.editor.values import Path, as_map, as_text, member
 from kubesched_ui.editor.yaml_documents import Document, Text, last_line, node_of
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
+from kubesched_ui.ingest.values import Path, as_map, as_text, member
 from scheduler_core.errors import InputError
 
 CONFIG_KINDS = ("KubeSchedulerConfiguration", "Policy")

@@ -6,9 +6,9 @@ from typing import Any
 
 from kubesched_ui.editor import api_validation, schema
 from kubesched_ui.editor.diagnostics import Diagnostics
-from kubesched_ui.editor.values import Path
 from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.values import Path
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
 from scheduler_core.api.fields import LIKELY

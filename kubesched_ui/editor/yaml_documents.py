@@ -15,8 +15,8 @@ import msgspec
 import yaml
 
 from kubesched_ui.editor.limits import LIMITS, MAX_BYTES, MAX_THINGS
-from kubesched_ui.editor.values import Path
 from kubesched_ui.ingest.errors import IngestError, Where
+from kubesched_ui.ingest.values import Path
 from kubesched_ui.ingest.yaml_reader import documents
 from scheduler_core.errors import InputError
 

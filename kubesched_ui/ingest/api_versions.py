@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from kubesched_ui.ingest.kinds import Kind
+from kubesched_ui.ingest.values import as_map, member
 
 
 def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str) -> dict[str, Any]:
@@ -27,20 +28,15 @@ def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str)
 
 def _default_selector(obj: dict[str, Any]) -> None:
     """Set a missing selector to the labels of the template: extensions/v1beta1 permits workloads without a selector."""
-    spec = obj.get("spec")
-    if not isinstance(spec, dict) or spec.get("selector"):
-        return
-    template = spec.get("template")
-    metadata = template.get("metadata") if isinstance(template, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    if labels:
+    spec, labels = as_map(obj.get("spec")), member(obj, ("spec", "template", "metadata", "labels"))
+    if labels and not spec.get("selector"):
         spec["selector"] = {"matchLabels": labels}
 
 
 def _empty_selector(obj: dict[str, Any]) -> None:
     """Remove an empty selector: in policy/v1beta1 it matches no pod, in policy/v1 every pod of the namespace."""
-    spec = obj.get("spec")
-    if isinstance(spec, dict) and "selector" in spec and not spec["selector"]:
+    spec = as_map(obj.get("spec"))
+    if not spec.get("selector", True):
         del spec["selector"]
 
 
@@ -81,21 +77,18 @@ def is_internal(obj: dict[str, Any]) -> bool:
 def external(obj: dict[str, Any]) -> dict[str, Any]:
     """Return the object in the shape of API version v1. The caller sets apiVersion and kind."""
     converted = _object(obj)
-    spec = converted.get("spec")
-    if isinstance(spec, dict):
-        # Internal pods have these fields in their security context.
-        context = spec.get("securityContext")
-        if isinstance(context, dict):
-            for field in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"):
-                if field in context:
-                    spec.setdefault(field, context.pop(field))
+    spec = as_map(converted.get("spec"))
+    context = as_map(spec.get("securityContext"))
+    for field in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"):
+        if field in context:  # internal pods have these fields in their security context
+            spec.setdefault(field, context.pop(field))
     return converted
 
 
 def _object(obj: dict[str, Any]) -> dict[str, Any]:
     """Convert an object with metadata: the resource itself, or the pod template in it."""
-    meta = obj.get("ObjectMeta") if isinstance(obj.get("ObjectMeta"), dict) else {}
-    metadata = {key: value for key, value in {**obj, **meta}.items() if key in _META and value not in (None, "")}  # type: ignore[dict-item]
+    fields = obj | as_map(obj.get("ObjectMeta"))
+    metadata = {key: value for key, value in fields.items() if key in _META and value not in (None, "")}
     rest = {key: value for key, value in obj.items() if key not in _META and key not in ("ObjectMeta", "TypeMeta")}
     return {"metadata": metadata, **_convert(rest)}
 
@@ -106,20 +99,19 @@ def _convert(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     out = {}
-    for name, member in value.items():
+    for name, inner in value.items():
         key = _field(name)
-        if member is None or member == "":
+        if inner is None or inner == "":
             continue  # Go writes unset fields of internal types as null or ""
-        if key == "template" and isinstance(member, dict):
-            out[key] = _object(member)
+        if key == "template" and isinstance(inner, dict):
+            out[key] = _object(inner)
         else:
-            out[key] = member if key in _OPAQUE else _convert(member)
+            out[key] = inner if key in _OPAQUE else _convert(inner)
     return out
 
 
 def _field(name: str) -> str:
-    """Return the external field name: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `NFS` -> nfs, `OSImage` ->
-    osImage."""
+    """Return the external field name: `PodCIDR` -> podCIDR, `DNSPolicy` -> dnsPolicy, `OSImage` -> osImage."""
     if name in _SPECIAL:
         return _SPECIAL[name]
     return _LEADING.sub(lambda match: match[0].lower(), name, count=1) if name[:1].isupper() else name

@@ -26,6 +26,7 @@ from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.run_file import ALONE, RunFile
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
+from kubesched_ui.ingest.values import as_text, member
 from kubesched_ui.ingest.warnings import Warnings
 from kubesched_ui.ingest.wrong_input_hints import unreadable_input_hint, wrong_input_hint
 from scheduler_core.api import objects as core
@@ -233,7 +234,7 @@ class _Reading:
         self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
         self.misspelt.look(kind.name, obj, where)
         if kind.name == "Node":
-            self.kubelets[_kubelet(obj)] += 1
+            self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
 
     def _time(self, found: Time) -> None:
         """Read the virtual-time part of a scenario. Raises IngestError: an incomplete scenario would give misleading
@@ -335,10 +336,7 @@ def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str
     for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
         if value is not None and not isinstance(value, str):
             raise IngestError(where, f"expected text, found {shown(value)}", field)
-    if not kind.namespaced:
-        namespace = ""
-    elif not namespace:
-        namespace = "default"
+    namespace = (namespace or "default") if kind.namespaced else ""
     where = where.at(name=name or "", namespace=namespace)
     if not name:
         raise IngestError(where, "is missing", "metadata.name")
@@ -360,13 +358,6 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
-
-
-def _kubelet(node: dict[str, Any]) -> str:
-    status = node.get("status")
-    info = status.get("nodeInfo") if isinstance(status, dict) else None
-    version = info.get("kubeletVersion") if isinstance(info, dict) else None
-    return version[:40] if isinstance(version, str) else ""
 
 
 def _text(value: Any) -> str:

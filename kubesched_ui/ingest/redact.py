@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.json_values import Json
+from kubesched_ui.ingest.values import as_map, maps_in
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -38,46 +38,25 @@ def notes(dropped: Counter[str]) -> list[str]:
 
 def redact(obj: dict[str, Any], dropped: Counter[str]) -> None:
     """Remove managedFields, last-applied annotations and values of environment variables in place, and count them."""
-    _metadata(obj, dropped)
-    spec = obj.get("spec")
-    while isinstance(spec, dict):
-        _pod_spec(spec, dropped)
-        # Workloads contain a pod template; cron jobs contain a job template, which contains one.
-        inner = spec.get("template") or spec.get("jobTemplate")
-        if not isinstance(inner, dict):
-            return
-        _metadata(inner, dropped)
-        spec = inner.get("spec")
-
-
-def _metadata(obj: dict[str, Any], dropped: Counter[str]) -> None:
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
-        return
+    metadata, spec = as_map(obj.get("metadata")), as_map(obj.get("spec"))
     if metadata.pop("managedFields", None) is not None:
         dropped["managedFields"] += 1
-    annotations = metadata.get("annotations")
-    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None:
+    if as_map(metadata.get("annotations")).pop(LAST_APPLIED, None) is not None:
         dropped["lastApplied"] += 1
-
-
-def _pod_spec(spec: dict[str, Any], dropped: Counter[str]) -> None:
     for field in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _dicts(spec.get(field)):
+        for _, container in maps_in(spec.get(field)):
             if "env" in container:
                 container["env"] = _names_only(container["env"], dropped)
+    # Workloads contain a pod template; cron jobs contain a job template, which contains one.
+    if inner := as_map(spec.get("template") or spec.get("jobTemplate")):
+        redact(inner, dropped)
 
 
 def _names_only(env: Any, dropped: Counter[str]) -> list[dict[str, str]]:
     """Return only the names of the variables; all other data is removed, whatever its shape."""
-    kept = [{"name": entry["name"]} for entry in _dicts(env) if isinstance(entry.get("name"), str)]
-    dropped["env"] += sum("value" in entry or "valueFrom" in entry for entry in _dicts(env))
-    return kept
-
-
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (element for element in value if isinstance(element, dict))
+    entries = [entry for _, entry in maps_in(env)]
+    dropped["env"] += sum("value" in entry or "valueFrom" in entry for entry in entries)
+    return [{"name": entry["name"]} for entry in entries if isinstance(entry.get("name"), str)]
 
 
 # ---- values that must not be stored

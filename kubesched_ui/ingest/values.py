@@ -1,4 +1,4 @@
-"""Reads parts of a document's value, which may have any shape."""
+"""Reads parts of an uploaded value, which may have any shape."""
 
 from __future__ import annotations
 
