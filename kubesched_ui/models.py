@@ -193,6 +193,15 @@ class WorkQuerySet(models.QuerySet[_W]):
         )
         return self.get(pk=number) if claimed else None
 
+    def cancel(self, work: _W) -> bool:
+        """Cancel waiting work, or ask the worker of running work to stop. Return whether the work was waiting."""
+        cancelled = {"state": Work.State.CANCELLED, "cancel_requested": True, "finished_at": timezone.now()}
+        waiting = self.filter(pk=work.pk, state=Work.State.QUEUED).update(**cancelled)
+        if not waiting:
+            self.filter(pk=work.pk, state=Work.State.RUNNING).update(cancel_requested=True)
+        work.refresh_from_db()
+        return bool(waiting)
+
     def held(self, work: _W) -> Self:
         """Return `work` as a QuerySet; empty if its worker no longer holds it."""
         return self.filter(pk=work.pk, worker=work.worker, state=Work.State.RUNNING)

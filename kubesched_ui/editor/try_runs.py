@@ -37,7 +37,7 @@ def store_text(text: str) -> Scenario:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
         count = "1 error" if read["errors"] == 1 else f"{read['errors']} errors"
         raise InputError("", "", f"{count} to fix, the first in line {first['line'] + 1}: {first['message']}")
-    return uploads.make_scenario([(UNNAMED, text.encode())], origin=Scenario.Origin.COMPOSED)
+    return uploads.store_upload([(UNNAMED, text.encode())], origin=Scenario.Origin.COMPOSED).scenario
 
 
 def run_text(text: str, before: Iterable[int] = ()) -> Run:

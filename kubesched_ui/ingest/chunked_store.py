@@ -34,7 +34,7 @@ Row = Sequence[Any]  # the values of COLUMNS
 
 
 @contextmanager
-def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterator[Scenario]:
+def storing(begun: Callable[[int], object] | None = None, **values: Any) -> Iterator[Scenario]:
     """Create a scenario that is complete after the block; an exception removes it.
 
     `values`: its columns. `begun`: called with its ID once there is something to remove. Inside a transaction, the

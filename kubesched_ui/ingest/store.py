@@ -21,7 +21,7 @@ def store(
     origin: str = Scenario.Origin.UPLOAD,
     description: str = "",
     parent: Scenario | None = None,
-    begun: Callable[[int], None] | None = None,
+    begun: Callable[[int], object] | None = None,
 ) -> Scenario:
     """Create a Scenario with all objects of the result, or nothing if the database refuses any of them.
 

@@ -70,12 +70,9 @@ def cluster_of(run: Run) -> Cluster:
     objects = list(run.scenario.objects_of())
     chosen = set(run.pods or []) | set(run.unbind)
     for index, obj in enumerate(objects):
-        if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and (obj.get("spec") or {}).get("nodeName"):
+        if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and has_node(obj):
             objects[index] = without_placement(obj)
-    if run.template:
-        added, workloads = pod_template.objects_of(run.template, run.copies)
-    else:
-        added, workloads = [], []
+    added, workloads = pod_template.objects_of(run.template, run.copies) if run.template else ([], [])
     if taken := {title(obj) for obj in added} & {title(obj) for obj in objects}:
         raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
     if run.pods is None:
@@ -91,12 +88,15 @@ def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
     found = {pod_key(obj): obj for obj in rows.values_list("data", flat=True)}
     chosen = {*(run.pods or []), *run.unbind}
     return {
-        key: without_placement(found[key])
-        if key in chosen and (found[key].get("spec") or {}).get("nodeName")
-        else found[key]
+        key: without_placement(found[key]) if key in chosen and has_node(found[key]) else found[key]
         for key in keys
         if key in found
     }
+
+
+def has_node(pod: dict[str, Any]) -> bool:
+    """Return whether a pod is bound."""
+    return bool((pod.get("spec") or {}).get("nodeName"))
 
 
 def pod_key(pod: dict[str, Any]) -> str:
@@ -109,16 +109,10 @@ def start(run: Run) -> StartedRun:
     """Create the core's simulation for a single pass. Raises InputError."""
     objects, pods, only = cluster_of(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
-    release = get_release(run.release)
+    release, choices = get_release(run.release), choices_of(run)
     configuration = load(run.config or None, release, unknown=unknown_of(run))
-    prepared = prepare(
-        objects,
-        release=release,
-        schedulers=configuration.schedulers,
-        choices=choices_of(run),
-        seed=run.seed,
-        only=only,
-    )
+    schedulers = configuration.schedulers
+    prepared = prepare(objects, release=release, schedulers=schedulers, choices=choices, seed=run.seed, only=only)
     if len(prepared.made) > settings.RUN_MAX_PODS:
         problem = f"would have {len(prepared.made):,} pods, which is more than {settings.RUN_MAX_PODS:,}"
         raise InputError("Run", "", f"workloads that have no pods yet {problem}")
@@ -144,7 +138,7 @@ def virtual_time_objects(run: Run) -> tuple[list[dict[str, Any]], list[str] | No
     if pods is None:
         return objects, only
     chosen = set(pods)
-    return [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen], only
+    return [obj for obj in objects if obj.get("kind") != "Pod" or has_node(obj) or pod_key(obj) in chosen], only
 
 
 def start_in_virtual_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
@@ -199,11 +193,6 @@ def choices_of(run: Run) -> Choices:
 def unknown_of(run: Run) -> Unknown:
     """Return how the run handles unknown plugins."""
     return "leave_out" if run.unknown_plugins == "leave_out" else "error"
-
-
-def is_pending(obj: dict[str, Any]) -> bool:
-    """Return whether an object is a pod without a node."""
-    return obj.get("kind") == "Pod" and not (obj.get("spec") or {}).get("nodeName")
 
 
 def recorded_message(obj: dict[str, Any]) -> str:

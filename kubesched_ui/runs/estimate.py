@@ -47,11 +47,6 @@ def before(scenario: Scenario, release: str, in_time: bool, pods: int | None = N
     return Estimate(round(seconds * expected, 1), pods, nodes, round(seconds * slowest, 1))
 
 
-def of_run(run: Run) -> Estimate:
-    """Estimate a run from its settings."""
-    return before(run.scenario, run.release, run.in_time, pods_of(run))
-
-
 def pods_of(run: Run) -> int | None:
     """Return how many pods a run has to schedule; None for all pending ones."""
     if run.imported:

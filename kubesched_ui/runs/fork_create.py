@@ -56,14 +56,12 @@ def create_fork(
     early = [one for one in before if is_before(one, where, t)]
     late = [one for one in before if not is_before(one, where, t)]
     values = asdict(wanted) | {"stages": [*early, stage, *late], "changes": changes, "fork_at": cycle, "fork_t": t}
-    summary = differences(wanted, RunSettings())
-    origin = parent.origin or asdict(settings_of(parent))
     run = Run.objects.create(
         scenario=parent.scenario,
         parent=parent,
         name=name[:MAX_NAME],
-        summary="\n".join(summary),
-        origin=origin,
+        summary="\n".join(differences(wanted, RunSettings())),
+        origin=parent.origin or asdict(settings_of(parent)),
         notes=[*parent.notes, *begins_with_group(parent, at, cycle)],
         **values,
     )
@@ -102,10 +100,8 @@ def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
     if at is None or at == cycle:
         return []
     group = parent.group_cycles.get(first=cycle)
-    return [
-        f"Forked before cycle {cycle}, not {at}: the cycle of pod group {group.key} starts there, and its "
-        f"members are scheduled together."
-    ]
+    why = f"the cycle of pod group {group.key} starts there, and its members are scheduled together"
+    return [f"Forked before cycle {cycle}, not {at}: {why}."]
 
 
 def is_before(stage: Mapping[str, Any], at: int | None, t: float | None) -> bool:

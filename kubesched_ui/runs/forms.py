@@ -120,9 +120,8 @@ class StartForm(forms.Form):
             self.unknown = () if error.rest else error.plugins
             count = len(error.plugins)
             these = "This plugin is" if count == 1 else f"These {count} plugins are"
-            self.add_error(
-                "config", str(error) if error.rest else f"{these} not part of kube-scheduler {error.release}."
-            )
+            text = str(error) if error.rest else f"{these} not part of kube-scheduler {error.release}."
+            self.add_error("config", text)
             return
         self.config_refused = field == "config"
         self.instead = error.instead if isinstance(error, UnreadPolicy) else ""
@@ -161,6 +160,8 @@ class StartForm(forms.Form):
         release = f"{values['release']} {values['gates']}".strip()
         unknown: Unknown = "leave_out" if values["unknown_plugins"] == "leave_out" else "error"
         config = "" if values["without_config"] or not values["config"].strip() else values["config"]
+        # A workload defines its own number of pods.
+        copies = 1 if pod_template.is_workload(values["template"]) else values["copies"] or 1
         return RunSettings(
             release=release,
             config=translated(config, release, unknown) if values["translated"] else config,
@@ -172,17 +173,12 @@ class StartForm(forms.Form):
             pods=None if which == "pending" else [],
             unbind=self.names() if which == "unbind" else [],
             template=values["template"] if which == "template" else "",
-            copies=self.number_of_copies() if which == "template" else 0,
+            copies=copies if which == "template" else 0,
             in_time=in_time,
             until=values["until"] if in_time else None,
             other_schedulers=Run.OtherSchedulers.TAKE if values["take_others"] else Run.OtherSchedulers.LEAVE,
             absent_claims=Run.AbsentClaims.BOUND if values["claims_bound"] else Run.AbsentClaims.ERROR,
         )
-
-    def number_of_copies(self) -> int:
-        """Return the number of copies of a pod; a workload defines its own number of pods."""
-        values = self.cleaned_data
-        return 1 if pod_template.is_workload(values["template"]) else values["copies"] or 1
 
 
 def field_of(error: InputError) -> str | None:

@@ -91,11 +91,6 @@ def queue_position(run: Run) -> QueuePosition | None:
     return _behind(lane, list(takewhile(lambda other: other.pk != run.pk, queue_order(lane))))
 
 
-def position_at_end(lane: str) -> QueuePosition:
-    """Return the position of a new run at the end of the queue."""
-    return _behind(lane, list(queue_order(lane)))
-
-
 def _behind(lane: str, before: list[Run]) -> QueuePosition:
     active = list(Run.everything.filter(_in_queue(lane), ~silent(), state=Run.State.RUNNING).defer("node_names"))
     slots = settings.RUN_SHORT_SLOTS if lane == Run.Lane.SHORT else settings.RUN_LONG_SLOTS
@@ -110,7 +105,7 @@ WIDE = 1.5  # mention the longest duration if it is this many times the probable
 
 def estimate_text(expected: estimate.Estimate) -> str:
     """Return the estimate that is shown before a run is started."""
-    at = position_at_end(expected.lane)
+    at = _behind(expected.lane, list(queue_order(expected.lane)))  # a new run is at the end
     about = f"About {duration.span(round(expected.seconds))}" if expected.seconds >= 1 else "Less than a second"
     if expected.most >= max(2.0, WIDE * expected.seconds):
         about += f", up to {duration.span(round(expected.most))} if the machine is busy,"

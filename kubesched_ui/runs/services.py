@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.dispatch import Signal
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
@@ -142,9 +141,8 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
         pod_template.check(wanted.template, wanted.copies)
     Choices.parse(wanted.other_schedulers, wanted.absent_claims)
     if wanted.in_time and get_release(wanted.release).pod_groups:
-        raise InputError(
-            WHERE, "GenericWorkload", "pod groups are supported only in single-pass runs, not in virtual time"
-        )
+        problem = "pod groups are supported only in single-pass runs, not in virtual time"
+        raise InputError(WHERE, "GenericWorkload", problem)
     if wanted.until is not None and not wanted.in_time:
         raise InputError("Run", "until", "is only for runs in virtual time")
     if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:
@@ -182,7 +180,7 @@ def enqueue(run_id: int) -> None:
         return
     changes: dict[str, Any] = {"heartbeat_at": Now()}
     if not run.lane:
-        estimated = estimate.of_run(run)
+        estimated = estimate.before(run.scenario, run.release, run.in_time, estimate.pods_of(run))
         run.lane = changes["lane"] = estimated.lane
         changes["estimate_s"] = estimated.seconds
     Run.everything.filter(pk=run_id, state=Run.State.QUEUED).update(**changes)
@@ -212,12 +210,7 @@ def move_to_long_queue(run: Run, played_s: float) -> None:
 
 def cancel(run: Run) -> None:
     """Ask the worker to stop; a run without a worker is cancelled at once. A finished run does not change."""
-    now = timezone.now()
-    if not Run.objects.filter(pk=run.pk, state=Run.State.QUEUED).update(
-        state=Run.State.CANCELLED, cancel_requested=True, finished_at=now
-    ):
-        Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(cancel_requested=True)
-    run.refresh_from_db()
+    Run.objects.cancel(run)
 
 
 def sweep() -> None:
@@ -226,18 +219,11 @@ def sweep() -> None:
     A run that has lost several workers fails instead, since it would probably lose the next one.
     """
     for run in Run.objects.lost() | Run.objects.forgotten():
-        if run.starts >= settings.RUN_MAX_STARTS:
-            give_up(run)
-        else:
+        if run.starts < settings.RUN_MAX_STARTS:
             enqueue(run.pk)
-
-
-def give_up(run: Run) -> None:
-    """Mark a lost run as failed."""
-    if claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
-        try:
-            RunLog(claimed).finish(
-                Run.State.FAILED, f"The worker was lost {run.starts} times; the run may need more memory."
-            )
-        except LostClaim:
-            logger.info("Run %s was claimed by another worker", run.pk)
+        elif claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
+            problem = f"The worker was lost {run.starts} times; the run may need more memory."
+            try:
+                RunLog(claimed).finish(Run.State.FAILED, problem)
+            except LostClaim:
+                logger.info("Run %s was claimed by another worker", run.pk)

@@ -26,6 +26,7 @@ from kubesched_ui.outages import DATABASE, FULL, outage_of
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
+from scheduler_core.api.duration import seconds
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Recorder
@@ -175,14 +176,9 @@ def record(run: Run, log: RunLog) -> None:
     if run.adopts:
         version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
         nodes = run.nodes_at(version)
-    logger.info(
-        "Run %s: %s pods, %s nodes, loaded in %.1f s",
-        run.pk,
-        len(simulation.pods),
-        len(nodes),
-        time.perf_counter() - began,
-    )
     before = time.perf_counter()
+    pods, loaded_s = len(simulation.pods), before - began
+    logger.info("Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, pods, len(nodes), loaded_s)
     for number, trace in enumerate(simulation.run(), first):
         took = time.perf_counter() - before
         recorder.cycle(trace)
@@ -252,7 +248,8 @@ def record_in_time(run: Run, log: RunLog) -> None:
     in_time, recorded = build_simulation.start_in_virtual_time(beginning)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
-    chronicle = TimelineRecorder(nodes, virtual_time.binding_takes_time(run), recorded, stored)
+    binding_s = seconds(virtual_time.document(run.scenario.time).spec.binding.seconds)
+    chronicle = TimelineRecorder(nodes, binding_s > 0, recorded, stored)
     bound = chronicle.begin(in_time.api.pods)
     recorder = log.recorder = Recorder(in_time.simulation, stored or -1)
     if stored == 0:
@@ -298,16 +295,11 @@ def check_same_event(run: Run, seq: int, repeated: Event) -> None:
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
     """Return the data of `run.started`."""
+    names = ("release", "seed", "tie_break", "preemption", "percentage", "other_schedulers", "absent_claims")
     return {
-        "release": run.release,
-        "seed": run.seed,
-        "tie_break": run.tie_break,
-        "preemption": run.preemption,
-        "percentage": run.percentage,
+        **{name: getattr(run, name) for name in names},
         "pods": run.cycles_total,
         "nodes": len(nodes),
-        "other_schedulers": run.other_schedulers,
-        "absent_claims": run.absent_claims,
         "left": prepared.others,
         "warnings": [*run.notes, *warnings],
     }

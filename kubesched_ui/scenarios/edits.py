@@ -11,17 +11,11 @@ from kubesched_ui.ingest import IngestError, Limits, chunked_store, ingest_files
 from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.unknown_fields import CODE
-from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.fields import unknown_fields
 from scheduler_core.api.objects import decode
 
 FILE = "the text"
-
-
-def as_yaml(data: dict[str, Any]) -> str:
-    """Return an object as YAML for the editor."""
-    return to_yaml(data)
 
 
 def read_one(text: str) -> IngestResult:

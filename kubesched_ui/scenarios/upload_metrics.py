@@ -21,6 +21,7 @@ _lock = threading.Lock()
 @contextmanager
 def count_upload(size: int) -> Iterator[None]:
     """Count an upload of `size` bytes and its outcome, which is known at the end of the `with` block."""
+    global octets
     how = "failed"
     try:
         yield
@@ -29,14 +30,9 @@ def count_upload(size: int) -> Iterator[None]:
         how = "refused"
         raise
     finally:
-        count(how, size)
-
-
-def count(how: str, size: int) -> None:
-    global octets
-    with _lock:
-        ended[how] += 1
-        octets += size
+        with _lock:
+            ended[how] += 1
+            octets += size
 
 
 def samples() -> Iterator[Sample]:

@@ -68,7 +68,7 @@ def read_upload(job: UploadJob) -> Any:
         signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
     try:
         with current_viewer.as_viewer(current_viewer.OwnerViewer(job.owner_id)):
-            return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: mark(job.marker, pk))
+            return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: job.marker.write_text(str(pk)))
     except _CpuLimit:
         raise TooLargeForPool from None
     except MemoryError:
@@ -81,7 +81,7 @@ def read_upload(job: UploadJob) -> Any:
 
 
 def read_and_store(
-    files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], None] | None = None
+    files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], object] | None = None
 ) -> tuple[int, RunFile | None]:
     """Return the ID of the new scenario, and the run of a run file if there was one.
 
@@ -100,11 +100,6 @@ def read_and_store(
 def size_of(files: list[File]) -> int:
     """Return the size of the uploaded files in bytes."""
     return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
-
-
-def mark(marker: Path, pk: int) -> None:
-    """Write the ID of the scenario that is being stored to the marker file."""
-    marker.write_text(str(pk))
 
 
 def sendable(error: Exception) -> Exception:

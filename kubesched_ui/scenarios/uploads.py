@@ -92,11 +92,6 @@ def upload_error(problem: str) -> IngestError:
     return IngestError(Where("upload"), problem)
 
 
-def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
-    """Read the files as one cluster and store it; a run in them is ignored. Raises IngestError."""
-    return store_upload(files, name, origin).scenario
-
-
 def store_upload(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Upload:
     """Read the files as one cluster and store it. `token`: as in progress.py.
 

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from kubesched_ui.models import Run
-from scheduler_core.api.duration import seconds
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, TAIL_SECONDS, Scenario
 
 
@@ -38,8 +37,3 @@ def scenario_of(run: Run, objects: list[dict[str, Any]]) -> Scenario:
     )
     scenario.spec.objects = objects
     return scenario
-
-
-def binding_takes_time(run: Run) -> bool:
-    """Return whether binding takes virtual time."""
-    return seconds(document(run.scenario.time).spec.binding.seconds) > 0

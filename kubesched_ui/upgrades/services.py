@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
+from django.dispatch import receiver
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -39,35 +40,20 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
         raise InputError("Upgrade", "releases", f"must list at least two of the releases {', '.join(RELEASES)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
-        alike["unbind"] = bound(scenario)
+        pods = cluster_overview.cluster_of_scenario(scenario).pods.values()
+        alike["unbind"] = [pod.key for pod in pods if pod.state == "bound"]
     gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
     with quota.as_one():
         for name in names:
             release = with_known_gates(get_release(name), gates).name
-            runs.append(
-                suggested_comparisons.run_with(
-                    scenario, alike | {"release": release, "config": config_of(scenario, release)}
-                )
-            )
+            unusable = config_resolution.refusal(scenario.config, release, "error")
+            own = {"release": release, "config": "" if unusable else scenario.config}
+            runs.append(suggested_comparisons.run_with(scenario, alike | own))
     upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
     upgrade.runs.set(runs)
     transaction.on_commit(lambda: send_if_ready(upgrade.pk))
     return upgrade
-
-
-def bound(scenario: Scenario) -> list[str]:
-    """Return the pods that are on a node and have not terminated."""
-    return [
-        f"{p.namespace}/{p.name}"
-        for p in cluster_overview.cluster_of_scenario(scenario).pods.values()
-        if p.state == "bound"
-    ]
-
-
-def config_of(scenario: Scenario, release: str) -> str:
-    """Return the scenario's configuration if the release accepts it, else "" for the release's default."""
-    return "" if config_resolution.refusal(scenario.config, release, "error") else scenario.config
 
 
 def send_if_ready(number: int) -> None:
@@ -85,7 +71,8 @@ def send_if_ready(number: int) -> None:
         logger.warning("Upgrade preview %s waits for the broker: %s", number, error)
 
 
-def run_is_over(run_id: int) -> None:
+@receiver(services.run_finished)
+def run_is_over(run_id: int, **_: Any) -> None:
     """Continue the previews that waited for this run."""
     for number in Upgrade.objects.filter(runs=run_id, state=Upgrade.State.QUEUED).values_list("pk", flat=True):
         send_if_ready(number)
@@ -94,14 +81,10 @@ def run_is_over(run_id: int) -> None:
 def cancel(upgrade: Upgrade) -> None:
     """Cancel a waiting preview, or ask the worker of a running one to stop. Cancel runs that no other preview waits
     for."""
-    waits = Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.QUEUED)
-    if waits.update(state=Upgrade.State.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
+    if Upgrade.objects.cancel(upgrade):
         for run in Run.objects.active().filter(upgrades=upgrade):
             if not run.upgrades.active().exists():
                 services.cancel(run)
-    else:
-        Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.RUNNING).update(cancel_requested=True)
-    upgrade.refresh_from_db()
 
 
 def sweep() -> None:

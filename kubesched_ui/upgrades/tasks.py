@@ -10,7 +10,6 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 from django.db.models.functions import Now
-from django.dispatch import receiver
 from django.utils import timezone
 
 from kubesched_ui.celery import periodic
@@ -19,7 +18,7 @@ from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import leases, services
+from kubesched_ui.runs import leases
 from kubesched_ui.runs.tasks import Heartbeat
 from kubesched_ui.upgrades import services as upgrade_services
 from scheduler_core.debugger.compare.upgrade import Watch, step
@@ -116,12 +115,6 @@ def write(upgrade: Upgrade, **values: Any) -> None:
 
 def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
     Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
-
-
-@receiver(services.run_finished)
-def run_is_over(run_id: int, **_: Any) -> None:
-    """Continue previews that waited for the run."""
-    upgrade_services.run_is_over(run_id)
 
 
 periodic("RUN_SWEEP_EVERY_S")(upgrade_services.sweep)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.ingest import IngestError, preflight
+from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.runs import estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
@@ -149,7 +150,7 @@ def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse
     obj = ClusterObject.objects.filter(scenario=scenario, pk=object_id).first()
     if obj is None:
         raise Http404("The scenario has no such object.")
-    context = {"scenario": scenario, "tab": "objects", "object": obj, "text": edits.as_yaml(obj.data)}
+    context = {"scenario": scenario, "tab": "objects", "object": obj, "text": to_yaml(obj.data)}
     if request.method == "GET":
         return render(request, "object.html", context)
     text = request.POST.get("text", "")

@@ -67,17 +67,12 @@ def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]
     return {heading: some for heading, some in found.items() if some}
 
 
-def read_samples() -> list[IngestResult]:
-    """Return all samples in reading order (their files are numbered)."""
-    return [ingest_files([(path.name, path)]) for path in sorted(FOLDER.glob("*.yaml"))]
-
-
 def load_samples() -> tuple[int, int]:
     """Update the samples in the database. Return the number of samples and the number of newly stored ones.
 
     A changed sample replaces the stored one, unless that one has runs: then both remain.
     """
-    samples = read_samples()
+    samples = [ingest_files([(path.name, path)]) for path in sorted(FOLDER.glob("*.yaml"))]
     with one_at_a_time("samples"):
         return len(samples), _store_new(samples)
 

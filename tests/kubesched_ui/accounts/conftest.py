@@ -15,7 +15,7 @@ from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
-from kubesched_ui.scenarios.uploads import make_scenario
+from kubesched_ui.scenarios.uploads import store_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 
@@ -79,7 +79,7 @@ def world(db: None) -> World:
     group.members.set([ada, bob])
     with current_viewer.as_viewer(access.viewer_of(ada)):
         cluster = as_list(node("n1"), node("n2"), pod("p1"), pod("big", cpu="64"))
-        scenario = make_scenario([("c.json", cluster)], "undercover cluster")
+        scenario = store_upload([("c.json", cluster)], "undercover cluster").scenario
         run, other = ran(scenario, "undercover run"), ran(scenario, "undercover other run")
         upgrade = Upgrade.objects.create(scenario=scenario, releases=["1.33", "1.34"], state="done")
         upgrade.runs.set([run])

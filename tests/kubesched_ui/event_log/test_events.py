@@ -125,7 +125,7 @@ def test_ranking_is_by_total_then_by_row_with_the_chosen_first(count: int) -> No
 @pytest.mark.django_db(transaction=True)
 def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Validator, settings: Any) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    scenario = uploads.make_scenario([("a.json", taught())])
+    scenario = uploads.store_upload([("a.json", taught())]).scenario
     done = services.create_run(scenario, services.RunSettings(), send=False)
     add_pod_of_another_scheduler(scenario)
     failed = services.create_run(scenario, services.RunSettings(pods=["default/other"]), send=False)

@@ -9,7 +9,8 @@ import pytest
 
 from kubesched_ui.ingest import IngestResult
 from kubesched_ui.ingest.store import scenario_warnings, store
-from kubesched_ui.scenarios.edits import as_yaml, create_version
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.scenarios.edits import create_version
 from tests.kubesched_ui.clusters import ingested, node, pod
 
 LIMITED = {
@@ -91,9 +92,9 @@ def test_an_edit_is_filled_in_and_says_what_is_so_now() -> None:
     scenario = store(ingested(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
     assert [remark["code"] for remark in scenario.warnings] == ["other-schedulers"]
     changed = scenario.cluster_objects.get(name="a")
-    version = create_version(scenario, changed, as_yaml(LIMITED))
+    version = create_version(scenario, changed, to_yaml(LIMITED))
     assert [remark["code"] for remark in version.warnings] == ["filled"]
     assert version.cluster_objects.get(name="typed").data["spec"]["schedulerName"] == "default-scheduler"
     removed = version.cluster_objects.get(name="b")
-    version = create_version(version, removed, as_yaml(pod("b", schedulerName="volcano")))
+    version = create_version(version, removed, to_yaml(pod("b", schedulerName="volcano")))
     assert [remark["code"] for remark in version.warnings] == ["other-schedulers", "filled"]

@@ -61,7 +61,7 @@ def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"{")
     for content in (b"{", tmp_path / "file"):
         with pytest.raises(IngestError, match=r"^bad\.json"):
-            uploads.make_scenario([("bad.json", content)])
+            uploads.store_upload([("bad.json", content)])
 
 
 @pytest.mark.parametrize(
