@@ -18,7 +18,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import UtilizationShapePoint
 from scheduler_core.framework import interface as fwk
-from scheduler_core.legacy.predicates.even_pods_spread import NO_DEFAULTS
+from scheduler_core.legacy.predicates import NO_DEFAULTS
 from scheduler_core.plugins.default_selector import default_selector
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity

@@ -6,42 +6,34 @@ Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), p
 from collections.abc import Mapping
 
 from scheduler_core.framework import interface as fwk
-from scheduler_core.legacy import priorities
-from scheduler_core.legacy.predicates import (
-    even_pods_spread,
-    general,
-    inter_pod_affinity,
-    nodes,
-    volume_counts,
-    volumes,
-)
+from scheduler_core.legacy import predicates, priorities
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.priority_sort import PrioritySort
 
 _PREDICATES: tuple[type[fwk.Plugin], ...] = (
-    nodes.CheckNodeCondition,
-    nodes.CheckNodeUnschedulable,
-    general.GeneralPredicates,
-    general.HostName,
-    general.PodFitsHostPorts,
-    general.MatchNodeSelector,
-    general.PodFitsResources,
-    volumes.NoDiskConflict,
-    nodes.PodToleratesNodeTaints,
-    nodes.CheckNodeLabelPresence,
-    nodes.CheckServiceAffinity,
-    volume_counts.MaxEBSVolumeCount,
-    volume_counts.MaxGCEPDVolumeCount,
-    volume_counts.MaxCSIVolumeCountPred,
-    volume_counts.MaxAzureDiskVolumeCount,
-    volume_counts.MaxCinderVolumeCount,
-    volumes.CheckVolumeBinding,
-    volumes.NoVolumeZoneConflict,
-    nodes.CheckNodeMemoryPressure,
-    nodes.CheckNodePIDPressure,
-    nodes.CheckNodeDiskPressure,
-    even_pods_spread.EvenPodsSpread,
-    inter_pod_affinity.MatchInterPodAffinity,
+    predicates.CheckNodeCondition,
+    predicates.CheckNodeUnschedulable,
+    predicates.GeneralPredicates,
+    predicates.HostName,
+    predicates.PodFitsHostPorts,
+    predicates.MatchNodeSelector,
+    predicates.PodFitsResources,
+    predicates.NoDiskConflict,
+    predicates.PodToleratesNodeTaints,
+    predicates.CheckNodeLabelPresence,
+    predicates.CheckServiceAffinity,
+    predicates.MaxEBSVolumeCount,
+    predicates.MaxGCEPDVolumeCount,
+    predicates.MaxCSIVolumeCountPred,
+    predicates.MaxAzureDiskVolumeCount,
+    predicates.MaxCinderVolumeCount,
+    predicates.CheckVolumeBinding,
+    predicates.NoVolumeZoneConflict,
+    predicates.CheckNodeMemoryPressure,
+    predicates.CheckNodePIDPressure,
+    predicates.CheckNodeDiskPressure,
+    predicates.EvenPodsSpread,
+    predicates.MatchInterPodAffinity,
 )
 _PRIORITIES: tuple[type[fwk.Plugin], ...] = (
     priorities.SelectorSpreadPriority,

@@ -15,10 +15,14 @@ import numpy.typing as npt
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
-from scheduler_core.legacy.predicates.even_pods_spread import EvenPodsSpread
-from scheduler_core.legacy.predicates.general import GeneralPredicates, PodFitsHostPorts, PodFitsResources
-from scheduler_core.legacy.predicates.inter_pod_affinity import MatchInterPodAffinity
-from scheduler_core.legacy.predicates.volumes import NoDiskConflict
+from scheduler_core.legacy.predicates import (
+    EvenPodsSpread,
+    GeneralPredicates,
+    MatchInterPodAffinity,
+    NoDiskConflict,
+    PodFitsHostPorts,
+    PodFitsResources,
+)
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.non_csi_limits import NonCSILimits
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_core.api.objects import PersistentVolumeClaim, Volume
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
-from scheduler_core.plugins.volumes import claim_name
+from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
 
 Key = tuple[str, str]  # driver, handle of a volume
 
@@ -126,3 +129,40 @@ class AttachedVolumes:
                         names.add(claim.spec.volume_name)
         for name in names:
             self._concerned.setdefault(("volume", name), set()).add(node)
+
+
+class VolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
+    """Base class of the plugins that limit the volumes of a node."""
+
+    fixes = ("fewer-volumes", "volumes")
+
+    @cached_property
+    def _attached(self) -> AttachedVolumes:
+        return AttachedVolumes(self.cluster, self._on_node)
+
+    def _on_node(self, node: str) -> Attached:
+        """Return the volumes attached to a node. Raises Failure."""
+        raise NotImplementedError
+
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
+    def _claim(self, pod: PodInfo, volume: Volume, name: str, incoming: bool) -> PersistentVolumeClaim | None:
+        """Return the claim of a pod's volume; None if it is missing and does not matter. Raises Failure."""
+        if not name:
+            raise Failure(fwk.error(NO_NAME))
+        claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
+        if claim is None:
+            if not incoming or not self.cluster.release.missing_claim_fails:
+                return None
+            reason = f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"
+            raise Failure(fwk.unresolvable(reason) if self.cluster.release.missing_claim_rejects else fwk.error(reason))
+        if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
+            raise Failure(fwk.error(problem))
+        return claim
+
+    def _users(self, change: fwk.Change) -> list[PodInfo]:
+        """Return the pods with volumes that are on the node after the change."""
+        removed = {other.key for other in change.removed}
+        pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)
+        return [pod for pod in pods if pod.key not in removed]

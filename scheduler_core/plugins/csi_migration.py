@@ -71,8 +71,11 @@ def announced(csi_node: CSINode | None, plugin: str) -> bool:
 
 
 def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> bool:
-    """Return whether volume limits count the plugin's volumes on a node as CSI volumes (upstream isCSIMigrationOn)."""
-    if csi_node is None:
+    """Return whether volume limits count the plugin's volumes on a node as CSI volumes (upstream isCSIMigrationOn).
+
+    1.16 never does.
+    """
+    if csi_node is None or release.predicates:
         return False
     if plugin in (EBS, AZURE_DISK, CINDER):
         return True
@@ -83,7 +86,9 @@ def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> b
 
 def placed_as_csi(plugin: str, release: Release) -> bool:
     """Return whether VolumeBinding treats the plugin's volumes as CSI volumes on nodes that list the plugin as
-    migrated."""
+    migrated. 1.16 never does."""
+    if release.predicates:
+        return False
     return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migration)
 
 

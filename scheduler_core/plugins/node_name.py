@@ -20,6 +20,7 @@ class NodeName(fwk.FilterPlugin):
     pod_fields = ("nodeName",)
     kubelet_admits = True
     phrases = {REJECTED.message: "are not the node that it names"}
+    rejected = REJECTED
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Accept only the node named by `spec.nodeName`, or every node if the pod names none."""
@@ -27,7 +28,7 @@ class NodeName(fwk.FilterPlugin):
         if not wanted:
             return fwk.PASSES
         nodes = self.cluster.nodes
-        return fwk.Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
+        return fwk.Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), self.rejected)
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

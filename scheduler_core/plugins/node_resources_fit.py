@@ -31,7 +31,6 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
 
-TOO_MANY_PODS = "Too many pods"
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
 
@@ -69,6 +68,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     fixes = ("requests", "evict-pods")
     reasons_name_resources = True
     kubelet_admits = True
+    too_many_pods = "Too many pods"  # the reason of a node without a free place
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -161,7 +161,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             present, inverse = np.unique(keys, return_inverse=True)
             codes = inverse.astype(np.uint16)
         statuses = []
-        reasons = [f"Insufficient {name}" if name else TOO_MANY_PODS for name, _, _ in short]
+        reasons = [f"Insufficient {name}" if name else self.too_many_pods for name, _, _ in short]
         for key in present.tolist():
             if key:
                 code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
@@ -175,7 +175,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         reasons: list[str] = []
         hopeless = False
         if nodes.pod_count[row] + len(change.added) - len(change.removed) >= nodes.allowed_pods[row]:
-            reasons.append(TOO_MANY_PODS)
+            reasons.append(self.too_many_pods)
         for name, amount in self._wanted(state, pod):
             column = nodes.allocatable.get(name)
             allocatable = int(column[row]) if column is not None else 0
@@ -207,7 +207,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         allowed = view.field(node, "status", "allocatable", "pods", unit="", missing=0)
         runs = [partial(view.runs_here, pod) for pod in view.pods_on(view.row)]
         here = view.long_count(runs, "pods", "pods on the node")
-        parts = [less_equal(allowed, here, TOO_MANY_PODS)]
+        parts = [less_equal(allowed, here, self.too_many_pods)]
         texts = [f"{here.value} of {allowed.value} pods run there"] if parts[0].value else []
         for resource, asks in self._wanted(state, view.pod):
             if extended_resources.class_of(self.cluster, resource) is not None and not self._has(resource)[view.row]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,9 @@ from scheduler_core.framework import events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
-from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
+from scheduler_core.plugins.attached_volumes import Attached, Failure, Key, VolumeLimits
 from scheduler_core.plugins.csi_migration import TranslationError
-from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, names_claim, not_owned
+from scheduler_core.plugins.volumes import claim_name, class_of_claim, own_claim_changed
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, total
 
@@ -57,15 +57,10 @@ def _limit_text(limit: int) -> str:
     return "any number" if limit == NO_LIMIT else str(limit)
 
 
-class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
+class NodeVolumeLimits(VolumeLimits):
     name = "NodeVolumeLimits"
     pod_fields = ("volumes",)
-    fixes = ("fewer-volumes", "volumes")
     phrases = {TOO_MANY.message: "have no room for another volume"}
-
-    @cached_property
-    def _attached(self) -> AttachedVolumes:
-        return AttachedVolumes(self.cluster, self._on_node)
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods that have neither claims nor in-tree volumes that a CSI driver may serve."""
@@ -87,7 +82,10 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
 
     def _attachment(self, pod: PodInfo, volume: Volume, incoming: bool) -> Attachment | None:
         name = claim_name(pod, volume)
-        return self._inline(volume) if name is None else self._claimed(pod, volume, name, incoming)
+        if name is None:
+            return self._inline(volume)
+        claim = self._claim(pod, volume, name, incoming)
+        return None if claim is None else self._of_claim(claim)
 
     def _inline(self, volume: Volume) -> Attachment | None:
         plugin = csi_migration.plugin_of(volume)
@@ -98,19 +96,6 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             return Attachment(csi_migration.handle(volume, {}), driver, plugin)
         except TranslationError as problem:
             return Attachment("", driver, plugin, f"converting volume({volume.name}) from inline to csi: {problem}")
-
-    def _claimed(self, pod: PodInfo, volume: Volume, name: str, incoming: bool) -> Attachment | None:
-        if not name:
-            raise Failure(fwk.error(NO_NAME))
-        claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-        if claim is None:
-            if not incoming or not self.cluster.release.missing_claim_fails:
-                return None
-            reason = f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"
-            raise Failure(fwk.unresolvable(reason) if self.cluster.release.missing_claim_rejects else fwk.error(reason))
-        if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
-            raise Failure(fwk.error(problem))
-        return self._of_claim(claim)
 
     def _of_claim(self, claim: PersistentVolumeClaim) -> Attachment | None:
         volume = self.cluster.volumes.get(claim.spec.volume_name)
@@ -252,9 +237,6 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
-    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
-        return not pod.pod.spec.volumes
-
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
@@ -266,9 +248,7 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             limits = {a.driver: limit for a in new if (limit := self._limit(change.row, a.driver)) is not None}
             if not new or not self._has_limits()[change.row]:
                 return None
-            removed = {other.key for other in change.removed}
-            pods = (*self.cluster.volume_users.on(node), *change.added)
-            used = self._used(csi_node, [other for other in pods if other.key not in removed])
+            used = self._used(csi_node, self._users(change))
         except Failure as failure:
             return failure.status
         attached = Counter(driver for driver, _ in used | self._lingering(node))
@@ -356,11 +336,8 @@ class NodeVolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
         return [
             events.registered("CSINode", events.ADD),
             events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
-            events.registered("PersistentVolumeClaim", events.ADD, hint=self._after_claim_added),
+            events.registered("PersistentVolumeClaim", events.ADD, hint=own_claim_changed),
         ]
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
         return bool(old.node and old.pod.spec.volumes)
-
-    def _after_claim_added(self, pod: PodInfo, old: None, new: PersistentVolumeClaim) -> bool:
-        return names_claim(pod, new)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,20 +20,19 @@ from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
-from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
+from scheduler_core.plugins.attached_volumes import Attached, Failure, VolumeLimits
 from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY
-from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
+from scheduler_core.plugins.volumes import claim_name
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, less, total
 
-_NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
-class NonCSILimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
+class NonCSILimits(VolumeLimits):
     """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets
     the limit."""
 
-    fixes = ("fewer-volumes", "volumes")
     plugin: ClassVar[str]
     resource: ClassVar[str]
 
@@ -61,31 +60,24 @@ class NonCSILimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             disk = self.disk(volume)
             name = None if disk is not None else claim_name(pod, volume)
             if name is not None:
-                if not name:
-                    raise Failure(fwk.error(NO_NAME))
-                claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-                if claim is None:
-                    if incoming and self.cluster.release.missing_claim_fails:
-                        raise Failure(fwk.error(f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"))
-                    continue
-                if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
-                    raise Failure(fwk.error(problem))
-                disk = self._disk_of(claim)
+                claim = self._claim(pod, volume, name, incoming)
+                disk = None if claim is None else self._disk_of(claim)
             if disk is not None:
                 found.add(disk)
         return found
+
+    @staticmethod
+    def class_of(claim: PersistentVolumeClaim) -> str:
+        """Return the storage class that determines whether an unbound claim counts."""
+        return claim.spec.storage_class_name or ""
 
     def _disk_of(self, claim: PersistentVolumeClaim) -> str | None:
         volume = self.cluster.volumes.get(claim.spec.volume_name)
         if volume is not None:
             return self.disk(volume.spec)
-        storage_class = self.cluster.storage_classes.get(claim.spec.storage_class_name or "")
+        storage_class = self.cluster.storage_classes.get(self.class_of(claim))
         counts = storage_class is not None and storage_class.provisioner == self.plugin
         return f"unbound {claim.key}" if counts else None
-
-    @cached_property
-    def _attached(self) -> AttachedVolumes:
-        return AttachedVolumes(self.cluster, self._on_node)
 
     def _on_node(self, node: str) -> Attached:
         return Attached(frozenset((self.plugin, disk) for disk in self._used(self.cluster.volume_users.on(node))))
@@ -123,17 +115,12 @@ class NonCSILimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
         failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*failures, (total > limits, TOO_MANY))
 
-    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
-        return not pod.pod.spec.volumes
-
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
         try:
             wanted = self._disks(pod, incoming=True)
             if not wanted or (limit := self._limit(change.row)) == NO_LIMIT:
                 return None
-            removed = {other.key for other in change.removed}
-            pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)
-            used = self._used(other for other in pods if other.key not in removed)
+            used = self._used(self._users(change))
         except Failure as failure:
             return failure.status
         return TOO_MANY if len(used | wanted) > limit else None
@@ -185,17 +172,10 @@ class EBSLimits(NonCSILimits):
     def disk(self, source: VolumeSource) -> str | None:
         return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store is not None else None
 
-    def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
-        """Skip pods without claims and without volumes that count."""
-        if not self.cluster.release.prefilter_skips:
-            return None
-        relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
-        return None if relevant else fwk.SKIPPED
-
     def default_limit(self, node: Node) -> int:
         labels = node.metadata.labels
         stable = labels.get("node.kubernetes.io/instance-type", "")
-        return 25 if _NITRO.search(labels.get("beta.kubernetes.io/instance-type", stable)) else 39
+        return 25 if NITRO.search(labels.get("beta.kubernetes.io/instance-type", stable)) else 39
 
 
 class GCEPDLimits(NonCSILimits):
@@ -223,7 +203,7 @@ class CinderLimits(NonCSILimits):
     resource = "attachable-volumes-cinder"
 
     def disk(self, source: VolumeSource) -> str | None:
-        return str(source.cinder.get("volumeID", "")) if source.cinder is not None else None
+        return str(source.cinder.get("volumeID") or "") if source.cinder is not None else None
 
     def default_limit(self, node: Node) -> int:
         return 256

@@ -51,7 +51,7 @@ from scheduler_core.plugins.volumes import (
     claims_of,
     class_of_claim,
     fully_bound,
-    names_claim,
+    own_claim_changed,
 )
 from scheduler_core.provenance.context import BYTES, View, at
 from scheduler_core.provenance.matching import Owner, any_term, below, requirement
@@ -589,7 +589,7 @@ class VolumeBinding(
         change = (events.ADD, events.UPDATE)
         return [
             events.registered("StorageClass", *change, hint=self._after_class_change),
-            events.registered("PersistentVolumeClaim", *change, hint=self._after_claim_change),
+            events.registered("PersistentVolumeClaim", *change, hint=own_claim_changed),
             events.registered("PersistentVolume", *change),
             events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL),
             events.registered("CSINode", *change),
@@ -599,9 +599,6 @@ class VolumeBinding(
 
     def _after_class_change(self, pod: PodInfo, old: StorageClass | None, new: StorageClass) -> bool:
         return old is None or old.allowed_topologies != new.allowed_topologies
-
-    def _after_claim_change(self, pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
-        return names_claim(pod, new)
 
     def _after_driver_change(self, pod: PodInfo, old: CSIDriver, new: CSIDriver) -> bool:
         """Return whether the driver no longer limits volumes by storage capacity."""

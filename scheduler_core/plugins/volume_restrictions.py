@@ -17,7 +17,6 @@ from scheduler_core.api.objects import (
     RBD,
     AWSElasticBlockStore,
     GCEPersistentDisk,
-    PersistentVolumeClaim,
     Volume,
 )
 from scheduler_core.cluster import formatting
@@ -26,7 +25,7 @@ from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
-from scheduler_core.plugins.volumes import claim_missing, claim_name, claims, claims_of, is_missing, names_claim
+from scheduler_core.plugins.volumes import claim_missing, claim_name, claims, claims_of, is_missing, own_claim_changed
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
 
@@ -273,7 +272,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         return [
             events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
             events.registered(events.NODE, events.ADD),
-            events.registered("PersistentVolumeClaim", events.ADD, hint=self._after_claim_added),
+            events.registered("PersistentVolumeClaim", events.ADD, hint=own_claim_changed),
         ]
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
@@ -285,6 +284,3 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
             return True
         claims = {v.persistent_volume_claim.claim_name for v in mine if v.persistent_volume_claim is not None}
         return any(v.persistent_volume_claim and v.persistent_volume_claim.claim_name in claims for v in freed)
-
-    def _after_claim_added(self, pod: PodInfo, old: None, new: PersistentVolumeClaim) -> bool:
-        return names_claim(pod, new)

@@ -5,6 +5,9 @@ Upstream: pkg/scheduler/framework/plugins/volumezone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
@@ -19,8 +22,8 @@ from scheduler_core.plugins.volumes import (
     claims_of,
     class_of_claim,
     is_missing,
-    names_claim,
     not_found,
+    own_claim_changed,
     waits,
 )
 from scheduler_core.provenance.context import View
@@ -53,6 +56,8 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     fixes = ("volumes",)
     precise_node_updates = "always"
     phrases = {CONFLICT.message: "are outside its volume's zone"}
+    zone_labels: ClassVar[Mapping[str, str]] = _LABELS
+    unusable = staticmethod(fwk.unresolvable)  # returns the status for a claim that cannot be used
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Collect the zone and region labels of the bound volumes; skip if there are none."""
@@ -71,31 +76,28 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
             if volume.persistent_volume_claim is None:
                 continue
             name = volume.persistent_volume_claim.claim_name
-            if not name:
-                return fwk.unresolvable(NO_NAME)
             claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-            if claim is None:
-                return fwk.unresolvable(claim_missing(name))
-            if not claim.spec.volume_name:
-                reason = self._why_unbound(claim)
-                if reason:
-                    return fwk.unresolvable(reason)
-                continue
-            bound = self.cluster.volumes.get(claim.spec.volume_name)
-            if bound is None:
-                return fwk.unresolvable(not_found("persistentvolume", claim.spec.volume_name))
-            labels = bound.metadata.labels
-            topologies += [(key, zones) for key in _LABELS if key in labels and (zones := _zones(labels[key]))]
+            bound = self.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
+            if bound is not None:
+                labels = bound.metadata.labels
+                zones = [(key, _zones(labels[key])) for key in self.zone_labels if key in labels]
+                topologies += [pair for pair in zones if pair[1]]
+            elif reason := self._why_without_volume(name, claim):
+                return self.unusable(reason)
         return None
 
-    def _why_unbound(self, claim: PersistentVolumeClaim) -> str:
-        """Return why a claim without a volume cannot be used; "" if it is bound with its pod."""
-        name = class_of_claim(claim)
-        if not name:
+    def _why_without_volume(self, name: str, claim: PersistentVolumeClaim | None) -> str:
+        """Return why a claim that has no volume cannot be used; "" if it is bound with its pod."""
+        if claim is None:
+            return claim_missing(name) if name else NO_NAME
+        if claim.spec.volume_name:
+            return not_found("persistentvolume", claim.spec.volume_name)
+        class_name = class_of_claim(claim)
+        if not class_name:
             return "PersistentVolumeClaim had no pv name and storageClass name"
-        storage_class = self.cluster.storage_classes.get(name)
+        storage_class = self.cluster.storage_classes.get(class_name)
         if storage_class is None:
-            return not_found("storageclass.storage.k8s.io", name)
+            return not_found("storageclass.storage.k8s.io", class_name)
         return "" if storage_class.volume_binding_mode == "WaitForFirstConsumer" else "PersistentVolume had no name"
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
@@ -106,7 +108,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         topologies, broken = found
         nodes = self.cluster.nodes
         labelled = np.zeros(len(nodes), np.bool_)
-        for key in _LABELS:
+        for key in self.zone_labels:
             labelled |= nodes.topology(key).ids >= 0
         wrong = np.zeros(len(nodes), np.bool_)
         for key, zones in topologies:
@@ -156,13 +158,14 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         node = view.node
         labels = view.field(node, "metadata", "labels", missing={})
-        labelled = some([contains(labels, constant(key, "label")) for key in _LABELS], "has a zone or region label")
+        keys = [contains(labels, constant(key, "label")) for key in self.zone_labels]
+        labelled = some(keys, "has a zone or region label")
         away, texts = [], []
         for _, _, claim in claims_of(view):
             bound = self.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
             if bound is None:
                 continue
-            for key in _LABELS:
+            for key in self.zone_labels:
                 if key in bound.metadata.labels and (zones := _zones(bound.metadata.labels[key])):
                     fits = self._explain_zone(view, bound, key, zones)
                     away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
@@ -190,9 +193,6 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         return [
             events.registered("StorageClass", events.ADD),
             events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL),
-            events.registered("PersistentVolumeClaim", events.ADD, events.UPDATE, hint=self._after_claim_change),
+            events.registered("PersistentVolumeClaim", events.ADD, events.UPDATE, hint=own_claim_changed),
             events.registered("PersistentVolume", events.ADD, events.UPDATE),
         ]
-
-    def _after_claim_change(self, pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
-        return names_claim(pod, new)

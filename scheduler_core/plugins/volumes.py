@@ -48,10 +48,10 @@ def claim_missing(name: str) -> str:
 
 def claim_name(pod: PodInfo, volume: Volume) -> str | None:
     """Return the name of the volume's claim, explicit or generated for a generic ephemeral volume; None if it
-    has none."""
+    has none. 1.16 does not know ephemeral volumes."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
-    if volume.ephemeral is not None:
+    if volume.ephemeral is not None and not pod.release.predicates:
         return f"{pod.name}-{volume.name}"
     return None
 
@@ -61,6 +61,11 @@ def names_claim(pod: PodInfo, claim: PersistentVolumeClaim) -> bool:
     if pod.namespace != claim.namespace:
         return False
     return any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
+
+
+def own_claim_changed(pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
+    """Return whether the pod uses the claim that was added or changed (a queueing hint)."""
+    return names_claim(pod, new)
 
 
 def not_owned(pod: PodInfo, claim: PersistentVolumeClaim) -> str:

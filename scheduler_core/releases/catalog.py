@@ -246,9 +246,7 @@ V1_16 = _release(
     ),
     # Predicates share code with newer plugins, and behave like those in these fields.
     fit_score_ignores_overhead=True,
-    unusable_claim_fails_cycle=False,
     default_spread_constraints=True,
-    reports_missing_topology_label=True,
     evaluates_nominated_node_first=True,
     filter_errors_name_pod=False,
     postfilter_status_without_plugin=True,

@@ -1,1 +1,0 @@
-"""Predicates: find the feasible nodes. Each is implemented as a Filter plugin; `registry.py` lists them in order."""
