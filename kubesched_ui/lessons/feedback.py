@@ -10,7 +10,7 @@ from kubesched_ui.lessons import markdown, questions
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
-from kubesched_ui.lessons.functions import NOWHERE, ONE_CANDIDATE, Facts, woke
+from kubesched_ui.lessons.functions import NOWHERE, ONE_CANDIDATE, Facts
 from kubesched_ui.lessons.questions import PASSES, Question, Verdict, measured
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
@@ -239,7 +239,7 @@ def _when(question: Question, given: float) -> Iterator[str]:
 
 def _woken(question: Question, given: str) -> Iterator[str]:
     facts, focus = question.facts, question.focus
-    move, cycle = woke(facts, focus.pod), facts.find(focus.pod, focus.attempt)
+    move, cycle = facts.woke(focus.pod), facts.find(focus.pod, focus.attempt)
     moment = float(given.partition(" s:")[0].replace(",", ""))
     before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
     if moment > move.t:

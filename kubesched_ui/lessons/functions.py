@@ -6,13 +6,12 @@ focus to the attempt in focus. Functions about the cluster use the timepoint bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kubesched_ui.lessons.constants import CONSTANTS
 from kubesched_ui.lessons.errors import NotYetRevealed, Unknown
-from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds
-from kubesched_ui.lessons.formatting import shown as told
+from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds, shown
 from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Attempted, Played
 from scheduler_core.api.objects import Pod, decode
@@ -28,25 +27,17 @@ from scheduler_core.releases import RELEASES, get_release
 NOWHERE = "nowhere"
 ONE_CANDIDATE = "none: there is only one candidate"
 NO_RULE = "none: by name or seed"
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
-def function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function callable from expressions by its name."""
-    FUNCTIONS[method.__name__] = method
-    return method
-
-
-class Facts:
-    """Values that expressions read from runs.
+class Lookups:
+    """Cycles, nodes and pods of runs.
 
     `runs`: by name; the first is the default. `hides`: do not reveal results of the cycle in focus and later ones.
     """
 
     def __init__(self, runs: Mapping[str, Played], focus: Focus | None = None, hides: bool = False) -> None:
         self.runs, self.focus = runs, focus or Focus()
-        self.run_name = self.focus.run or next(iter(runs))
-        self.run = runs[self.run_name]
+        self.run = runs[self.focus.run or next(iter(runs))]
         self.hides = hides
 
     def call(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
@@ -56,16 +47,14 @@ class Facts:
         try:
             return method(self, *args, **named)
         except TypeError as problem:
-            told = str(problem).replace("Facts.", "")
-            raise Unknown(f"{name}: {told}") from None
+            raise Unknown(f"{name}: {str(problem).replace('Facts.', '')}") from None
         except InputError as problem:
             raise Unknown(f"{name}: {problem}") from None
 
     def in_run(self, name: str) -> Facts:
         if name not in self.runs:
             raise Unknown(f"the lesson has no run {name[:60]!r}")
-        elsewhere = Focus(run=name)
-        return Facts(self.runs, elsewhere)
+        return Facts(self.runs, Focus(run=name))
 
     # ---- lookups
 
@@ -141,523 +130,393 @@ class Facts:
             raise Unknown(f"{plugin} has no score of {node} for {pod}")
         return score["raw"][node], score["normalized"][node], score["weight"]
 
-
-# ---- results of cycles
-
-
-@function
-def node_of(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The chosen node, or `nowhere`."""
-    return facts.cycle(pod, attempt).told.get("selected") or NOWHERE
-
-
-@function
-def result(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The result: scheduled, unschedulable, gated, error or waiting."""
-    return facts.cycle(pod, attempt).result
-
-
-@function
-def message(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The message of the FailedScheduling event."""
-    return facts.cycle(pod, attempt).trace.message
-
-
-@function
-def feasible(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """The nodes that pass all filters."""
-    return list(facts.cycle(pod, attempt).told.get("feasible") or ())
-
-
-@function
-def refused(facts: Facts, pod: str, plugin: str = "", attempt: int | None = None) -> list[str]:
-    """The rejected nodes; with `plugin`, only those that this plugin rejected."""
-    found = facts.cycle(pod, attempt).told.get("filter") or {}
-    return [node for node, status in found.items() if not plugin or status.get("plugin") == plugin]
-
-
-@function
-def refuser(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
-    """The plugin that rejected a node, or `none` if the node passes."""
-    cycle = facts.cycle(pod, attempt).told
-    status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter")
-    return (status or {}).get("plugin") or "none"
-
-
-@function
-def refusers(facts: Facts, pod: str, node: str, attempt: int | None = None) -> list[str]:
-    """All plugins that would reject a node, not only the decisive one."""
-    return list((facts.cycle(pod, attempt).told.get("filter_all") or {}).get(node, {}))
-
-
-@function
-def reasons(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
-    """The reasons of the plugin that rejected a node."""
-    cycle = facts.cycle(pod, attempt).told
-    status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter") or {}
-    return "; ".join(status.get("reasons") or ())
-
-
-@function
-def looked(facts: Facts, pod: str, attempt: int | None = None) -> int:
-    """The number of nodes that the cycle evaluated."""
-    trace = facts.cycle(pod, attempt).trace
-    return int(trace.looked_mask().sum())
-
-
-@function
-def looked_at(facts: Facts, pod: str, node: str, attempt: int | None = None) -> bool:
-    """Whether the cycle evaluated a node."""
-    cycle = facts.cycle(pod, attempt)
-    if node not in cycle.nodes:
-        raise Unknown(f"there is no node {node[:253]!r} at that time")
-    return cycle.trace.has_looked(cycle.nodes.index(node))
-
-
-@function
-def plugins(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """Filter plugins in the order in which they run."""
-    return list(facts.cycle(pod, attempt).told["filter_order"])
-
-
-@function
-def scorers(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """The plugins that scored."""
-    return list(facts.cycle(pod, attempt).told.get("score") or ())
-
-
-@function
-def raw(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
-    """A raw score."""
-    return facts.scored(pod, node, plugin, attempt)[0]
-
-
-@function
-def score(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
-    """A normalised score, from 0 to 100 (in 1.16 to 10)."""
-    return facts.scored(pod, node, plugin, attempt)[1]
-
-
-@function
-def weight(facts: Facts, pod: str, plugin: str, attempt: int | None = None) -> int:
-    """The weight of a plugin's scores."""
-    found = facts.cycle(pod, attempt).told.get("score", {}).get(plugin)
-    if found is None:
-        raise Unknown(f"{plugin} did not score for {pod}")
-    return int(found["weight"])
-
-
-@function
-def weighted(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
-    """The normalised score times the weight."""
-    _, normalized, by = facts.scored(pod, node, plugin, attempt)
-    return normalized * by
-
-
-@function
-def total(facts: Facts, pod: str, node: str, attempt: int | None = None) -> int:
-    """The sum of a node's weighted scores."""
-    found = facts.cycle(pod, attempt).told.get("total") or {}
-    if node not in found:
-        raise Unknown(f"{node} has no total for {pod}")
-    return int(found[node])
-
-
-@function
-def best(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """The nodes with the highest total."""
-    return list(facts.cycle(pod, attempt).told.get("best") or ())
-
-
-@function
-def victims(facts: Facts, pod: str, node: str = "", attempt: int | None = None) -> list[str]:
-    """The evicted pods; with `node`, the pods that would be evicted there."""
-    cycle = facts.cycle(pod, attempt)
-    if not node:
-        return [_short(key) for key in cycle.trace.victims]
-    found = (cycle.told.get("postfilter") or {}).get("candidates") or {}
-    return [_short(key) for key in (found.get(node) or {}).get("victims") or ()]
-
-
-@function
-def candidates(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """The nodes on which evicting pods would make the pod fit."""
-    return list((facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or ())
-
-
-@function
-def violations(facts: Facts, pod: str, node: str, attempt: int | None = None) -> int:
-    """The number of PodDisruptionBudgets that evicting the victims on a node would violate."""
-    found = (facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or {}
-    return int((found.get(node) or {}).get("pdb_violations") or 0)
-
-
-@function
-def rule(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The rule that decided between the candidates."""
-    cycle = facts.cycle(pod, attempt)
-    many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
-    return cycle.told["rule"] or (ONE_CANDIDATE if len(many) == 1 else NO_RULE)
-
-
-@function
-def nominated(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The node that the attempt's preemption nominated, or `none`."""
-    return facts.cycle(pod, attempt).trace.nominated_node or "none"
-
-
-@function
-def told_why(facts: Facts, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
-    """The sentence of a number's provenance tree."""
-    return facts.tree(point, pod, node, plugin, attempt).text
-
-
-@function
-def part(
-    facts: Facts, label: str, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None
-) -> Any:
-    """The value with that label in a number's provenance tree."""
-    found = next((one for one in _walk(facts.tree(point, pod, node, plugin, attempt)) if label in one.label), None)
-    if found is None:
-        raise Unknown(f"the provenance tree has no value with the label {label!r}")
-    unit = {"m": "cpu", "B": "memory"}.get(found.unit)
-    return Amount.of(unit, found.value) if unit and isinstance(found.value, int) else found.value
-
-
-# ---- the cluster before the cycle in focus
-
-
-@function
-def nodes(facts: Facts, before: str | None = None) -> list[str]:
-    """All nodes."""
-    return list(facts.run.state(facts.moment(before)).nodes())
-
-
-@function
-def allocatable(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """The allocatable quantity of a resource on a node."""
-    return Amount.of(resource, facts.node(node, before)["allocatable"].get(resource, 0))
-
-
-@function
-def requested(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """The sum of the requests of a node's pods."""
-    return Amount.of(resource, facts.node(node, before)["requested"].get(resource, 0))
-
-
-@function
-def counted(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """The requested quantity as scoring counts it: containers without requests count with the defaults."""
-    return Amount.of(resource, facts.node(node, before)["nonzero_requested"].get(resource, 0))
-
-
-@function
-def free(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """The quantity of a resource that is still free on a node."""
-    found = facts.node(node, before)
-    return Amount.of(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
-
-
-@function
-def pods_on(facts: Facts, node: str, before: str | None = None) -> list[str]:
-    """The pods on a node."""
-    return [_short(key) for key in facts.node(node, before)["pods"]]
-
-
-@function
-def pods_labelled(facts: Facts, node: str, key: str, value: str, before: str | None = None) -> int:
-    """The number of pods on a node that have a label."""
-    infos = [facts.info(pod) for pod in facts.node(node, before)["pods"]]
-    return sum(info.labels.get(key) == value for info in infos)
-
-
-@function
-def taints(facts: Facts, node: str, before: str | None = None) -> list[str]:
-    """The taints of a node."""
-    return list(facts.node(node, before)["taints"])
-
-
-@function
-def asks(facts: Facts, pod: str, resource: str) -> Amount:
-    """The quantity that a pod requests."""
-    return Amount.of(resource, facts.info(pod).requests.get(resource, 0))
-
-
-@function
-def counts(facts: Facts, pod: str, resource: str) -> Amount:
-    """The quantity of a pod as scoring counts it: containers without requests count with the defaults."""
-    cpu, memory = facts.info(pod).nonzero
-    return Amount.of(resource, {"cpu": cpu, "memory": memory}[resource])
-
-
-@function
-def priority(facts: Facts, pod: str) -> int:
-    """A pod's priority."""
-    return facts.info(pod).priority
-
-
-@function
-def label(facts: Facts, kind: str, name: str, key: str) -> str:
-    """A label of a node or pod."""
-    found = facts.run.object_at(kind, facts.pod_key(name) if kind == "Pod" else name, facts.moment())
-    value = ((found or {}).get("metadata") or {}).get("labels", {}).get(key)
-    if value is None:
-        raise Unknown(f"{kind} {name} has no label {key!r}")
-    return str(value)
-
-
-@function
-def field(facts: Facts, kind: str, name: str, *path: str | int) -> Any:
-    """A field of an object at that timepoint."""
-    key = facts.pod_key(name) if kind == "Pod" else name
-    found: Any = facts.run.object_at(kind, key, facts.moment())
-    if found is None:
-        found = facts.run.written_down.get((kind, key))
-    for step in path:
-        try:
-            found = found[step]
-        except (KeyError, IndexError, TypeError):
-            raise Unknown(f"{kind} {name} has no {step!r} there") from None
-    if found is None or isinstance(found, dict | list):
-        raise Unknown(f"{kind} {name} has no value there")
-    return found
-
-
-# ---- virtual time
-
-
-@function
-def attempts(facts: Facts, pod: str) -> int:
-    """The number of attempts of a pod."""
-    key = facts.pod_key(pod)
-    if facts.hides and key == facts.focused.pod:
-        raise NotYetRevealed(f"reveals the number of attempts of {pod}")
-    return sum(cycle.pod == key for cycle in facts.run.cycles)
-
-
-@function
-def time_of(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """The start of an attempt."""
-    return Seconds(facts.cycle(pod, attempt).t)
-
-
-@function
-def backoff(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """The length of the backoff after an attempt."""
-    cycle = facts.cycle(pod, attempt)
-    ends = facts.run.queue_times(cycle.pod).ends()
-    for one in facts.run.moves(cycle.pod):
-        if isinstance(one, Move) and one.seq > cycle.seq and one.to in (BACKOFF, UNSCHEDULABLE):
-            if one.to == BACKOFF:
-                return Seconds(ends[one.seq] - cycle.t)
-            break
-    raise Unknown(f"{pod} had no backoff after attempt {attempt}")
-
-
-@function
-def event_of(facts: Facts, pod: str, attempt: int) -> str:
-    """Upstream's label of the event that led to an attempt."""
-    return woke(facts, pod, attempt).event
-
-
-@function
-def because_of(facts: Facts, pod: str, attempt: int) -> str:
-    """A sentence about what led to an attempt."""
-    move = woke(facts, pod, attempt)
-    return move.cause.text if move.cause else move.event
-
-
-@function
-def woken_at(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """The time at which the pod was woken for an attempt."""
-    return Seconds(woke(facts, pod, attempt).t)
-
-
-def woke(facts: Facts, pod: str, attempt: int | None = None) -> Move:
-    """Return the move into the queue, or back from the unschedulable pods, that led to an attempt. Raises Unknown."""
-    cycle = facts.cycle(pod, attempt)
-    moves = [one for one in facts.run.moves(cycle.pod) if isinstance(one, Move) and one.seq < cycle.seq]
-    found = [one for one in moves if one.was in ("", UNSCHEDULABLE, "gated", POPPED) and one.to != POPPED]
-    found = [one for one in found if one.to not in (UNSCHEDULABLE, "gone", "gated")]
-    if not found:
-        raise Unknown(f"no event moved {pod} to the queue")
-    return found[-1]
-
-
-@function
-def when(facts: Facts, what: str, pod: str) -> Seconds:
-    """The first time at which a pod was created, bound, nominated, evicted or deleted."""
-    key = facts.pod_key(pod)
-    for event in facts.run.events:
-        if event["pod"] == key and event["type"] == f"pod.{what}":
-            if facts.hides and event["seq"] >= facts.focused.seq:
-                raise NotYetRevealed(f"reveals when {pod} was {what}")
-            return Seconds(event["t"])
-    raise Unknown(f"{pod} was never {what}")
-
-
-@function
-def evictions(facts: Facts) -> list[Seconds]:
-    """The times of evictions in a run in virtual time, in order."""
-    found = [event for event in facts.run.events if event["type"] == "pod.evicted"]
-    if facts.hides and any(event["seq"] >= facts.focused.seq for event in found):
-        raise NotYetRevealed("reveals when pods were evicted")
-    return [Seconds(event["t"]) for event in found]
-
-
-@function
-def bound_to(facts: Facts, pod: str) -> str:
-    """The node to which a pod was last bound in a run in virtual time, or `nowhere`."""
-    key = facts.pod_key(pod)
-    bound = [event for event in facts.run.events if event["pod"] == key and event["type"] == "pod.bound"]
-    if bound and facts.hides and bound[-1]["seq"] >= facts.focused.seq:
-        raise NotYetRevealed(f"reveals where {pod} was bound")
-    return bound[-1]["data"]["node"] if bound else NOWHERE
-
-
-@function
-def step_at(facts: Facts, number: int) -> Seconds:
-    """The time of a step of the scenario's timeline; steps start at 1."""
-    found = [e for e in facts.run.events if e["type"] == "scenario.step" and e["data"]["step"] == number]
-    if not found:
-        raise Unknown(f"the scenario has no step {number}")
-    return Seconds(found[0]["t"])
-
-
-@function
-def planned(facts: Facts, *path: str | int) -> Any:
-    """A value of the scenario's time settings, such as `planned('binding', 'seconds')`."""
-    found: Any = facts.run.given.time
-    for step in path:
-        try:
-            found = found[step]
-        except (KeyError, IndexError, TypeError):
-            raise Unknown(f"the scenario has no {step!r} there") from None
-    return found
-
-
-@function
-def argument(facts: Facts, plugin: str, name: str) -> Any:
-    """An argument of a plugin in the run's configuration."""
-    given = facts.run.configuration.profiles[0].given.get(plugin)
-    value = given.get(name) if isinstance(given, dict) else getattr(given, name, None)
-    if value is None:
-        raise Unknown(f"{plugin} has no argument {name!r}")
-    return value
-
-
-@function
-def extender_weight(facts: Facts, number: int) -> int:
-    """The weight of an extender in the run's configuration; extenders start at 0."""
-    return int(facts.run.configuration.extenders[number].weight)
-
-
-# ---- functions without a run
-
-
-@function
-def const(facts: Facts, name: str) -> Any:
-    """An upstream constant, as the core defines it."""
-    if name not in CONSTANTS:
-        raise Unknown(f"there is no constant {name[:60]!r}; the constants are {', '.join(CONSTANTS)}")
-    return CONSTANTS[name]()
-
-
-@function
-def release(facts: Facts, name: str) -> str:
-    """The name of a release. Raises Unknown if it does not exist."""
-    if name not in RELEASES:
-        raise Unknown(f"there is no release {name[:60]!r}")
-    return name
-
-
-@function
-def default_weight(facts: Facts, plugin: str, release: str) -> int:
-    """The weight of a plugin in a release's default profile."""
-    found = dict(get_release(release).default_plugins)
-    if plugin not in found:
-        raise Unknown(f"{plugin} is not in the default profile of {release}")
-    return int(found[plugin])
-
-
-@function
-def default_plugins(facts: Facts, release: str) -> list[str]:
-    """The plugins of a release's default profile."""
-    return [name for name, _ in get_release(release).default_plugins]
-
-
-@function
-def config(facts: Facts, name: str) -> Any:
-    """A value of the run's configuration: podInitialBackoffSeconds, podMaxBackoffSeconds."""
-    known = {
-        "podInitialBackoffSeconds": "pod_initial_backoff_seconds",
-        "podMaxBackoffSeconds": "pod_max_backoff_seconds",
-    }
-    if name not in known:
-        raise Unknown(f"there is no setting {name[:60]!r}; the settings are {', '.join(known)}")
-    return Seconds(getattr(facts.run.configuration, known[name]))
-
-
-@function
-def count(facts: Facts, values: Any) -> int:
-    """The number of values."""
-    return len(values)
-
-
-@function
-def word(facts: Facts, value: int) -> str:
-    """A small number as a word."""
-    return WORDS[value] if 0 <= value < len(WORDS) else told(value)
-
-
-@function
-def ordinal(facts: Facts, value: int) -> str:
-    """An ordinal as a word: first, second, third ..."""
-    if not 1 <= value <= len(ORDINALS):
-        raise Unknown(f"there is no ordinal word for {value}")
-    return ORDINALS[value - 1]
-
-
-@function
-def nodes_to_find(facts: Facts, nodes: int, percentage: int = 0) -> int:
-    """The number of feasible nodes after which upstream stops filtering, for a cluster of that many nodes."""
-    return schedule_one.nodes_to_find(percentage, nodes)
-
-
-@function
-def cut(facts: Facts, value: float) -> int:
-    """A number truncated to an integer."""
-    return int(value)
-
-
-@function
-def rounded(facts: Facts, value: float, digits: int = 2) -> float:
-    """A number rounded to that many digits."""
-    return round(float(value), digits)
-
-
-@function
-def smallest(facts: Facts, *values: Any) -> Any:
-    """The smallest of several numbers."""
-    return min(values)
-
-
-@function
-def root(facts: Facts, value: float) -> float:
-    """The square root."""
-    return float(value) ** 0.5
-
-
-@function
-def amount(facts: Facts, value: int, resource: str) -> Amount:
-    """A number as a quantity of a resource."""
-    return Amount.of(resource, int(value))
-
-
-@function
-def plain(facts: Facts, value: Any) -> Any:
-    """A quantity as a plain number, in millicores or bytes."""
-    return int(value) if isinstance(value, Amount) else float(value)
+    def woke(self, pod: str, attempt: int | None = None) -> Move:
+        """Return the move into the queue or back from unschedulable pods that led to an attempt. Raises Unknown."""
+        cycle = self.cycle(pod, attempt)
+        moves = [one for one in self.run.moves(cycle.pod) if isinstance(one, Move) and one.seq < cycle.seq]
+        found = [one for one in moves if one.was in ("", UNSCHEDULABLE, "gated", POPPED) and one.to != POPPED]
+        found = [one for one in found if one.to not in (UNSCHEDULABLE, "gone", "gated")]
+        if not found:
+            raise Unknown(f"no event moved {pod} to the queue")
+        return found[-1]
+
+
+class Facts(Lookups):
+    """Values that expressions read from runs. Each method is a function of the expression language."""
+
+    # ---- results of cycles
+
+    def node_of(self, pod: str, attempt: int | None = None) -> str:
+        """The chosen node, or `nowhere`."""
+        return self.cycle(pod, attempt).told.get("selected") or NOWHERE
+
+    def result(self, pod: str, attempt: int | None = None) -> str:
+        """The result: scheduled, unschedulable, gated, error or waiting."""
+        return self.cycle(pod, attempt).result
+
+    def message(self, pod: str, attempt: int | None = None) -> str:
+        """The message of the FailedScheduling event."""
+        return self.cycle(pod, attempt).trace.message
+
+    def feasible(self, pod: str, attempt: int | None = None) -> list[str]:
+        """The nodes that pass all filters."""
+        return list(self.cycle(pod, attempt).told.get("feasible") or ())
+
+    def refused(self, pod: str, plugin: str = "", attempt: int | None = None) -> list[str]:
+        """The rejected nodes; with `plugin`, only those that this plugin rejected."""
+        found = self.cycle(pod, attempt).told.get("filter") or {}
+        return [node for node, status in found.items() if not plugin or status.get("plugin") == plugin]
+
+    def refuser(self, pod: str, node: str, attempt: int | None = None) -> str:
+        """The plugin that rejected a node, or `none` if the node passes."""
+        cycle = self.cycle(pod, attempt).told
+        status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter")
+        return (status or {}).get("plugin") or "none"
+
+    def refusers(self, pod: str, node: str, attempt: int | None = None) -> list[str]:
+        """All plugins that would reject a node, not only the decisive one."""
+        return list((self.cycle(pod, attempt).told.get("filter_all") or {}).get(node, {}))
+
+    def reasons(self, pod: str, node: str, attempt: int | None = None) -> str:
+        """The reasons of the plugin that rejected a node."""
+        cycle = self.cycle(pod, attempt).told
+        status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter") or {}
+        return "; ".join(status.get("reasons") or ())
+
+    def looked(self, pod: str, attempt: int | None = None) -> int:
+        """The number of nodes that the cycle evaluated."""
+        trace = self.cycle(pod, attempt).trace
+        return int(trace.looked_mask().sum())
+
+    def looked_at(self, pod: str, node: str, attempt: int | None = None) -> bool:
+        """Whether the cycle evaluated a node."""
+        cycle = self.cycle(pod, attempt)
+        if node not in cycle.nodes:
+            raise Unknown(f"there is no node {node[:253]!r} at that time")
+        return cycle.trace.has_looked(cycle.nodes.index(node))
+
+    def plugins(self, pod: str, attempt: int | None = None) -> list[str]:
+        """Filter plugins in the order in which they run."""
+        return list(self.cycle(pod, attempt).told["filter_order"])
+
+    def scorers(self, pod: str, attempt: int | None = None) -> list[str]:
+        """The plugins that scored."""
+        return list(self.cycle(pod, attempt).told.get("score") or ())
+
+    def raw(self, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+        """A raw score."""
+        return self.scored(pod, node, plugin, attempt)[0]
+
+    def score(self, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+        """A normalised score, from 0 to 100 (in 1.16 to 10)."""
+        return self.scored(pod, node, plugin, attempt)[1]
+
+    def weight(self, pod: str, plugin: str, attempt: int | None = None) -> int:
+        """The weight of a plugin's scores."""
+        found = self.cycle(pod, attempt).told.get("score", {}).get(plugin)
+        if found is None:
+            raise Unknown(f"{plugin} did not score for {pod}")
+        return int(found["weight"])
+
+    def weighted(self, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+        """The normalised score times the weight."""
+        _, normalized, by = self.scored(pod, node, plugin, attempt)
+        return normalized * by
+
+    def total(self, pod: str, node: str, attempt: int | None = None) -> int:
+        """The sum of a node's weighted scores."""
+        found = self.cycle(pod, attempt).told.get("total") or {}
+        if node not in found:
+            raise Unknown(f"{node} has no total for {pod}")
+        return int(found[node])
+
+    def best(self, pod: str, attempt: int | None = None) -> list[str]:
+        """The nodes with the highest total."""
+        return list(self.cycle(pod, attempt).told.get("best") or ())
+
+    def victims(self, pod: str, node: str = "", attempt: int | None = None) -> list[str]:
+        """The evicted pods; with `node`, the pods that would be evicted there."""
+        cycle = self.cycle(pod, attempt)
+        if not node:
+            return [_short(key) for key in cycle.trace.victims]
+        found = (cycle.told.get("postfilter") or {}).get("candidates") or {}
+        return [_short(key) for key in (found.get(node) or {}).get("victims") or ()]
+
+    def candidates(self, pod: str, attempt: int | None = None) -> list[str]:
+        """The nodes on which evicting pods would make the pod fit."""
+        return list((self.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or ())
+
+    def violations(self, pod: str, node: str, attempt: int | None = None) -> int:
+        """The number of PodDisruptionBudgets that evicting the victims on a node would violate."""
+        found = (self.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or {}
+        return int((found.get(node) or {}).get("pdb_violations") or 0)
+
+    def rule(self, pod: str, attempt: int | None = None) -> str:
+        """The rule that decided between the candidates."""
+        cycle = self.cycle(pod, attempt)
+        many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
+        return cycle.told["rule"] or (ONE_CANDIDATE if len(many) == 1 else NO_RULE)
+
+    def nominated(self, pod: str, attempt: int | None = None) -> str:
+        """The node that the attempt's preemption nominated, or `none`."""
+        return self.cycle(pod, attempt).trace.nominated_node or "none"
+
+    def told_why(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
+        """The sentence of a number's provenance tree."""
+        return self.tree(point, pod, node, plugin, attempt).text
+
+    def part(
+        self, label: str, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None
+    ) -> Any:
+        """The value with that label in a number's provenance tree."""
+        found = next((one for one in _walk(self.tree(point, pod, node, plugin, attempt)) if label in one.label), None)
+        if found is None:
+            raise Unknown(f"the provenance tree has no value with the label {label!r}")
+        unit = {"m": "cpu", "B": "memory"}.get(found.unit)
+        return Amount.of(unit, found.value) if unit and isinstance(found.value, int) else found.value
+
+    # ---- the cluster before the cycle in focus
+
+    def nodes(self, before: str | None = None) -> list[str]:
+        """All nodes."""
+        return list(self.run.state(self.moment(before)).nodes())
+
+    def allocatable(self, node: str, resource: str, before: str | None = None) -> Amount:
+        """The allocatable quantity of a resource on a node."""
+        return Amount.of(resource, self.node(node, before)["allocatable"].get(resource, 0))
+
+    def requested(self, node: str, resource: str, before: str | None = None) -> Amount:
+        """The sum of the requests of a node's pods."""
+        return Amount.of(resource, self.node(node, before)["requested"].get(resource, 0))
+
+    def counted(self, node: str, resource: str, before: str | None = None) -> Amount:
+        """The requested quantity as scoring counts it: containers without requests count with the defaults."""
+        return Amount.of(resource, self.node(node, before)["nonzero_requested"].get(resource, 0))
+
+    def free(self, node: str, resource: str, before: str | None = None) -> Amount:
+        """The quantity of a resource that is still free on a node."""
+        found = self.node(node, before)
+        return Amount.of(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
+
+    def pods_on(self, node: str, before: str | None = None) -> list[str]:
+        """The pods on a node."""
+        return [_short(key) for key in self.node(node, before)["pods"]]
+
+    def pods_labelled(self, node: str, key: str, value: str, before: str | None = None) -> int:
+        """The number of pods on a node that have a label."""
+        infos = [self.info(pod) for pod in self.node(node, before)["pods"]]
+        return sum(info.labels.get(key) == value for info in infos)
+
+    def taints(self, node: str, before: str | None = None) -> list[str]:
+        """The taints of a node."""
+        return list(self.node(node, before)["taints"])
+
+    def asks(self, pod: str, resource: str) -> Amount:
+        """The quantity that a pod requests."""
+        return Amount.of(resource, self.info(pod).requests.get(resource, 0))
+
+    def counts(self, pod: str, resource: str) -> Amount:
+        """The quantity of a pod as scoring counts it: containers without requests count with the defaults."""
+        cpu, memory = self.info(pod).nonzero
+        return Amount.of(resource, {"cpu": cpu, "memory": memory}[resource])
+
+    def priority(self, pod: str) -> int:
+        """A pod's priority."""
+        return self.info(pod).priority
+
+    def label(self, kind: str, name: str, key: str) -> str:
+        """A label of a node or pod."""
+        found = self.run.object_at(kind, self.pod_key(name) if kind == "Pod" else name, self.moment())
+        value = ((found or {}).get("metadata") or {}).get("labels", {}).get(key)
+        if value is None:
+            raise Unknown(f"{kind} {name} has no label {key!r}")
+        return str(value)
+
+    def field(self, kind: str, name: str, *path: str | int) -> Any:
+        """A field of an object at that timepoint."""
+        key = self.pod_key(name) if kind == "Pod" else name
+        found: Any = self.run.object_at(kind, key, self.moment())
+        if found is None:
+            found = self.run.written_down.get((kind, key))
+        for step in path:
+            try:
+                found = found[step]
+            except (KeyError, IndexError, TypeError):
+                raise Unknown(f"{kind} {name} has no {step!r} there") from None
+        if found is None or isinstance(found, dict | list):
+            raise Unknown(f"{kind} {name} has no value there")
+        return found
+
+    # ---- virtual time
+
+    def attempts(self, pod: str) -> int:
+        """The number of attempts of a pod."""
+        key = self.pod_key(pod)
+        if self.hides and key == self.focused.pod:
+            raise NotYetRevealed(f"reveals the number of attempts of {pod}")
+        return sum(cycle.pod == key for cycle in self.run.cycles)
+
+    def time_of(self, pod: str, attempt: int) -> Seconds:
+        """The start of an attempt."""
+        return Seconds(self.cycle(pod, attempt).t)
+
+    def backoff(self, pod: str, attempt: int) -> Seconds:
+        """The length of the backoff after an attempt."""
+        cycle = self.cycle(pod, attempt)
+        ends = self.run.queue_times(cycle.pod).ends()
+        for one in self.run.moves(cycle.pod):
+            if isinstance(one, Move) and one.seq > cycle.seq and one.to in (BACKOFF, UNSCHEDULABLE):
+                if one.to == BACKOFF:
+                    return Seconds(ends[one.seq] - cycle.t)
+                break
+        raise Unknown(f"{pod} had no backoff after attempt {attempt}")
+
+    def event_of(self, pod: str, attempt: int) -> str:
+        """Upstream's label of the event that led to an attempt."""
+        return self.woke(pod, attempt).event
+
+    def because_of(self, pod: str, attempt: int) -> str:
+        """A sentence about what led to an attempt."""
+        move = self.woke(pod, attempt)
+        return move.cause.text if move.cause else move.event
+
+    def woken_at(self, pod: str, attempt: int) -> Seconds:
+        """The time at which the pod was woken for an attempt."""
+        return Seconds(self.woke(pod, attempt).t)
+
+    def when(self, what: str, pod: str) -> Seconds:
+        """The first time at which a pod was created, bound, nominated, evicted or deleted."""
+        key = self.pod_key(pod)
+        for event in self.run.events:
+            if event["pod"] == key and event["type"] == f"pod.{what}":
+                if self.hides and event["seq"] >= self.focused.seq:
+                    raise NotYetRevealed(f"reveals when {pod} was {what}")
+                return Seconds(event["t"])
+        raise Unknown(f"{pod} was never {what}")
+
+    def evictions(self) -> list[Seconds]:
+        """The times of evictions in a run in virtual time, in order."""
+        found = [event for event in self.run.events if event["type"] == "pod.evicted"]
+        if self.hides and any(event["seq"] >= self.focused.seq for event in found):
+            raise NotYetRevealed("reveals when pods were evicted")
+        return [Seconds(event["t"]) for event in found]
+
+    def bound_to(self, pod: str) -> str:
+        """The node to which a pod was last bound in a run in virtual time, or `nowhere`."""
+        key = self.pod_key(pod)
+        bound = [event for event in self.run.events if event["pod"] == key and event["type"] == "pod.bound"]
+        if bound and self.hides and bound[-1]["seq"] >= self.focused.seq:
+            raise NotYetRevealed(f"reveals where {pod} was bound")
+        return bound[-1]["data"]["node"] if bound else NOWHERE
+
+    def step_at(self, number: int) -> Seconds:
+        """The time of a step of the scenario's timeline; steps start at 1."""
+        found = [e for e in self.run.events if e["type"] == "scenario.step" and e["data"]["step"] == number]
+        if not found:
+            raise Unknown(f"the scenario has no step {number}")
+        return Seconds(found[0]["t"])
+
+    def planned(self, *path: str | int) -> Any:
+        """A value of the scenario's time settings, such as `planned('binding', 'seconds')`."""
+        found: Any = self.run.given.time
+        for step in path:
+            try:
+                found = found[step]
+            except (KeyError, IndexError, TypeError):
+                raise Unknown(f"the scenario has no {step!r} there") from None
+        return found
+
+    def argument(self, plugin: str, name: str) -> Any:
+        """An argument of a plugin in the run's configuration."""
+        given = self.run.configuration.profiles[0].given.get(plugin)
+        value = given.get(name) if isinstance(given, dict) else getattr(given, name, None)
+        if value is None:
+            raise Unknown(f"{plugin} has no argument {name!r}")
+        return value
+
+    def extender_weight(self, number: int) -> int:
+        """The weight of an extender in the run's configuration; extenders start at 0."""
+        return int(self.run.configuration.extenders[number].weight)
+
+    # ---- functions without a run
+
+    def const(self, name: str) -> Any:
+        """An upstream constant, as the core defines it."""
+        if name not in CONSTANTS:
+            raise Unknown(f"there is no constant {name[:60]!r}; the constants are {', '.join(CONSTANTS)}")
+        return CONSTANTS[name]()
+
+    def release(self, name: str) -> str:
+        """The name of a release. Raises Unknown if it does not exist."""
+        if name not in RELEASES:
+            raise Unknown(f"there is no release {name[:60]!r}")
+        return name
+
+    def default_weight(self, plugin: str, release: str) -> int:
+        """The weight of a plugin in a release's default profile."""
+        found = dict(get_release(release).default_plugins)
+        if plugin not in found:
+            raise Unknown(f"{plugin} is not in the default profile of {release}")
+        return int(found[plugin])
+
+    def default_plugins(self, release: str) -> list[str]:
+        """The plugins of a release's default profile."""
+        return [name for name, _ in get_release(release).default_plugins]
+
+    def config(self, name: str) -> Any:
+        """A value of the run's configuration: podInitialBackoffSeconds, podMaxBackoffSeconds."""
+        known = {
+            "podInitialBackoffSeconds": "pod_initial_backoff_seconds",
+            "podMaxBackoffSeconds": "pod_max_backoff_seconds",
+        }
+        if name not in known:
+            raise Unknown(f"there is no setting {name[:60]!r}; the settings are {', '.join(known)}")
+        return Seconds(getattr(self.run.configuration, known[name]))
+
+    def count(self, values: Any) -> int:
+        """The number of values."""
+        return len(values)
+
+    def word(self, value: int) -> str:
+        """A small number as a word."""
+        return WORDS[value] if 0 <= value < len(WORDS) else shown(value)
+
+    def ordinal(self, value: int) -> str:
+        """An ordinal as a word: first, second, third ..."""
+        if not 1 <= value <= len(ORDINALS):
+            raise Unknown(f"there is no ordinal word for {value}")
+        return ORDINALS[value - 1]
+
+    def nodes_to_find(self, nodes: int, percentage: int = 0) -> int:
+        """The number of feasible nodes after which upstream stops filtering, for a cluster of that many nodes."""
+        return schedule_one.nodes_to_find(percentage, nodes)
+
+    def cut(self, value: float) -> int:
+        """A number truncated to an integer."""
+        return int(value)
+
+    def rounded(self, value: float, digits: int = 2) -> float:
+        """A number rounded to that many digits."""
+        return round(float(value), digits)
+
+    def smallest(self, *values: Any) -> Any:
+        """The smallest of several numbers."""
+        return min(values)
+
+    def root(self, value: float) -> float:
+        """The square root."""
+        return float(value) ** 0.5
+
+    def amount(self, value: int, resource: str) -> Amount:
+        """A number as a quantity of a resource."""
+        return Amount.of(resource, int(value))
+
+    def plain(self, value: Any) -> Any:
+        """A quantity as a plain number, in millicores or bytes."""
+        return int(value) if isinstance(value, Amount) else float(value)
+
+
+FUNCTIONS = {name: method for name, method in vars(Facts).items() if not name.startswith("_")}
 
 
 def _short(key: str) -> str:

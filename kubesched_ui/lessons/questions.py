@@ -13,8 +13,7 @@ from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
-from kubesched_ui.lessons.functions import NO_RULE, NOWHERE, ONE_CANDIDATE, Facts, woke
-from kubesched_ui.lessons.functions import rule as rule_of
+from kubesched_ui.lessons.functions import NO_RULE, NOWHERE, ONE_CANDIDATE, Facts
 from kubesched_ui.lessons.parser import Ask, Focus
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
@@ -106,9 +105,9 @@ def answer(question: Question) -> Any:
         case "victims":
             return facts.call("victims", [focus.pod], {})
         case "rule":
-            return rule_of(facts, focus.pod)
+            return facts.rule(focus.pod)
         case "woken":
-            move = woke(facts, focus.pod)
+            move = facts.woke(focus.pod)
             return _event_text(move.t, move.cause.text if move.cause else move.event)
         case "when":
             return Seconds(facts.find(focus.pod, focus.attempt).t)
@@ -230,7 +229,7 @@ def _nodes(facts: Facts) -> list[str]:
 
 def _events(facts: Facts) -> list[str]:
     """Return the events that may have woken the pod, each with its second."""
-    move = woke(facts, facts.focus.pod)
+    move = facts.woke(facts.focus.pod)
     causes = {move.cause.seq: (move.t, move.cause.text)} if move.cause else {0: (move.t, move.event)}
     for event in facts.run.events:
         if event["type"] in ("node.changed", "object.changed", "pod.deleted", "pod.created", "pod.updated"):
