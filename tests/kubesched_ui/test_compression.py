@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import AsyncIterator
 
@@ -11,6 +10,7 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from django.test import RequestFactory
 
 from kubesched_ui.middleware import Compression
+from tests.kubesched_ui.http_api import body
 
 PIECES = [b"a" * 1000, b"", b"b" * 70_000, b"end"]
 
@@ -30,17 +30,10 @@ def answered(content: AsyncIterator[bytes], accepts: str = "gzip", kind: str = "
     return Compression(lambda _: StreamingHttpResponse(content, content_type=kind))(request)  # type: ignore[return-value]
 
 
-def read(answer: HttpResponseBase) -> bytes:
-    async def whole() -> bytes:
-        return b"".join([part async for part in answer.streaming_content])  # type: ignore[attr-defined]
-
-    return asyncio.run(whole())
-
-
 def test_the_first_stream_is_the_whole() -> None:
     answer = answered(pieces())
     unpacking = zlib.decompressobj(31)
-    assert unpacking.decompress(read(answer)) == b"".join(PIECES)
+    assert unpacking.decompress(body(answer)) == b"".join(PIECES)
     assert unpacking.eof
     assert unpacking.unused_data == b""
     assert (answer["Content-Encoding"], answer["Vary"]) == ("gzip", "Accept-Encoding")
@@ -50,9 +43,9 @@ def test_the_first_stream_is_the_whole() -> None:
 def test_who_does_not_want_it_gets_it_as_it_is(accepts: str, kind: str) -> None:
     answer = answered(pieces(), accepts, kind)
     assert not answer.has_header("Content-Encoding")
-    assert read(answer) == b"".join(PIECES)
+    assert body(answer) == b"".join(PIECES)
 
 
 def test_what_breaks_midway_has_no_end() -> None:
     with pytest.raises(ValueError, match="midway"):
-        read(answered(broken()))
+        body(answered(broken()))

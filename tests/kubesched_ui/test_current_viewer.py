@@ -16,7 +16,7 @@ from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import load_samples
 from kubesched_ui.scenarios.upload_worker import UploadJob, read_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
-from tests.kubesched_ui.task_headers import exported
+from tests.kubesched_ui.http_api import exported
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 CLUSTER = as_list(node("n1"), pod("p1"))

@@ -18,7 +18,9 @@ from websockets.sync.client import connect
 
 from kubesched_ui import request_bodies
 from kubesched_ui.request_bodies import Body, DiskBudget
+from tests.deployment.servers import listens
 from tests.examples import selection
+from tests.kubesched_ui.instance import free_port, until
 
 APPLICATION = """
     import contextlib
@@ -66,31 +68,17 @@ APPLICATION = """
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@pytest.fixture
-def port() -> int:
-    return free_port()
+port = pytest.fixture(free_port)
 
 
 @pytest.fixture
 def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
-    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "INGEST_MAX_BYTES": "1000000"}
-    environment["PYTHONUNBUFFERED"] = "1"
-    environment["UPLOADS_AT_ONCE"] = "1"
+    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}
+    environment |= {"INGEST_MAX_BYTES": "1000000", "UPLOADS_AT_ONCE": "1"}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=(tmp_path / "log").open("ab"))
-    for _ in range(100):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.1)
+    until(lambda: listens("127.0.0.1", port), "the start")
     yield process
     process.terminate()
     process.wait(10)
@@ -99,6 +87,11 @@ def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Po
 @pytest.fixture
 def server(process: subprocess.Popen[bytes], port: int) -> str:
     return f"ws://127.0.0.1:{port}/"
+
+
+@pytest.fixture
+def connection(server: str) -> HTTPConnection:
+    return HTTPConnection(server.removeprefix("ws://").rstrip("/"), timeout=60)
 
 
 def settled(path: Path) -> int:
@@ -111,8 +104,7 @@ def settled(path: Path) -> int:
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_000_000, 200), (5_000_000, 413)])
-def test_a_body_beyond_the_largest_upload_is_not_kept(server: str, size: int, status: int) -> None:
-    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+def test_a_body_beyond_the_largest_upload_is_not_kept(connection: HTTPConnection, size: int, status: int) -> None:
     for body in (b"x" * size, iter([b"x" * 100_000] * (size // 100_000))):  # with a length, and in chunks
         connection.request("POST", "/", body)
         answer = connection.getresponse()
@@ -121,8 +113,7 @@ def test_a_body_beyond_the_largest_upload_is_not_kept(server: str, size: int, st
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=x", "; boundary=" + "x" * 300])
-def test_a_form_that_is_broken_off_is_the_applications_to_answer(server: str, boundary: str) -> None:
-    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+def test_a_form_that_is_broken_off_is_the_applications_to_answer(connection: HTTPConnection, boundary: str) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
     connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
     assert connection.getresponse().read() == b"taken"
@@ -136,8 +127,7 @@ def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
             connection.getresponse().read()
 
 
-def test_an_answer_waits_for_who_reads_it(server: str, tmp_path: Path) -> None:
-    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+def test_an_answer_waits_for_who_reads_it(connection: HTTPConnection, tmp_path: Path) -> None:
     connection.request("GET", "/long")
     answer = connection.getresponse()
     assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
@@ -147,33 +137,28 @@ def test_an_answer_waits_for_who_reads_it(server: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("leaves", selection([True, False], 2))
-def test_an_answer_whose_reader_takes_nothing_is_broken_off(server: str, tmp_path: Path, leaves: bool) -> None:
-    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+def test_an_answer_whose_reader_takes_nothing_is_broken_off(
+    connection: HTTPConnection, tmp_path: Path, leaves: bool
+) -> None:
     connection.request("GET", "/long")
     answer = connection.getresponse()
     if leaves:
         answer.close()
         connection.close()
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "all").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert (tmp_path / "all").exists(), (tmp_path / "sent").read_text()  # to nobody
+    until((tmp_path / "all").exists, "the end of the response")  # to nobody
     if not leaves:
         with pytest.raises((ConnectionResetError, IncompleteRead)):
             answer.read()
 
 
-def test_the_line_of_a_request_tells_no_secret(server: str, tmp_path: Path) -> None:
+def test_the_line_of_a_request_tells_no_secret(connection: HTTPConnection, server: str, tmp_path: Path) -> None:
     secret = "s3cret-" * 6
     for path in (f"/shared/{secret}/", f"/rooms/{secret}/move/?q=s3cret", "/runs/?q=s3cret"):
-        connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
         connection.request("GET", path)
         assert connection.getresponse().read() == b"taken"
     with connect(f"{server}ws/rooms/teach/{secret}?token=s3cret", close_timeout=0.1) as socket:
         socket.recv()
-    deadline = time.monotonic() + 20
-    while "WSCONNECT " not in (log := (tmp_path / "log").read_text()) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    log = until(lambda: "WSCONNECT " in (text := (tmp_path / "log").read_text()) and text, "the line of the websocket")
     assert '"GET /shared/.../" 200' in log
     assert '"GET /rooms/.../move/" 200' in log
     assert '"GET /runs/" 200' in log
@@ -275,24 +260,21 @@ def test_a_page_passes_a_crowd_of_sockets_that_comes_at_once(process: subprocess
         assert all(one.recv(4096).startswith(b"HTTP/1.1 101 ") for one in crowd)
 
 
-def test_an_upload_without_room_is_answered_with_503(server: str, tmp_path: Path) -> None:
-    address = server.removeprefix("ws://").rstrip("/")
-    host, port = address.split(":")
-    with socket.create_connection((host, int(port))) as slow:  # UPLOADS_AT_ONCE is 1, and here is one
+def test_an_upload_without_room_is_answered_with_503(connection: HTTPConnection, port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as slow:  # UPLOADS_AT_ONCE is 1, and here is one
         slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n\r\nbegun")
         time.sleep(0.3)
-        connection = HTTPConnection(address)
         connection.request("POST", "/", b"x" * 1_200_000)
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
         assert b"too many uploads" in answer.read()
         connection.request("POST", "/", b"x" * 1000)
         assert connection.getresponse().read() == b"taken"
-    for _ in range(100):  # until the server has noticed that it is gone
+
+    def taken() -> bool:
         connection.request("POST", "/", b"x" * 1_200_000)
         answer = connection.getresponse()
         answer.read()
-        if answer.status == 200:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the room was not given back")
+        return answer.status == 200
+
+    until(taken, "the return of the disk budget", 10)  # once the server has noticed that the client is gone

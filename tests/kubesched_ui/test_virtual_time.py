@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import services
-from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST
-from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import body, executed, get, post, start, upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -38,25 +36,10 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "create_connection", refuse)
 
 
-def upload(client: Client, data: bytes) -> int:
-    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
-    assert answer.status_code == 201, answer.content
-    number: int = answer.json()["id"]
-    return number
-
-
-def start(client: Client, scenario: int, status: int = 202, **settings: Any) -> dict[str, Any]:
-    answer = client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), content_type="application/json")
-    assert answer.status_code == status, answer.content
-    found: dict[str, Any] = answer.json()
-    return found
-
-
 def ran(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
     """A finished run."""
-    started = start(client, scenario, **settings)
-    execute_run(started["id"])
-    found: dict[str, Any] = client.get(started["url"]).json()
+    run = executed(start(client, scenario, **settings).pk)
+    found: dict[str, Any] = get(client, run.url)
     return found
 
 
@@ -187,16 +170,7 @@ def test_rows_of_a_cycle_are_of_the_nodes_of_its_time(client: Client) -> None:
     for name in ("n1", "n2"):
         assert client.get(f"/runs/{run['id']}/nodes/{name}/").status_code == 200
     lines = client.get(f"{run['url']}/export")
-    assert len(b"".join(streamed(lines)).splitlines()) == 1 + run["cycles_done"]
-
-
-def streamed(answer: Any) -> list[bytes]:
-    from asgiref.sync import async_to_sync
-
-    async def read() -> list[bytes]:
-        return [part async for part in answer.streaming_content]
-
-    return async_to_sync(read)()
+    assert len(body(lines).splitlines()) == 1 + run["cycles_done"]
 
 
 def test_events_of_a_type_in_portions(client: Client) -> None:
@@ -217,61 +191,15 @@ def test_events_of_a_type_in_portions(client: Client) -> None:
     assert run["placed"] + run["unschedulable"] + run["gated"] == client.get(f"{run['url']}/pods").json()["total"]
 
 
-# ------------------------------------------------------------------------------------------------ taken up again
-
-
-@pytest.mark.parametrize(
-    ("name", "after"),
-    [pytest.param("13-queue", 900, marks=pytest.mark.long), ("14-backoff", 30), ("17-taint-eviction", 40)],
-)
-def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(
-    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
-) -> None:
-    scenario = upload(client, (FOLDER / f"{name}.yaml").read_bytes())
-    whole = ran(client, scenario)
-    started = start(client, scenario)
-    original = ScenarioRun.run
-
-    class Killed(BaseException):
-        pass
-
-    def dies(self: Any) -> Iterator[Any]:
-        for record in original(self):
-            if record.seq == after:
-                raise Killed
-            yield record
-
-    settings.RUN_BATCH_CYCLES = 3
-    monkeypatch.setattr(ScenarioRun, "run", dies)
-    with pytest.raises(Killed):
-        execute_run(started["id"])
-    monkeypatch.setattr(ScenarioRun, "run", original)
-    half = client.get(started["url"]).json()
-    assert 1 < half["last_seq"] < whole["last_seq"]
-    Run.objects.filter(pk=started["id"]).update(heartbeat_at=None)
-    execute_run(started["id"])
-    again = client.get(started["url"]).json()
-    assert again["state"] == "done"
-    for key in ("cycles_done", "placed", "unschedulable", "gated", "errors", "last_seq", "clock"):
-        assert again[key] == whole[key], key
-    for part in ("/events?limit=10000", "/lanes"):
-        assert client.get(whole["url"] + part).json() == client.get(again["url"] + part).json()
-    first, second = (client.get(f"{run['url']}/pods?page_size=1000").json()["pods"] for run in (whole, again))
-    assert [{**row, "duration": 0, "url": ""} for row in first] == [{**row, "duration": 0, "url": ""} for row in second]
-
-
 def test_a_stored_event_that_would_come_out_otherwise_fails_the_run(client: Client, settings: Any) -> None:
     scenario = upload(client, (FOLDER / "15-hints.yaml").read_bytes())
-    started = start(client, scenario)
-    execute_run(started["id"])
-    Run.objects.filter(pk=started["id"]).update(state="running", heartbeat_at=None, worker="", seed=1, release="1.27")
-    run = Run.objects.get(pk=started["id"])
+    run = executed(start(client, scenario).pk)
+    Run.objects.filter(pk=run.pk).update(state="running", heartbeat_at=None, worker="", seed=1, release="1.27")
     last = run.event_blocks.order_by("-first_seq").first()
     assert last is not None
     last.delete()  # as if the worker had been lost before the end
     Run.objects.filter(pk=run.pk).update(last_seq=last.first_seq - 1)
-    execute_run(run.pk)
-    run.refresh_from_db()
+    run = executed(run.pk)
     assert run.state == "failed"
     assert "Internal error" in run.error
 
@@ -313,7 +241,7 @@ def test_a_scenario_says_what_its_runs_have_unless_something_else_is_asked_for(c
 )
 def test_wrong_ends_are_refused(client: Client, wanted: dict[str, Any], status: int, says: str) -> None:
     scenario = upload(client, as_list(node("n1"), pod("a")))
-    assert says in start(client, scenario, status, **wanted)["error"]
+    assert says in post(client, f"/api/scenarios/{scenario}/runs", wanted, status)["error"]
     assert not Run.objects.exists()
 
 
@@ -343,10 +271,10 @@ def test_pods_without_end_are_stopped(client: Client, settings: Any) -> None:
 def test_cancelling_a_run_in_time_keeps_what_was_done(client: Client, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     started = start(client, upload(client, (FOLDER / "13-queue.yaml").read_bytes()))
-    Run.objects.filter(pk=started["id"]).update(cancel_requested=True)
-    execute_run(started["id"])
-    run = client.get(started["url"]).json()
-    assert (run["state"], run["clock"] < run["until"]) == ("cancelled", True)
+    Run.objects.filter(pk=started.pk).update(cancel_requested=True)
+    run = executed(started.pk)
+    assert run.until is not None
+    assert (run.state, run.clock < run.until) == ("cancelled", True)
 
 
 # ------------------------------------------------------------------------------------------------ hostile documents

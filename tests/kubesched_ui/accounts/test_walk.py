@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.conf import settings as in_force
 from django.test import Client
 from django.urls import resolve
@@ -16,6 +15,7 @@ from kubesched_ui.accounts.access import OWN, SEE
 from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.accounts.walk import Address, addresses, permissions
+from tests.kubesched_ui.http_api import body
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -38,19 +38,6 @@ def test_every_permission_finds_its_objects_and_every_write_has_a_name() -> None
 def kwargs_of(route: str) -> dict[str, Any]:
     """What Django would find in an address of this route."""
     return dict.fromkeys(re.findall(r"<(?:\w+:)?(\w+)>", route), "1")
-
-
-def body(answer: Any) -> bytes:
-    """All of it, streamed or not."""
-    if not answer.streaming:
-        return answer.content
-    if not answer.is_async:
-        return b"".join(answer.streaming_content)
-
-    async def whole() -> bytes:
-        return b"".join([part async for part in answer.streaming_content])
-
-    return async_to_sync(whole)()
 
 
 def told(answer: Any) -> tuple[int, str]:

@@ -19,41 +19,20 @@ from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases, golden_decisions
 from tests.examples import selection
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.http_api import body, get, post, upload
 
 pytestmark = pytest.mark.django_db
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 
-def post(client: Client, path: str, body: Any) -> Any:
-    return client.post(path, json.dumps(body), content_type="application/json")
-
-
-def upload(client: Client, data: bytes, name: str = "one") -> int:
-    answer = client.post(f"/api/scenarios?name={name}", data, content_type="application/octet-stream")
-    assert answer.status_code == 201, answer.content
-    number: int = answer.json()["id"]
-    return number
-
-
 def run(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
     """A finished run."""
-    answer = post(client, f"/api/scenarios/{scenario}/runs", settings)
-    assert answer.status_code == 202, answer.content
-    assert answer.json().keys() == {"id", "url", "ws_url", "notes"}
-    execute_run(answer.json()["id"])
-    found: dict[str, Any] = client.get(answer.json()["url"]).json()
+    started = post(client, f"/api/scenarios/{scenario}/runs", settings)
+    assert started.keys() == {"id", "url", "ws_url", "notes"}
+    execute_run(started["id"])
+    found: dict[str, Any] = get(client, started["url"])
     return found
-
-
-def text(answer: Any) -> bytes:
-    """A streamed body, read synchronously."""
-    from asgiref.sync import async_to_sync
-
-    async def read() -> bytes:
-        return b"".join([part async for part in answer.streaming_content])
-
-    return async_to_sync(read)()
 
 
 # ------------------------------------------------------------------------------------------------ scenarios
@@ -67,7 +46,7 @@ def test_upload_as_body_and_as_form(client: Client, pack: Any) -> None:
     second = client.post("/api/scenarios", form).json()
     assert first["counts"] == {"Node": 4, "Pod": 6}
     assert second["counts"] == {"Node": 5, "Pod": 6}
-    assert (first["name"], second["name"]) == ("one", "a.json")
+    assert (first["name"], second["name"]) == ("upload", "a.json")
     assert [s["id"] for s in client.get("/api/scenarios").json()] == [second["id"], first["id"]]
 
 
@@ -239,7 +218,8 @@ def test_chosen_pods_bound_pods_and_copies(client: Client) -> None:
     ],
 )
 def test_wrong_settings_are_refused_before_anything_starts(client: Client, wanted: Any, says: str) -> None:
-    answer = post(client, f"/api/scenarios/{upload(client, taught())}/runs", wanted)
+    address = f"/api/scenarios/{upload(client, taught())}/runs"
+    answer = client.post(address, json.dumps(wanted), content_type="application/json")
     assert 400 <= answer.status_code < 500
     assert says in answer.json()["error"]
     assert not Run.objects.exists()
@@ -286,7 +266,7 @@ def test_bad_queries_are_422(client: Client, query: str) -> None:
 
 
 def test_a_queued_run_is_cancelled_at_once(client: Client) -> None:
-    started = post(client, f"/api/scenarios/{upload(client, taught())}/runs", {}).json()
+    started = post(client, f"/api/scenarios/{upload(client, taught())}/runs", {})
     assert client.post(started["url"] + "/cancel").json()["state"] == "cancelled"
     execute_run(started["id"])
     assert client.get(started["url"]).json()["cycles_done"] == 0
@@ -310,33 +290,6 @@ def test_an_error_inside_is_told_without_a_traceback(client: Client, monkeypatch
     assert found["state"] == "failed"
     assert "ZeroDivisionError" in found["error"]
     assert "secret detail" not in found["error"]
-
-
-def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = upload(client, as_list(*(node(f"n{n}") for n in range(5)), *(pod(f"p{n:02}") for n in range(15))))
-    whole = run(client, scenario, seed=3)
-    started = post(client, f"/api/scenarios/{scenario}/runs", {"seed": 3}).json()
-    original = Simulation.run
-
-    class Killed(BaseException):
-        pass
-
-    def dies(self: Any) -> Iterator[Any]:
-        for number, trace in enumerate(original(self)):
-            if number == 7:
-                raise Killed
-            yield trace
-
-    monkeypatch.setattr("kubesched_ui.event_log.log.settings.RUN_BATCH_CYCLES", 2)
-    monkeypatch.setattr(Simulation, "run", dies)
-    with pytest.raises(Killed):
-        execute_run(started["id"])
-    monkeypatch.setattr(Simulation, "run", original)
-    Run.objects.filter(pk=started["id"]).update(heartbeat_at=None)
-    assert 0 < client.get(started["url"]).json()["cycles_done"] < 15
-    execute_run(started["id"])
-    events = [client.get(f"{url}/events?limit=10000").json()["events"] for url in (whole["url"], started["url"])]
-    assert events[0] == events[1]
 
 
 # ------------------------------------------------------------------------------------------------ what was recorded
@@ -378,7 +331,7 @@ def comparable(value: Any) -> Any:
 
 def test_jsonl_export_has_every_cycle(client: Client) -> None:
     found = run(client, upload(client, taught()))
-    lines = [json.loads(line) for line in text(client.get(f"{found['url']}/export")).splitlines()]
+    lines = [json.loads(line) for line in body(client.get(f"{found['url']}/export")).splitlines()]
     assert lines[0]["node_order"] == found["node_names"]
     for line in lines[1:]:
         detail = client.get(f"{found['url']}/pods/{line['pod']}").json()
@@ -390,7 +343,7 @@ def test_simulator_export_annotates_pods_as_the_simulator_does(client: Client) -
     found = run(client, upload(client, taught()))
     pods = {
         p["metadata"]["name"]: p
-        for p in json.loads(text(client.get(f"{found['url']}/export?format=simulator")))["items"]
+        for p in json.loads(body(client.get(f"{found['url']}/export?format=simulator")))["items"]
     }
     prefix = "kube-scheduler-simulator.sigs.k8s.io/"
     scored = {k.removeprefix(prefix): v for k, v in pods["scored"]["metadata"]["annotations"].items()}

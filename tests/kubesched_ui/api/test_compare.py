@@ -9,12 +9,12 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import get_release
 from tests.examples import selection
-from tests.kubesched_ui.api.test_debugger import EXAMPLES, ran, start
+from tests.kubesched_ui.api.test_debugger import EXAMPLES
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import forked, get, ran, run_of, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -30,18 +30,12 @@ profiles:
 
 def again(client: Client, run: Run, **settings: Any) -> Run:
     """Another run of the same scenario."""
-    other = start(client, run.scenario_id, **settings)
-    execute_run(other.pk)
-    other.refresh_from_db()
-    assert other.state == "done", other.error
-    return other
+    return run_of(client, run.scenario_id, **settings)
 
 
 def compared(client: Client, a: Any, b: Any, status: int = 200, **query: Any) -> Any:
     numbers = {name: run.pk if isinstance(run, Run) else run for name, run in (("a", a), ("b", b))}
-    answer = client.get("/api/compare", numbers | query)
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(client, "/api/compare", status, **numbers, **query)
 
 
 def pods_of(client: Client, run: Run) -> dict[str, Any]:
@@ -185,20 +179,11 @@ def caused(client: Client, a: Run, b: Run, pod: str) -> Any:
     return found
 
 
-def fork(client: Client, run: Run, **body: Any) -> Run:
-    made = client.post(f"{run.url}/fork", body, content_type="application/json")
-    assert made.status_code == 202, made.content
-    execute_run(made.json()["id"])
-    found = Run.objects.get(pk=made.json()["id"])
-    assert found.state == "done", found.error
-    return found
-
-
 @pytest.mark.parametrize("in_time", [False, True], ids=["one pass", "in time"])
 def test_cause_of_forks(client: Client, small: Run, in_time: bool) -> None:
     """A fork's changes and settings are differences, seen from either side, and between two forks."""
     a = again(client, small, in_time=in_time, tie_break="name", **({"until": 60} if in_time else {}))
-    b = fork(client, a, at=1, changes=[{"cordon": "n1"}, {"weight": {"plugin": "ImageLocality", "weight": 7}}],
+    b = forked(client, a, at=1, changes=[{"cordon": "n1"}, {"weight": {"plugin": "ImageLocality", "weight": 7}}],
              settings={"seed": 8, "release": "1.27"})  # fmt: skip
     found = caused(client, a, b, "default/web")
     assert [unit["text"] for unit in found["causes"]] == ["before cycle 1: cordon n1"]
@@ -206,7 +191,7 @@ def test_cause_of_forks(client: Client, small: Run, in_time: bool) -> None:
     assert ("t" in found["a"]) == in_time
     back = caused(client, b, a, "default/web")
     assert [unit["text"] for unit in back["causes"]] == ["without: before cycle 1: cordon n1"]
-    other = fork(client, a, at=1, changes=[{"cordon": "n2"}, {"cordon": "n1"}])
+    other = forked(client, a, at=1, changes=[{"cordon": "n2"}, {"cordon": "n1"}])
     assert len(caused(client, b, other, "default/web")["causes"]) == 1
     assert caused(client, a, other, "default/big")["causes"] == []
     page = client.get(f"/compare/{a.pk}/{b.pk}/?pod=default/web&which=1").content.decode()
@@ -240,8 +225,8 @@ def test_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
 
 
 def test_a_fork_outlives_its_parent(client: Client, small: Run) -> None:
-    b = fork(client, small, at=2, changes=[{"cordon": "n1"}])
-    c = fork(client, b, at=1, changes=[{"cordon": "n1"}])
+    b = forked(client, small, at=2, changes=[{"cordon": "n1"}])
+    c = forked(client, b, at=1, changes=[{"cordon": "n1"}])
     number = small.pk
     small.delete()
     for run in (b, c):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.event_log import log
-from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
+from kubesched_ui.models import RecordingBlock, Run, Scenario
 from kubesched_ui.queries import recording_cache
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.tasks import execute_run
@@ -22,7 +21,9 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
 from tests.conformance import golden_cases
 from tests.examples import selection
+from tests.kubesched_ui.api.recorded import alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import executed, get, ran, start, upload
 from tests.scheduler_core.debugger.live import (
     ROOT,
     Raw,
@@ -43,32 +44,8 @@ CASES = golden_cases("v1.34", "preemption", "preemptaff")[:8]
 CYCLES = 50
 
 
-def upload(client: Client, data: bytes) -> int:
-    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
-    assert answer.status_code == 201, answer.content
-    number: int = answer.json()["id"]
-    return number
-
-
-def start(client: Client, scenario: int, **settings: Any) -> Run:
-    answer = client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), content_type="application/json")
-    assert answer.status_code == 202, answer.content
-    return Run.objects.get(pk=answer.json()["id"])
-
-
-def ran(client: Client, data: bytes, **settings: Any) -> Run:
-    """A finished run."""
-    run = start(client, upload(client, data), **settings)
-    execute_run(run.pk)
-    run.refresh_from_db()
-    assert run.state == "done", run.error
-    return run
-
-
 def ask(client: Client, run: Run, what: str = "state", status: int = 200, **query: Any) -> Any:
-    answer = client.get(f"{run.url}/{what}", query)
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(client, f"{run.url}/{what}", status, **query)
 
 
 def watched(run: Run) -> Watched:
@@ -115,7 +92,7 @@ def test_states_of_a_run_in_one_pass(client: Client, path: Any) -> None:
 
 @pytest.mark.parametrize("case", selection(CASES, 4), ids=lambda case: case["name"])
 def test_states_of_conformance_cases_with_preemption(client: Client, case: Raw) -> None:
-    check(client, ran(client, json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()))
+    check(client, ran(client, as_list(*case["objects"])))
 
 
 @pytest.mark.parametrize("path", selection(LARGEST_CLUSTERS[:3], 3), ids=cluster_id)
@@ -159,8 +136,15 @@ def twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPat
     stored = Run.objects.get(pk=run.pk)
     assert 0 < stored.last_seq < whole.last_seq
     Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
-    execute_run(run.pk)
-    return whole, Run.objects.get(pk=run.pk)
+    return whole, executed(run.pk)
+
+
+def compare_twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    whole, again = twice(client, data, after, monkeypatch, **settings)
+    alike(whole, again)
+    for part in ("moves", "facts", "objects"):
+        assert stored_values(whole, part) == stored_values(again, part)
+    check(client, again)
 
 
 def stored_values(run: Run, part: str) -> list[Any]:
@@ -173,30 +157,28 @@ def stored_values(run: Run, part: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("name", "after"),
-    [pytest.param("13-queue", 900, marks=pytest.mark.long), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)],
+    [
+        pytest.param("13-queue", 900, marks=pytest.mark.long),
+        *(("14-backoff", 30), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)),
+    ],
 )
 def test_a_run_in_time_taken_up_again_is_recorded_as_one_that_was_not(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
 ) -> None:
     settings.RUN_BATCH_CYCLES = 3
-    data = (FOLDER / f"{name}.yaml").read_bytes()
-    whole, again = twice(client, data, after, monkeypatch)
-    for part in ("moves", "facts", "objects"):
-        assert stored_values(whole, part) == stored_values(again, part)
-    check(client, again)
+    compare_twice(client, (FOLDER / f"{name}.yaml").read_bytes(), after, monkeypatch)
 
 
-@pytest.mark.parametrize("after", [2, 4])
+TIES = as_list(*(node(f"n{n}") for n in range(5)), *(pod(f"p{n:02}") for n in range(15)))
+
+
+@pytest.mark.parametrize(("ties", "after"), [(False, 2), (False, 4), (True, 7)])
 def test_a_run_in_one_pass_taken_up_again_is_recorded_as_one_that_was_not(
-    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, after: int
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, ties: bool, after: int
 ) -> None:
     settings.RUN_BATCH_CYCLES = 1
     case = max(CASES, key=lambda case: len(case["pods"]))
-    data = json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()
-    whole, again = twice(client, data, after, monkeypatch)
-    for part in ("moves", "facts", "objects"):
-        assert stored_values(whole, part) == stored_values(again, part)
-    check(client, again)
+    compare_twice(client, TIES if ties else as_list(*case["objects"]), after, monkeypatch, seed=3)
 
 
 def test_a_run_under_way_is_asked_as_far_as_it_has_come(
@@ -281,7 +263,7 @@ def test_recordings_are_kept_within_bounds(client: Client, monkeypatch: pytest.M
 
 def test_moments_of_a_run_in_time_are_cycles_seconds_or_events(client: Client) -> None:
     run = ran(client, (FOLDER / "17-taint-eviction.yaml").read_bytes())
-    found = [e for block in EventBlock.objects.filter(run=run) for e in events_of(block)]
+    found = events_of(run)
     deleted = next(e for e in found if e["type"] == "pod.deleted" and e["data"]["node"])
     node_name, pod_name = deleted["data"]["node"], deleted["pod"]
 
@@ -303,15 +285,6 @@ def test_moments_of_a_run_in_time_are_cycles_seconds_or_events(client: Client) -
     tainted = next(e for e in updates if any(what["of"] == "taint" for what in e["data"]["what"]))
     old, new = (ask(client, run, seq=tainted["seq"] - i)["nodes"] for i in (1, 0))
     assert [n["taints"] for n in old] != [n["taints"] for n in new]
-
-
-def events_of(block: EventBlock) -> list[Raw]:
-    import msgspec
-
-    from kubesched_ui.fields import unpack
-
-    found: list[Raw] = msgspec.json.decode(unpack(block.data))
-    return found
 
 
 @pytest.mark.parametrize(

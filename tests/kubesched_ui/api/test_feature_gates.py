@@ -12,26 +12,14 @@ from django.core.management import call_command
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import services
-from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.api.test_fork import forked
+from tests.kubesched_ui import http_api
 from tests.kubesched_ui.clusters import as_list, node, pod
-from tests.kubesched_ui.task_headers import exported, imported
+from tests.kubesched_ui.http_api import exported, forked, imported, run_of, start, upload
 
 pytestmark = pytest.mark.django_db
 
 OFF = {"NodeDeclaredFeatures": False}
 NAMED = "1.36 NodeDeclaredFeatures=false"
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 def cluster() -> bytes:
@@ -41,24 +29,8 @@ def cluster() -> bytes:
     return as_list(node("n1"), needy)
 
 
-def post(client: Client, url: str, body: Any, status: int = 202) -> Any:
-    answer = client.post(url, json.dumps(body), content_type="application/json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
-
-
-def stored(client: Client, data: bytes | None = None) -> int:
-    answer = client.post("/api/scenarios", data or cluster(), content_type="application/octet-stream")
-    assert answer.status_code == 201, answer.content
-    return int(answer.json()["id"])
-
-
 def ran(client: Client, **wanted: Any) -> Run:
-    number = post(client, f"/api/scenarios/{stored(client)}/runs", wanted)["id"]
-    execute_run(number)
-    run = Run.objects.get(pk=number)
-    assert run.state == "done", run.error
-    return run
+    return http_api.ran(client, cluster(), **wanted)
 
 
 def test_a_run_goes_by_its_gates_and_tells_them(client: Client) -> None:
@@ -68,8 +40,7 @@ def test_a_run_goes_by_its_gates_and_tells_them(client: Client) -> None:
     told = client.get(run.url).json()
     assert (told["release"], told["feature_gates"], told["differs"]) == ("1.36", OFF, ["NodeDeclaredFeatures off"])
     assert (told["settings"]["release"], told["settings"]["feature_gates"]) == ("1.36", OFF)
-    again = post(client, f"/api/scenarios/{run.scenario_id}/runs", told["settings"])["id"]
-    assert Run.objects.get(pk=again).release == NAMED
+    assert start(client, run.scenario_id, **told["settings"]).release == NAMED
     page = html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
     assert NAMED in page
     form = client.get(f"/scenarios/{run.scenario_id}/", {"like": run.pk}).content.decode()
@@ -92,14 +63,16 @@ def test_gates_that_are_as_in_the_release_are_dropped(client: Client) -> None:
     ],
 )
 def test_wrong_gates_are_refused(client: Client, wanted: Any, says: str) -> None:
-    answer = client.post(f"/api/scenarios/{stored(client)}/runs", json.dumps(wanted), content_type="application/json")
+    answer = client.post(
+        f"/api/scenarios/{upload(client, cluster())}/runs", json.dumps(wanted), content_type="application/json"
+    )
     assert answer.status_code in (400, 422)
     assert says in answer.json()["error"]
     assert not Run.objects.exists()
 
 
 def test_by_page(client: Client) -> None:
-    scenario = stored(client)
+    scenario = upload(client, cluster())
     given = {"which": "pending", "release": "1.36", "preemption": "on"}
     answer = client.post(f"/scenarios/{scenario}/run/", given | {"gates": "Fancy=true"})
     assert answer.status_code == 400
@@ -135,14 +108,10 @@ def test_a_scenario_in_time_has_its_own(client: Client) -> None:
             "objects": json.loads(cluster())["items"],
         },
     }
-    scenario = stored(client, json.dumps(document).encode())
-    number = post(client, f"/api/scenarios/{scenario}/runs", {})["id"]
-    execute_run(number)
-    run = Run.objects.get(pk=number)
+    scenario = upload(client, json.dumps(document).encode())
+    run = run_of(client, scenario)
     assert (run.release, run.placed, run.in_time) == (NAMED, 1, True)
-    other = post(client, f"/api/scenarios/{scenario}/runs", {"release": "1.36"})["id"]
-    execute_run(other)
-    assert Run.objects.get(pk=other).unschedulable == 1
+    assert run_of(client, scenario, release="1.36").unschedulable == 1
     assert 'value="NodeDeclaredFeatures=false"' in client.get(f"/scenarios/{scenario}/").content.decode()
 
 

@@ -2,100 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import Any
 
-import msgspec
 import pytest
 from django.test import Client
 
-from kubesched_ui.event_log import queue_sizes as stored_lanes
-from kubesched_ui.fields import unpack
-from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, Run
+from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.queries.recording_cache import recording_of
-from kubesched_ui.runs import fork_create, services
+from kubesched_ui.runs import fork_create
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import State
 from tests.examples import selection
-from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.api.recorded import alike, cycles_of, events_of, lose_worker
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import forked, post, ran
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def asked(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:
-    answer = client.post(f"{run.url}/fork", json.dumps(wanted), content_type="application/json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
-
-
-def forked(client: Client, run: Run, **wanted: Any) -> Run:
-    number = asked(client, run, **wanted)["id"]
-    execute_run(number)
-    fork = Run.objects.get(pk=number)
-    assert fork.state == "done", fork.error
-    return fork
-
-
-def events_of(run: Run) -> list[Any]:
-    rows = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
-    return [event for data in rows for event in msgspec.json.decode(unpack(data))]
-
-
-def cycles_of(run: Run, before: int | None = None) -> list[Any]:
-    rows = Cycle.objects.filter(run=run).order_by("number")
-    rows = rows if before is None else rows.filter(number__lt=before)
-    return list(rows.values_list("number", "namespace", "name", "attempt", "result", "nodes_version", "trace"))
-
-
-def decided(rows: list[Any]) -> list[Any]:
-    """Cycles without how long they took."""
-    found = []
-    for *head, data in rows:
-        trace = CycleTrace.decode(bytes(data))
-        trace.durations = {}
-        found.append((head, trace.encode()))
-    return found
-
-
-def alike(run: Run, other: Run) -> None:
-    """Everything that was recorded, but for durations."""
-    assert decided(cycles_of(run)) == decided(cycles_of(other))
-    mine, theirs = events_of(run), events_of(other)
-    assert mine == theirs
-    rows = [PodResult.objects.filter(run=r).order_by("position", "name").values() for r in (run, other)]
-    assert [without(row) for row in rows[0]] == [without(row) for row in rows[1]]
-    for model in (NodeList,):
-        assert list(model.objects.filter(run=run).values_list("names")) == list(
-            model.objects.filter(run=other).values_list("names")
-        )
-    for name in ("placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names"):
-        assert getattr(run, name) == getattr(other, name), name
-    assert moves_of(run) == moves_of(other)
-    assert marks_of(run) == marks_of(other)
-    for r in (recording_of(run), recording_of(other)):
-        assert r.cycles == run.cycles_done
-    a, b = recording_of(run), recording_of(other)
-    for number in range(1, run.cycles_done + 2):
-        states = [State(r, r.before_cycle(number)).as_dict() for r in (a, b)]
-        assert states[0] == states[1]
-
-
-def without(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("id", "run_id", "duration")}
-
-
-def moves_of(run: Run) -> Any:
-    rows = Moves.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
-    return [column if isinstance(column, list) else column.tolist() for column in stored_lanes.decode(list(rows))]
-
-
-def marks_of(run: Run) -> list[Any]:
-    rows = Marks.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
-    return [mark for data in rows for mark in data]
+    return post(client, f"{run.url}/fork", wanted, status)
 
 
 # A fork within the cycle of a pod group begins where the group does: tests/kubesched_ui/runs/test_groups.py.
@@ -173,19 +101,7 @@ def test_after_a_second(client: Client) -> None:
 def test_a_worker_that_was_lost(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     number = asked(client, small, at=2, changes=[{"cordon": "n1"}])["id"]
-    add, count = services.RunLog.add_cycle, iter(range(10))
-
-    def dying(log: Any, *args: Any) -> None:
-        add(log, *args)
-        if next(count) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(services.RunLog, "add_cycle", dying)
-    with pytest.raises(KeyboardInterrupt):
-        execute_run(number)
-    monkeypatch.undo()
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
-    Run.objects.filter(pk=number).update(heartbeat_at=None)
+    lose_worker(monkeypatch, number, after=2)
     parent = small.pk
     whole = forked(client, small, at=2, changes=[{"cordon": "n1"}])
     Run.objects.filter(pk=parent).delete()

@@ -8,13 +8,11 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.conformance import golden_cases
 from tests.examples import selection
 from tests.kubesched_ui.clusters import as_list
-from tests.kubesched_ui.runs.test_groups import ran
-from tests.kubesched_ui.task_headers import exported, imported
+from tests.kubesched_ui.http_api import exported, imported, page_text, ran
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -29,20 +27,9 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
-
-
 @pytest.fixture
 def run(client: Client) -> Run:
     return ran(client, (FOLDER / "20-pod-group.yaml").read_bytes(), tie_break="name")
-
-
-def text(client: Client, address: str, status: int = 200, **query: object) -> str:
-    answer = client.get(address, query)
-    assert answer.status_code == status, answer.content
-    return " ".join(answer.content.decode().split())
 
 
 def test_the_list_says_what_became_of_each(client: Client, run: Run) -> None:
@@ -52,7 +39,7 @@ def test_the_list_says_what_became_of_each(client: Client, run: Run) -> None:
     assert [*found] == ["team/render", "team/train", "team/pair", "team/web"]
     assert found["team/train"]["sentence"] == TRAIN
     assert (found["team/web"]["policy"], found["team/web"]["fit"], found["team/web"]["bound"]) == ("basic", 1, 1)
-    page = text(client, f"/runs/{run.pk}/")
+    page = page_text(client, f"/runs/{run.pk}/")
     assert TRAIN in page
     assert f'<a href="/runs/{run.pk}/groups/team/train/?cycle=4">team/train</a>' in page
 
@@ -65,24 +52,24 @@ def test_a_group_opens_into_its_members(client: Client, run: Run) -> None:
         ("team/train-3", "", False),
     ]
     assert told["members"][0]["permit"]["code"] == "Wait"
-    page = text(client, f"/runs/{run.pk}/groups/team/train/")
+    page = page_text(client, f"/runs/{run.pk}/groups/team/train/")
     assert TRAIN in page
     assert f'<a href="/runs/{run.pk}/pods/team/train-3/?cycle=7"> train-3 </a>' in page
     pair = client.get(f"/api/runs/{run.pk}/groups/team/pair").json()
     assert [(one["name"], one["nodes"], one["placed"]) for one in pair["placements"]] == [("a", 2, 2), ("b", 1, 2)]
-    assert "Domains tried" in text(client, f"/runs/{run.pk}/groups/team/pair/")
+    assert "Domains tried" in page_text(client, f"/runs/{run.pk}/groups/team/pair/")
 
 
 def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) -> None:
-    page = text(client, f"/runs/{run.pk}/pods/team/train-3/")
+    page = page_text(client, f"/runs/{run.pk}/pods/team/train-3/")
     assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
-    fits = text(client, f"/runs/{run.pk}/pods/team/train-0/")
+    fits = page_text(client, f"/runs/{run.pk}/pods/team/train-0/")
     assert "n1 would take it, but its group team/train is not scheduled as a whole, so it stays pending." in fits
     assert "pod group not scheduled" in fits  # at Permit
-    why = text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
+    why = page_text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
     assert "n1 is feasible for this pod. The pod is pending because of its group, team/train." in why
-    assert "Simulated for this pod alone" in text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
-    pair = text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
+    assert "Simulated for this pod alone" in page_text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
+    pair = page_text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
     assert "2 of 3 nodes are outside the topology domain that was evaluated for the pod group." in pair
 
 
@@ -93,8 +80,8 @@ def test_what_is_not_there(client: Client, run: Run) -> None:
         f"Run {run.pk} has no cycle of a pod group team/nobody.",
     )
     assert client.get(f"/api/runs/{run.pk}/groups/team/train", {"cycle": 1}).status_code == 404
-    text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
-    text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)
+    page_text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
+    page_text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)
 
 
 def test_a_run_file_has_them_again(client: Client, run: Run) -> None:
@@ -110,7 +97,7 @@ def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
     some = members("g", 3)
     some[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
     run = ran(client, as_list(node("n1", cpu="8"), group("g", 3), *some))
-    page = text(client, f"/runs/{run.pk}/pods/default/g-2/")
+    page = page_text(client, f"/runs/{run.pk}/pods/default/g-2/")
     assert "both fit. It takes 3; g-2 is gated. None is bound." in page
     assert "SchedulingGates" in page
 
@@ -120,17 +107,17 @@ def test_every_question_about_a_member_is_answered(client: Client, case: dict[st
     settings = {"release": "1.36", "feature_gates": case["feature_gates"], "tie_break": "name"}
     run = ran(client, as_list(*case["objects"]), preemption=case["preempt"], percentage=case["percentage"], **settings)
     for address in (f"/runs/{run.pk}/", f"/runs/{run.pk}/together/", f"/api/runs/{run.pk}/map"):
-        text(client, address)
-    text(client, f"/api/runs/{run.pk}/find", where="result == 'unschedulable'")
+        page_text(client, address)
+    page_text(client, f"/api/runs/{run.pk}/find", where="result == 'unschedulable'")
     for group in run.group_cycles.all():
-        text(client, f"/runs/{run.pk}/groups/{group.key}/")
+        page_text(client, f"/runs/{run.pk}/groups/{group.key}/")
         told = client.get(f"/api/runs/{run.pk}/groups/{group.key}").json()
         assert told["bound"] == sum(member["result"] == "scheduled" for member in told["members"])
     for cycle in run.cycles.all():
         pod = f"pods/{cycle.namespace}/{cycle.name}"
-        text(client, f"/api/runs/{run.pk}/state", cycle=cycle.number)
+        page_text(client, f"/api/runs/{run.pk}/state", cycle=cycle.number)
         for part in ("", "why/", "trials/"):
-            text(client, f"/runs/{run.pk}/{pod}/{part}")
+            page_text(client, f"/runs/{run.pk}/{pod}/{part}")
         for point, plugin in QUESTIONS:
             answer = client.get(f"/api/runs/{run.pk}/{pod}/provenance", {"point": point, "plugin": plugin})
             assert answer.status_code in (200, 400, 404)

@@ -16,21 +16,18 @@ from django.test import Client
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import services
-from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.api.test_fork import cycles_of, decided, events_of, forked, marks_of, moves_of, without
-from tests.kubesched_ui.clusters import pod
-from tests.kubesched_ui.task_headers import (
+from tests.kubesched_ui.api.recorded import decided, lose_worker, recorded
+from tests.kubesched_ui.api.run_kinds import (
     CORDON,
     RUNS,
-    exported,
-    imported,
     in_time,
     in_time_forked,
-    sent,
     small,
     twice,
     twice_later,
 )
+from tests.kubesched_ui.clusters import pod
+from tests.kubesched_ui.http_api import executed, exported, forked, imported, post
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -74,17 +71,10 @@ def shown(client: Client, address: str) -> str:
 
 def facts_of(run: Run) -> dict[str, Any]:
     """What is stored of it, but for durations and numbers."""
-    names = ["placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names"]
-    names += ["name", "summary", "notes", "changes", "stages", "origin", "fork_at", "fork_t", "clock", "state", "error"]
-    return {
+    names = ("name", "summary", "notes", "changes", "stages", "origin", "fork_at", "fork_t")
+    return recorded(run) | {
         "settings": services.settings_of(run),
         "row": {name: getattr(run, name) for name in names},
-        "cycles": decided(cycles_of(run)),
-        "events": events_of(run),
-        "results": [without(row) for row in run.pod_results.order_by("position", "name").values()],
-        "lists": list(run.node_lists.order_by("version").values_list("version", "names")),
-        "moves": moves_of(run),
-        "marks": marks_of(run),
         "objects": list(run.scenario.objects_of()),
         "scenario": (run.scenario.name, run.scenario.time, run.scenario.config, run.scenario.counts),
         "stops": list(run.breakpoints.values_list("name", "where")),
@@ -130,13 +120,13 @@ def test_an_imported_fork_is_forked_on(client: Client, make: Any) -> None:
     there = forked(client, run, **wanted)
     again = imported(client, exported(client, run))
     here = forked(client, again, **wanted)
-    assert decided(cycles_of(here)) == decided(cycles_of(there))
+    assert decided(here) == decided(there)
     assert here.parent == again
     told = client.get("/api/compare", {"a": again.pk, "b": here.pk}).json()
     assert told["summary"] == client.get("/api/compare", {"a": run.pk, "b": there.pk}).json()["summary"]
     assert client.get(f"/compare/{again.pk}/{here.pk}/").status_code == 200
     third = imported(client, exported(client, here))
-    assert decided(cycles_of(third)) == decided(cycles_of(there))
+    assert decided(third) == decided(there)
 
 
 # ---- what is compared
@@ -184,23 +174,11 @@ def test_more_and_fewer_cycles_than_recorded(client: Client) -> None:
 def test_a_worker_that_was_lost(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     run = twice(client)
-    (number,) = sent(client, exported(client, run))["runs"]
-    add, count = services.RunLog.add_cycle, iter(range(10))
-
-    def dying(log: Any, *args: Any) -> None:
-        add(log, *args)
-        if next(count) == 3:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(services.RunLog, "add_cycle", dying)
-        with pytest.raises(KeyboardInterrupt):
-            execute_run(number)
-    Run.objects.filter(pk=number).update(heartbeat_at=None)
-    execute_run(number)
-    again = Run.objects.get(pk=number)
+    (number,) = post(client, "/api/scenarios", exported(client, run), 201)["runs"]
+    lose_worker(monkeypatch, number, after=4)
+    again = executed(number)
     assert (again.state, again.starts, again.imported["differs"]) == ("done", 2, 0)
-    assert decided(cycles_of(again)) == decided(cycles_of(run))
+    assert decided(again) == decided(run)
 
 
 def test_what_the_page_says_of_an_imported_fork(client: Client) -> None:

@@ -12,12 +12,17 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.models import Scenario
+from tests.kubesched_ui.api.run_kinds import in_time_forked, of_a_part, small, twice
 from tests.kubesched_ui.clusters import as_list, node, pod
-from tests.kubesched_ui.task_headers import exported, imported, in_time_forked, of_a_part, sent, small, twice
+from tests.kubesched_ui.http_api import executed, exported, imported, post
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+def refused(client: Client, data: bytes) -> str:
+    error: str = post(client, "/api/scenarios", data, 400)["error"]
+    return error
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:
@@ -109,10 +114,10 @@ def test_what_is_refused_is_named_and_leaves_nothing(client: Client) -> None:
     data = exported(client, twice(client))
     Scenario.objects.all().delete()
     for path, value, problem in HOSTILE:
-        error = sent(client, broken(json.loads(data), path, value), 400)["error"]
+        error = refused(client, broken(json.loads(data), path, value))
         assert problem in error, (path, value, error)
         assert not Scenario.objects.exists(), path
-    error = sent(client, broken(json.loads(data), "status/digest", "0" * 64), 400)["error"]
+    error = refused(client, broken(json.loads(data), "status/digest", "0" * 64))
     assert error.startswith("upload, document 1 (Run both): status.digest")
     page = client.post("/upload/", {"text": broken(json.loads(data), "status/cycles", -1).decode()})
     assert page.status_code == 400
@@ -128,7 +133,7 @@ def test_of_a_run_in_time(client: Client) -> None:
         ("spec/stages/1/t", -1, "spec.stages[1].t: expected `float` >= 0"),
         ("spec/scenario/spec/timeline", [{"at": "1s", "explode": "n1"}], "explode"),
     ):
-        assert problem in sent(client, broken(json.loads(data), path, value), 400)["error"], path
+        assert problem in refused(client, broken(json.loads(data), path, value)), path
     run = imported(client, broken(json.loads(data), "spec/stages/1/changes", [{"cordon": "nowhere"}]))
     assert (run.state, run.error) == ("failed", "changes[0]: cordon: does not exist")
 
@@ -137,10 +142,10 @@ def test_a_run_is_imported_alone(client: Client) -> None:
     data = exported(client, small(client))
     other = as_list(node("n9"))
     for both in (data + b"\n" + other, other + b"\n" + data, data + data):
-        assert "a run file must be uploaded alone" in sent(client, both, 400)["error"]
+        assert "a run file must be uploaded alone" in refused(client, both)
     files = [SimpleUploadedFile("a.json", data), SimpleUploadedFile("b.json", other)]
     assert "a run file must be uploaded alone" in client.post("/upload/", {"file": files}).content.decode()
-    told = sent(client, exported(client, small(client), "jsonl"), 400)["error"]
+    told = refused(client, exported(client, small(client), "jsonl"))
     assert "is a JSON Lines export, which contains no cluster; export the run as a run file" in told
 
 
@@ -181,8 +186,7 @@ def test_anything_anywhere(client: Client, make: Any) -> None:
         answers[answer.status_code] += 1
         assert answer.status_code in (201, 400), (way, last, inside[last], answer.content)
         for number in answer.json().get("runs", ()):
-            execute_run(number)
-            run = Run.objects.get(pk=number)
+            run = executed(number)
             assert run.state in ("done", "failed")
             assert "Internal error" not in run.error, (way, last, inside[last])
             assert client.get(f"/runs/{number}/").status_code == 200

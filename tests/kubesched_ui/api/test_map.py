@@ -13,8 +13,8 @@ from kubesched_ui.exports import run_export
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.offload.pools import stop_pools
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.http_api import get, post, ran
 
 pytestmark = pytest.mark.django_db
 
@@ -32,9 +32,7 @@ def run(client: Client) -> Run:
 
 
 def ask(client: Client, run: Run, what: str, status: int = 200, **query: Any) -> Any:
-    answer = client.get(f"{run.url}/{what}", query)
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(client, f"{run.url}/{what}", status, **query)
 
 
 def test_the_picture_is_the_state_in_columns(client: Client, run: Run) -> None:
@@ -107,16 +105,14 @@ def test_the_cycles_of_one_pod_are_linked(client: Client) -> None:
 # ---- breakpoints
 
 
-def post(client: Client, run: Run, body: Any, status: int = 201) -> Any:
-    answer = client.post(f"{run.url}/breakpoints", json.dumps(body), content_type="application/json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+def add(client: Client, run: Run, body: Any, status: int = 201) -> Any:
+    return post(client, f"{run.url}/breakpoints", body, status)
 
 
 def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
     assert ask(client, run, "breakpoints") == []
-    first = post(client, run, {"name": " preempts ", "where": "size(victims) > 0"})
-    second = post(client, run, {"where": "tied > 1"})
+    first = add(client, run, {"name": " preempts ", "where": "size(victims) > 0"})
+    second = add(client, run, {"where": "tied > 1"})
     assert (first["name"], second["name"]) == ("preempts", "tied > 1")
     assert ask(client, run, "breakpoints") == [first, second]
     head = json.loads(next(run_export.jsonl(run)))
@@ -128,15 +124,15 @@ def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
 
 
 def test_breakpoints_that_are_refused(client: Client, run: Run) -> None:
-    wrong = post(client, run, {"where": "tied >"}, 400)
+    wrong = add(client, run, {"where": "tied >"}, 400)
     assert wrong["line"] == 1
     assert wrong["column"] >= 6
-    post(client, run, {"name": "a", "where": "true"})
-    assert "'a' is already the name" in post(client, run, {"name": "a", "where": "false"}, 400)["error"]
+    add(client, run, {"name": "a", "where": "true"})
+    assert "'a' is already the name" in add(client, run, {"name": "a", "where": "false"}, 400)["error"]
     for body in ({}, {"where": ""}, {"where": "true", "name": "x" * 300}, {"where": "true", "more": 1}, []):
-        post(client, run, body, 422)
+        add(client, run, body, 422)
     run.breakpoints.bulk_create(run.breakpoints.model(run=run, name=str(n), where="true") for n in range(49))
-    assert "limit reached" in post(client, run, {"where": "true"}, 400)["error"]
+    assert "limit reached" in add(client, run, {"where": "true"}, 400)["error"]
 
 
 def test_a_run_without_a_recording_says_so(client: Client, run: Run) -> None:
@@ -145,4 +141,4 @@ def test_a_run_without_a_recording_says_so(client: Client, run: Run) -> None:
     run.save()
     for what in ("map", "map/tape?after=0"):
         assert client.get(f"{run.url}/{what}").status_code == 409
-    post(client, run, {"where": "true"}, 409)
+    add(client, run, {"where": "true"}, 409)

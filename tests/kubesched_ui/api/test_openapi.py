@@ -13,8 +13,8 @@ from ninja import Schema
 
 from kubesched_ui.api import api
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.http_api import post, ran, start, upload
 
 DOCUMENT: dict[str, Any] = json.loads(json.dumps(api.get_openapi_schema()))
 OPERATIONS = [(f"{verb} {path}", op) for path, verbs in DOCUMENT["paths"].items() for verb, op in verbs.items()]
@@ -30,15 +30,6 @@ def parts(value: Any) -> list[dict[str, Any]]:
 def agrees(answer: Any, schema: str) -> None:
     said = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
     Draft202012Validator(said).validate(answer)
-
-
-def upload(client: Client, data: bytes, name: str = "one") -> int:
-    made = client.post(f"/api/scenarios?name={name}", data, content_type="application/octet-stream")
-    return int(made.json()["id"])
-
-
-def start(client: Client, scenario: int, **wanted: Any) -> Any:
-    return client.post(f"/api/scenarios/{scenario}/runs", json.dumps(wanted), content_type="application/json")
 
 
 def test_every_schema_is_valid_and_every_array_says_of_what() -> None:
@@ -69,8 +60,7 @@ def test_every_operation_documents_its_refusals() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("in_time", [False, True])
 def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None:
-    run = start(client, upload(client, taught()), in_time=in_time).json()["url"]
-    execute_run(int(run.rpartition("/")[2]))
+    run = ran(client, taught(), in_time=in_time).url
     page = client.get(f"{run}/pods").json()
     assert any(pod["reasons"] for pod in page["pods"])
     agrees(page, "PodPage")
@@ -96,16 +86,15 @@ def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None
     ],
 )
 def test_true_is_no_number_and_a_text_neither(client: Client, field: str, value: Any) -> None:
-    answer = start(client, upload(client, as_list(node("n1"), pod("a"))), **{field: value})
-    assert answer.status_code == 422
-    assert f".{field}" in answer.json()["error"]
+    scenario = upload(client, as_list(node("n1"), pod("a")))
+    assert f".{field}" in post(client, f"/api/scenarios/{scenario}/runs", {field: value}, 422)["error"]
     assert not Run.objects.exists()
 
 
 @pytest.mark.django_db
 def test_lists_come_a_page_at_a_time(client: Client) -> None:
     scenarios = [upload(client, as_list(node("n1"), pod("a")), f"s{n}") for n in range(3)]
-    runs = [start(client, scenarios[0]).json()["id"] for _ in range(3)]
+    runs = [start(client, scenarios[0]).pk for _ in range(3)]
     for address, newest in (("/api/scenarios", scenarios[::-1]), ("/api/runs", runs[::-1])):
         assert [one["id"] for one in client.get(address).json()] == newest
         assert [one["id"] for one in client.get(f"{address}?limit=2").json()] == newest[:2]

@@ -12,8 +12,8 @@ from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.examples import selection
-from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import get, ran
 from tests.scheduler_core.provenance.evaluate import LEAVES, nodes, problems
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -26,10 +26,8 @@ def nothing_kept() -> None:
 
 
 def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/pods/{key}/provenance", query)
-    assert answer.status_code == status, answer.content
-    told: dict[str, Any] = answer.json()
-    return told
+    found: dict[str, Any] = get(client, f"{run.url}/pods/{key}/provenance", status, **query)
+    return found
 
 
 def objects_then(client: Client, run: Run, tree: dict[str, Any], cycle: int) -> dict[tuple[str, str, str], Any]:

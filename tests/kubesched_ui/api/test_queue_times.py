@@ -11,7 +11,7 @@ from django.test import Client
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.provenance import DISAGREES
-from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.http_api import get, ran
 from tests.scheduler_core.provenance.evaluate import nodes, problems
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -66,9 +66,7 @@ def test_every_move_of_every_sample(client: Client, name: str, release: str) -> 
 
 
 def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/pods/{key}/provenance", {"point": "queue", **query})
-    assert answer.status_code == status, answer.content
-    found: dict[str, Any] = answer.json()
+    found: dict[str, Any] = get(client, f"{run.url}/pods/{key}/provenance", status, point="queue", **query)
     return found
 
 

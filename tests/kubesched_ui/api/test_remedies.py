@@ -8,23 +8,14 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import PodResult, Run
-from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import forked, ran
 
 pytestmark = pytest.mark.django_db
 
 
 def played(client: Client, *objects: Any, **settings: Any) -> int:
-    answer = client.post("/api/scenarios", as_list(*objects), content_type="application/octet-stream")
-    assert answer.status_code == 201, answer.content
-    started = client.post(
-        f"/api/scenarios/{answer.json()['id']}/runs", {"tie_break": "name", **settings}, content_type="application/json"
-    )
-    assert started.status_code == 202, started.content
-    number: int = started.json()["id"]
-    execute_run(number)
-    assert Run.objects.get(pk=number).state == Run.State.DONE
-    return number
+    return ran(client, as_list(*objects), **{"tie_break": "name", **settings}).pk
 
 
 @pytest.mark.parametrize("asked", [{}, {"in_time": True, "until": 30}])
@@ -57,14 +48,6 @@ def test_to_a_node(client: Client) -> None:
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 
 
-def tried(client: Client, run: int, at: int, changes: list[dict[str, Any]]) -> Run:
-    """The fork of a run before a cycle, with changes, played."""
-    forked = client.post(f"/api/runs/{run}/fork", {"at": at, "changes": changes}, content_type="application/json")
-    assert forked.status_code == 202, forked.content
-    execute_run(forked.json()["id"])
-    return Run.objects.get(pk=forked.json()["id"])
-
-
 @pytest.mark.parametrize("asked", [{}, {"in_time": True, "until": 60}])
 def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
     run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **asked)
@@ -77,7 +60,7 @@ def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
     page = client.get(f"/runs/{run}/together/").content.decode()
     assert "3 more nodes like n1 place 3 of 3 pods" in page
     assert "Trying one forks the run before cycle 2" in " ".join(page.split())
-    fork = tried(client, run, 2, told["remedies"][0]["changes"])
+    fork = forked(client, Run.objects.get(pk=run), at=2, changes=told["remedies"][0]["changes"])
     assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
 
 
@@ -101,19 +84,11 @@ spec:
 
 def test_in_time_it_is_about_the_objects_as_they_were(client: Client) -> None:
     """Each attempt has its own answer; what is tried from there places the pod."""
-    made = client.post("/api/scenarios", TIMED.encode(), content_type="application/octet-stream")
-    assert made.status_code == 201, made.content
-    started = client.post(
-        f"/api/scenarios/{made.json()['id']}/runs", {"tie_break": "name"}, content_type="application/json"
-    )
-    run = started.json()["id"]
-    execute_run(run)
-    texts = {}
-    for cycle in Run.objects.get(pk=run).cycles.order_by("number"):
-        path = f"/api/runs/{run}/pods/default/web/remedies?attempt={cycle.attempt}"
-        first = client.get(path).json()[0]
+    run, texts = ran(client, TIMED.encode(), tie_break="name"), {}
+    for cycle in run.cycles.order_by("number"):
+        first = client.get(f"{run.url}/pods/default/web/remedies?attempt={cycle.attempt}").json()[0]
         texts[cycle.attempt] = first["text"]
-        fork = tried(client, run, cycle.number, first["changes"])
+        fork = forked(client, run, at=cycle.number, changes=first["changes"])
         assert PodResult.objects.get(run=fork).node == first["node"]
     assert texts[1] == "ask for 2 cpu instead of 3 (no node has more than 2), which n1 has left"
     assert texts[2] == "tolerate dedicated=db:NoSchedule"

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.http_api import ran
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -17,7 +17,7 @@ from django.db import connections
 from django.test import Client
 
 from kubesched_ui.models import Run
-from tests.kubesched_ui.task_headers import exported
+from tests.kubesched_ui.http_api import exported
 
 STORED = Path(__file__).with_name("stored")
 NAMES = sorted(path.name.removesuffix(".sqlite3.gz") for path in STORED.glob("*.sqlite3.gz"))

@@ -10,10 +10,9 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.event_log.shape import shape
 from tests.kubesched_ui.event_log.stored_recordings import NAMES, answers, includes, load, opened, operations, pages
-from tests.kubesched_ui.task_headers import exported, sent
+from tests.kubesched_ui.http_api import exported, imported
 from tests.scheduler_core.cycle.test_trace import full_trace
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +65,5 @@ def it_is_exported(client: Client, run: Run, pods: set[str]) -> None:
 def test_run_files_of_every_version(name: str, client: Client) -> None:
     for then in load(name)["runs"].values():
         if "file" in then:
-            (number,) = sent(client, then["file"].encode())["runs"]
-            execute_run(number)
-            run = Run.objects.get(pk=number)
+            run = imported(client, then["file"].encode())
             assert (run.state, run.cycles_done) == ("done", sum(map(len, then["cycles"].values())))

@@ -22,8 +22,8 @@ from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.queries import recording_cache
 from kubesched_ui.scenarios import cluster_overview
 from tests.kubesched_ui import misbehaving
+from tests.kubesched_ui.http_api import exported
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
-from tests.kubesched_ui.task_headers import exported
 
 FORMATS = ("jsonl", "run", "simulator", "parquet")
 

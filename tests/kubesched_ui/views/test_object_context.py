@@ -8,8 +8,8 @@ from django.test import Client
 from kubesched_ui.models import Run
 from kubesched_ui.runs import services
 from kubesched_ui.views.object_context import lines, steps_of
-from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import ran
 
 CONFIG = """
 apiVersion: kubescheduler.config.k8s.io/v1

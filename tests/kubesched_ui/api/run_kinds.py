@@ -1,19 +1,16 @@
-"""Runs of many kinds, exported and imported over HTTP."""
+"""Runs of many kinds, to export and to import."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.api.test_debugger import ran
-from tests.kubesched_ui.api.test_fork import forked
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.http_api import forked, ran
 
 OWN = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -26,28 +23,6 @@ profiles:
 - plugins: {reserve: {enabled: [{name: Coscheduling}]}, permit: {enabled: [{name: Coscheduling}]}}
 """
 CORDON, PLACE = {"cordon": "n1"}, {"place": {"pod": "default/p3", "node": "n2"}}
-
-
-def exported(client: Client, run: Run, form: str = "run") -> bytes:
-    answer = client.get(f"{run.url}/export", {"format": form})
-    assert answer.status_code == 200
-
-    async def whole() -> bytes:
-        return b"".join([part async for part in answer.streaming_content])
-
-    return async_to_sync(whole)()
-
-
-def sent(client: Client, data: bytes, status: int = 201) -> Any:
-    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
-    assert answer.status_code == status, answer.content
-    return answer.json()
-
-
-def imported(client: Client, data: bytes) -> Run:
-    (number,) = sent(client, data)["runs"]
-    execute_run(number)
-    return Run.objects.select_related("scenario").get(pk=number)
 
 
 def small(client: Client, **settings: Any) -> Run:
