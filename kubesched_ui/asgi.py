@@ -36,7 +36,7 @@ class Http(ASGIHandler):
 
 http = Http()
 
-from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
+from kubesched_ui.accounts import invitations  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa: E402
 from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
@@ -54,4 +54,4 @@ sockets: dict[str, Any] = {
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(SessionCookieMiddleware(websocket)))})
 startup_lock.wait(settings.VAR_DIR)
-bootstrap_admin.log_invitation()
+invitations.log_first()

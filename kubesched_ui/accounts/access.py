@@ -45,7 +45,18 @@ class Viewer:
         return rows if self.admin else rows.filter(VISIBLE[rows.model](self))
 
     def has_permission(self, action: str, thing: Any) -> bool:
-        return has_permission(self, action, thing)
+        """Return whether the viewer may do `action` with `thing`.
+
+        SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: do what
+        its owner may (rename, delete, share, cancel). Administrators may do everything.
+        """
+        if action == SEE:
+            return can_view(self, type(thing), thing.pk)
+        if self.user_id is None or not self.writes:
+            return False
+        if action == START:
+            return can_view(replace(self, links=()), type(thing), thing.pk)
+        return self.admin or thing.owner_id == self.user_id
 
     def owned(self) -> Q:
         """Return a condition for the rows that the viewer owns."""
@@ -101,21 +112,6 @@ def can_view(who: Viewer, model: type[Any], pk: int) -> bool:
     """Return whether the row exists and the viewer may see it. Queries the database each time, because a share may be
     revoked."""
     return visible_to(who, model).filter(pk=pk).exists()
-
-
-def has_permission(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
-    """Return whether the viewer may do `action` with `thing`.
-
-    SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: do what its
-    owner may (rename, delete, share, cancel). Administrators may do everything.
-    """
-    if action == SEE:
-        return can_view(who, type(thing), thing.pk)
-    if who.user_id is None or not who.writes:
-        return False
-    if action == START:
-        return can_view(replace(who, links=()), type(thing), thing.pk)
-    return who.admin or thing.owner_id == who.user_id
 
 
 def refusal(who: Viewer, action: str) -> str:

@@ -20,7 +20,7 @@ class Accounts(DefaultAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether the user may register: with REGISTER=open everyone, otherwise invited users."""
-        return settings.REGISTER == "open" or invitations.of(request.session) is not None
+        return settings.REGISTER == "open" or invitations.opened(request.session) is not None
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
@@ -44,7 +44,7 @@ class External(DefaultSocialAccountAdapter):
     """Accounts of an OpenID Connect provider."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return settings.REGISTER in ("open", "oidc") or invitations.of(request.session) is not None
+        return settings.REGISTER in ("open", "oidc") or invitations.opened(request.session) is not None
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> Any:
@@ -56,6 +56,6 @@ class External(DefaultSocialAccountAdapter):
 
 def use_invitation(request: HttpRequest, user: Any) -> None:
     """Use up the invitation that was opened in this session, if any."""
-    if invitation := invitations.of(request.session):
+    if invitation := invitations.opened(request.session):
         invitations.accept(invitation, user)
         request.session.pop(invitations.KEY, None)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Group, Invitation, current
 from scheduler_core.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 KEY = "invitation"  # session key of the ID of the opened invitation
 DAYS = 14
@@ -30,6 +34,18 @@ def make(by: User, group: Group | None = None, note: str = "") -> str:
 def first() -> str | None:
     """Return the secret of an invitation for the first administrator; None if there is an administrator."""
     return None if has_administrator() else _made(Invitation.Kind.FIRST)
+
+
+def log_first() -> None:
+    """Log the link while there is no administrator. The server also starts if the database is unreachable."""
+    if not settings.ACCOUNTS:
+        return
+    try:
+        if secret := first():
+            path = f"/account/invitation/{secret}/"
+            logger.warning("There is no administrator yet. To create the administrator account, open %s", path)
+    except DatabaseError as error:
+        logger.warning("Cannot determine whether there is an administrator: %s", error)
 
 
 def _made(kind: str, **values: Any) -> str:
@@ -50,7 +66,7 @@ def find(secret: str) -> Invitation | None:
     return found if found and _holds(found) else None
 
 
-def of(session: Any) -> Invitation | None:
+def opened(session: Any) -> Invitation | None:
     """Return the account invitation that was opened in this session if it can still be used."""
     found = _usable().filter(pk=session.get(KEY, 0)).exclude(kind=Invitation.Kind.GROUP).first()
     return found if found and _holds(found) else None
@@ -73,9 +89,8 @@ def accept(invitation: Invitation, user: User) -> None:
     """Use up the invitation for a new account or for joining a group. Raises PermissionDenied if it has been used
     meanwhile."""
     now = timezone.now()
-    if (
-        invitation.kind == Invitation.Kind.FIRST
-    ):  # every web process logged such an invitation; the lock serializes concurrent uses
+    if invitation.kind == Invitation.Kind.FIRST:
+        # every web process logged such an invitation; the lock serializes concurrent uses
         list(Invitation.objects.select_for_update().filter(kind=Invitation.Kind.FIRST).order_by("pk"))
     if not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=now, used_by=user):
         raise PermissionDenied(OVER)

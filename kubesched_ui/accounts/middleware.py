@@ -18,7 +18,7 @@ from django.urls import ResolverMatch, reverse
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, audit, share_links, tokens
 from kubesched_ui.accounts.access import OWN, SEE, Viewer
-from kubesched_ui.accounts.client_ip import address_of
+from kubesched_ui.accounts.audit import address_of
 from kubesched_ui.accounts.models import named
 from kubesched_ui.accounts.permissions import (
     ADMINS,
@@ -76,7 +76,7 @@ def viewer_of(request: HttpRequest) -> Viewer:
     """Return the viewer: by the token of an API request, otherwise by the session. Raises tokens.Refused."""
     if request.path.startswith(API) and (shown := request.headers.get("Authorization")):
         return tokens.viewer_of(shown, address_of(request))
-    return access.viewer_of(request.user, share_links.of(request.session))
+    return access.viewer_of(request.user, share_links.opened(request.session))
 
 
 def logged_action(request: HttpRequest, match: ResolverMatch) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def enforce_on_objects(
         if found is None:
             missing = f"There is no {model._meta.verbose_name} {pk}."
             return sign_in(request) if who.user_id is None else not_found(request, missing)
-        if level != SEE and not access.has_permission(who, level, found):
+        if level != SEE and not who.has_permission(level, found):
             return forbidden(request, access.refusal(who, level))
     return None
 

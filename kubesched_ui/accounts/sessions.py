@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from kubesched_ui.accounts import audit
-from kubesched_ui.accounts.client_ip import address_of
+from kubesched_ui.accounts.audit import address_of
 from kubesched_ui.accounts.models import SignedIn
 
 

@@ -17,7 +17,7 @@ KEY = "links"  # session key
 MOST = 50  # maximum number of links in a session; the latest are kept
 
 
-def of(session: Any) -> tuple[int, ...]:
+def opened(session: Any) -> tuple[int, ...]:
     """Return the IDs of the shares whose links were opened in this session. Every query checks whether they are still
     valid."""
     return tuple(session.get(KEY, ()))
@@ -35,12 +35,12 @@ def open_link(session: Any, secret: str) -> Share | None:
 
 def remember(session: Any, number: int) -> None:
     """Give the session access to the share with this ID."""
-    session[KEY] = [*(pk for pk in of(session) if pk != number), number][-MOST:]
+    session[KEY] = [*(pk for pk in opened(session) if pk != number), number][-MOST:]
 
 
 def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: datetime | None = None) -> tuple[Share, str]:
     """Return a new share and the secret of its link, which is not stored. Raises InputError."""
-    _check_room(thing)
+    _check_limit(thing)
     secret = token_hash.new()
     share = Share.objects.create(**_of(thing), owner=by, digest=token_hash.digest(secret), note=note, expires_at=until)
     return share, secret
@@ -50,7 +50,7 @@ def share_with(thing: Scenario | Run, by: User, group: Group, until: datetime | 
     """Share an object with a group and return the share. Raises InputError if the user is not a member of the group."""
     if not group.members.filter(pk=by.pk).exists():
         raise InputError("Share", "group", "must be one of your groups")
-    _check_room(thing)
+    _check_limit(thing)
     share, _ = Share.objects.update_or_create(**_of(thing), owner=by, group=group, defaults={"expires_at": until})
     return share
 
@@ -59,6 +59,6 @@ def _of(thing: Scenario | Run) -> dict[str, Any]:
     return {"scenario" if isinstance(thing, Scenario) else "run": thing}
 
 
-def _check_room(thing: Scenario | Run) -> None:
+def _check_limit(thing: Scenario | Run) -> None:
     if Share.objects.filter(**_of(thing)).count() >= Share.MOST:
         raise InputError("Share", "", f"there are {Share.MOST} shares of it; revoke some of them")

@@ -19,8 +19,8 @@ USED_EVERY = timedelta(minutes=1)  # minimum interval between two updates of `us
 class Refused(Exception):
     """Raised with a sentence that explains why a token is rejected. `status`: the HTTP status of the response."""
 
-    def __init__(self, said: str, status: int = 401) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, status: int = 401) -> None:
+        super().__init__(message)
         self.status = status
 
 

@@ -22,8 +22,7 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 class SessionCookieMiddleware:
-    """Reads the cookies of a websocket. websockets/permissions.py checks access to the run: before the first message
-    and then every second."""
+    """Reads the cookies of a websocket, by which `may_watch` finds its user."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -34,7 +33,8 @@ class SessionCookieMiddleware:
 
 
 def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
-    """Return for each websocket whether its viewer may see the run now: still signed in, nothing revoked or expired."""
+    """Return for each websocket whether its viewer may see the run now: still signed in, nothing revoked or expired.
+    Sockets check this before they send anything, and then every second. It queries the database."""
     if not settings.ACCOUNTS:
         return [True] * len(scopes)
     found = viewers_of(scopes)
@@ -55,7 +55,7 @@ def viewers_of(scopes: Sequence[dict[str, Any]]) -> list[Viewer]:
 def of_session(session: dict[str, Any], users: dict[int, User]) -> Viewer:
     """Return the viewer of a session: its user, unless the password has changed since, and the opened links."""
     user = users.get(int(session.get(SESSION_KEY, 0)))
-    opened = share_links.of(session)
+    opened = share_links.opened(session)
     if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
         return Viewer(links=opened)
     return access.viewer_of(user, opened)

@@ -120,7 +120,7 @@ class _Check:
             self._question(number, question, f"{path}.ask")
         with self._at(path):
             for revealed in (False, True):
-                step_state.shows(lesson, step_state.State(number, revealed))
+                step_state.shows(lesson, number, revealed)
 
     def _focus(self, number: int) -> None:
         """Check that what is in focus exists and has an address."""

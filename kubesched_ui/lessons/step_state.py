@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_ui.lessons import diagram, feedback, markdown, questions
@@ -12,38 +11,30 @@ from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
 
 
-@dataclass(frozen=True)
-class State:
-    """The position in a lesson. Everything shown follows from it, so a teacher can send it to students."""
-
-    step: int = 1
-    revealed: bool = False
-
-
-def shows(lesson: Lesson, state: State) -> dict[str, Any]:
+def shows(lesson: Lesson, number: int, revealed: bool = False) -> dict[str, Any]:
     """Return what is shown of a step. Before it is revealed, nothing depends on the answer. Raises Unknown."""
     with lock:
-        step, section = lesson.steps[state.step - 1], lesson.section(state.step)
-        facts = lesson.facts(state.step, hides=True)
+        step, section = lesson.steps[number - 1], lesson.section(number)
+        facts = lesson.facts(number, hides=True)
         view: dict[str, Any] = {
-            "state": state,
+            "revealed": revealed,
             "title": section.title,
             "text": markdown.render(section.before.text, facts),
             "focus": step.focus,
             "given": diagram.given(facts),
         }
-        question = lesson.question(state.step)
+        question = lesson.question(number)
         if question is not None:
-            view["question"] = asked(question, state.revealed)
-        if question is None or state.revealed:
-            view["after"] = markdown.render(section.after.text, lesson.facts(state.step))
-            view["found"] = diagram.revealed(lesson.facts(state.step))
-        if question is not None and state.revealed:
+            view["question"] = describe(question, revealed)
+        if question is None or revealed:
+            view["after"] = markdown.render(section.after.text, lesson.facts(number))
+            view["found"] = diagram.revealed(lesson.facts(number))
+        if question is not None and revealed:
             view["answer"] = answer_text(question)
         return view
 
 
-def asked(question: Question, revealed: bool) -> dict[str, Any]:
+def describe(question: Question, revealed: bool) -> dict[str, Any]:
     """Return a question's text, form and options. `revealed`: whether the hint may use hidden values."""
     facts = question.facts if revealed else type(question.facts)(question.facts.runs, question.focus, hides=True)
     known = questions.options(question)

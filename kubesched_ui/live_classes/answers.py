@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import F
 
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import Answer, LiveClass, Student
+from kubesched_ui.live_classes.membership import check, check_now
+from kubesched_ui.live_classes.models import OVER, Answer, LiveClass, Rejected, Student
 from kubesched_ui.live_classes.parts import GivenAnswer, judge, lesson_of
-from kubesched_ui.live_classes.removal import check, check_now
-from kubesched_ui.live_classes.teacher_actions import OVER
 
 TWICE = "You have already answered this question. Your first answer counts."
 LATE = "The answer was revealed before yours arrived."
@@ -21,7 +18,7 @@ NOTHING = "This step has no question."
 
 
 def accept(student: Student, step: int, answers: Sequence[str]) -> GivenAnswer:
-    """Judge and store an answer. The answer counts once this returns. Raises Refused."""
+    """Judge and store an answer. The answer counts once this returns. Raises Rejected."""
     live_class = student.live_class
     check(student)
     if not live_class.lesson:
@@ -51,6 +48,5 @@ def _store(student: Student, step: int, answer: GivenAnswer) -> GivenAnswer:
     if step in live_class.revealed:
         raise Rejected(LATE)
     Answer.objects.create(student=student, step=step, given=answer.given, right=answer.right)
-    LiveClass.objects.filter(pk=live_class.pk).update(answers_version=F("answers_version") + 1)
-    publisher.publish_after_commit(live_class.pk)
+    publisher.publish_answers(live_class.pk)
     return answer

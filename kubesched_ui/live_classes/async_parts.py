@@ -24,9 +24,8 @@ from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
 from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher
-from kubesched_ui.live_classes.errors import Rejected
 from kubesched_ui.live_classes.impersonated_view import Section
-from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.offload import client
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.routes import LARGE
@@ -84,7 +83,7 @@ def key_of(live_class: LiveClass, what: str, load: str) -> str:
 
 
 def make(live_class: LiveClass, job: Job) -> str:
-    """Render a part in this process with the permissions of the students. Raises Refused."""
+    """Render a part in this process with the permissions of the students. Raises Rejected."""
     who = impersonated_view.class_of(live_class)
     if not job.load:
         assert live_class.run is not None
@@ -108,7 +107,7 @@ def token_of(job: Job) -> str:
 
 
 def by_token(token: str) -> str:
-    """Render the part that a token names. Raises Refused if the live class shows another page or is over."""
+    """Render the part that a token names. Raises Rejected if the live class shows another page or is over."""
     try:
         job = Job(*signing.loads(token, salt=SALT, max_age=TOKEN_S))
     except (signing.BadSignature, TypeError):

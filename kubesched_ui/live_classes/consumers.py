@@ -14,11 +14,9 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from django.http import parse_cookie
 
-from kubesched_ui.live_classes import membership, start
+from kubesched_ui.live_classes import membership, teacher_actions
 from kubesched_ui.live_classes.hub import LiveClassHub, LiveClassSubscriber, encode
-from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.permissions import Scope
 from kubesched_ui.websockets.websocket_base import (
     FAILED,
     LATER,
@@ -26,6 +24,7 @@ from kubesched_ui.websockets.websocket_base import (
     OVER,
     Ending,
     Receive,
+    Scope,
     Send,
     attended,
     close,
@@ -48,7 +47,7 @@ def authenticate(scope: Scope) -> tuple[int, int | None] | None:
     """Return the primary keys of the live class and of the student (None for the teacher), or None if unauthorised."""
     named = scope["url_route"]["kwargs"]
     if "key" in named:
-        live_class = start.by_key(named["key"])
+        live_class = teacher_actions.by_key(named["key"])
         return (live_class.pk, None) if live_class else None
     cookies = "; ".join(value.decode("latin1") for name, value in scope["headers"] if name == b"cookie")
     student = membership.student_of(named["code"], parse_cookie(cookies))
@@ -102,7 +101,7 @@ async def stream(hub: LiveClassHub, subscriber: LiveClassSubscriber, send: Send)
         if snapshot is None or subscription.gone:
             return Ending(NOT_FOUND, NO_CLASS)
         if snapshot.over or subscriber.student in snapshot.removed:
-            await send_text(send, encode({"over": snapshot.over or REMOVED}))
+            await send_text(send, encode({"over": snapshot.over or membership.REMOVED}))
             return Ending(OVER)
         if subscriber.version != snapshot.version or not subscriber.own_sent:
             await hub.turns.mine()

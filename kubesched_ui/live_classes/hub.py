@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kubesched_ui.live_classes import publisher, serializers
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import LiveClass
-from kubesched_ui.live_classes.teacher_actions import OVER
+from kubesched_ui.live_classes.models import OVER, LiveClass, Rejected
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.websocket_base import in_thread
 
@@ -123,9 +121,7 @@ class LiveClassHub(hub.Hub[LiveClassSubscription]):
 
     kind = publisher.KIND
     spacing_s = 0.05
-
-    def new_subscription(self, number: int) -> LiveClassSubscription:
-        return LiveClassSubscription(number)
+    new_subscription = LiveClassSubscription
 
     async def join(self, subscriber: LiveClassSubscriber) -> None:
         """Register a socket. Returns once a snapshot for it is available."""

@@ -20,8 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.access import Viewer
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.models import Run
 
 
@@ -35,7 +34,7 @@ class ReadOnlyViewer(current_viewer.OwnerViewer):
 def class_of(live_class: LiveClass) -> current_viewer.ViewerProtocol:
     """Return a viewer that has only the share link of the live class.
 
-    Raises Refused if the teacher cannot see the run.
+    Raises Rejected if the teacher cannot see the run.
     """
     if not settings.ACCOUNTS:
         return ReadOnlyViewer(None)
@@ -71,12 +70,12 @@ class Page(NamedTuple):
 
 
 def page(address: str, who: current_viewer.ViewerProtocol) -> Page:
-    """Return the content of a page as this viewer sees it. Raises Refused."""
+    """Return the content of a page as this viewer sees it. Raises Rejected."""
     return _rendered(address, who, "live_class_page.html")
 
 
 def section(address: str, who: current_viewer.ViewerProtocol) -> str:
-    """Return the content of a section that has a page of its own, "" if that is an error page. Raises Refused."""
+    """Return the content of a section that has a page of its own, "" if that is an error page. Raises Rejected."""
     return _rendered(address, who, "live_class_part.html").html
 
 

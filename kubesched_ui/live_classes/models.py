@@ -10,7 +10,17 @@ from kubesched_ui.accounts.models import DIGEST, Share
 from kubesched_ui.models import Run, owned
 
 CODE = 8  # length of a code
+LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # no letters that look alike, and no vowels, so that a code is never a word
 MAX_NICKNAME = 32
+OVER = "This class is closed."
+
+
+class Rejected(Exception):
+    """A rejected request: a message for the user and an HTTP status."""
+
+    def __init__(self, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class LiveClassQuerySet(models.QuerySet["LiveClass"]):

@@ -21,8 +21,7 @@ from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
-from kubesched_ui.lessons.step_state import State
-from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import Rejected
 
 CACHE_SIZE = 3000  # cached items per lesson: rendered steps and judged answers
 GONE = "This lesson does not exist any more."
@@ -38,7 +37,7 @@ class GivenAnswer(NamedTuple):
 
 
 def lesson_of(name: str) -> Lesson:
-    """Return the lesson with its runs loaded. Raises Refused."""
+    """Return the lesson with its runs loaded. Raises Rejected."""
     try:
         found = catalog.lesson(name)
         if found is not None:
@@ -56,7 +55,7 @@ def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
 
 
 def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
-    view = step_state.shows(lesson, State(step, revealed))
+    view = step_state.shows(lesson, step, revealed)
     context = {"view": view, "lesson": lesson, "step": step}
     made: dict[str, str] = {
         part: render_to_string(f"parts/live_class_{part}.html", context) for part in ("text", "after", "picture")
@@ -66,7 +65,7 @@ def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
 
 
 def judge(lesson: Lesson, step: int, answers: Sequence[str]) -> GivenAnswer:
-    """Judge an answer. Raises Refused if it is not a valid answer."""
+    """Judge an answer. Raises Rejected if it is not a valid answer."""
     answers = tuple(text.strip()[: questions.MAX_CHARS] for text in answers[: questions.MAX_ANSWERS])
     verdict: Verdict = _once(lesson, ("judged", step, answers), partial(_judge, lesson, step, answers))
     if verdict.problem:

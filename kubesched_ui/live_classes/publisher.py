@@ -14,7 +14,9 @@ from functools import partial
 
 from channels.layers import get_channel_layer
 from django.db import transaction
+from django.db.models import F
 
+from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
@@ -69,3 +71,9 @@ def publish(live_class_id: int) -> None:
 def publish_after_commit(live_class_id: int) -> None:
     """Call `publish` after the current transaction commits."""
     transaction.on_commit(partial(publish, live_class_id))
+
+
+def publish_answers(live_class_id: int) -> None:
+    """Count a message from a student, and publish it after the current transaction commits."""
+    LiveClass.objects.filter(pk=live_class_id).update(answers_version=F("answers_version") + 1)
+    publish_after_commit(live_class_id)

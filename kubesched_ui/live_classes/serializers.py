@@ -11,11 +11,9 @@ from django.template.loader import render_to_string
 
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.live_classes import answer_counts, shared_page
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import Answer, LiveClass, Student
+from kubesched_ui.live_classes.membership import check
+from kubesched_ui.live_classes.models import OVER, Answer, LiveClass, Rejected, Student
 from kubesched_ui.live_classes.parts import GivenAnswer, lesson_of, own_result, parts
-from kubesched_ui.live_classes.removal import check
-from kubesched_ui.live_classes.teacher_actions import OVER
 
 CHANGED = "The lesson has changed since the class started; start a new class."
 
@@ -23,7 +21,7 @@ CHANGED = "The lesson has changed since the class started; start a new class."
 def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
     """Return a lesson step (the class's current step if `at` is 0) or the shared page of a run, as everyone sees it.
 
-    Raises Refused.
+    Raises Rejected.
     """
     if live_class.run_id:
         return shared_page.state(live_class)
@@ -41,7 +39,7 @@ def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
 
 
 def own_answer(live_class: LiveClass, step: int, given: GivenAnswer | None) -> dict[str, Any]:
-    """Return the state of a student's own answer; `mine` is HTML. Raises Refused."""
+    """Return the state of a student's own answer; `mine` is HTML. Raises Rejected."""
     if live_class.run_id:
         return {"step": step, "mine": "", "answered": False}
     student_state = own_result(_lesson(live_class), step, step in live_class.revealed, given)
@@ -49,7 +47,7 @@ def own_answer(live_class: LiveClass, step: int, given: GivenAnswer | None) -> d
 
 
 def stored_own_answer(student: Student, step: int) -> dict[str, Any]:
-    """Return the same for the stored answer of a student. Raises Refused."""
+    """Return the same for the stored answer of a student. Raises Rejected."""
     found = Answer.objects.filter(student=student, step=step).first()
     return own_answer(student.live_class, step, GivenAnswer(found.given, found.right) if found else None)
 
@@ -65,7 +63,7 @@ def _lesson(live_class: LiveClass) -> Lesson:
 
 
 def student_state(student: Student, step: str) -> dict[str, Any]:
-    """Return a step as the student page needs it; `step` comes from its address. Raises Refused."""
+    """Return a step as the student page needs it; `step` comes from its address. Raises Rejected."""
     live_class = student.live_class
     check(student)
     if not live_class.live:
@@ -83,7 +81,7 @@ def chosen(live_class: LiveClass, step: str) -> int:
 
 
 def student_context(student: Student, step: str) -> dict[str, Any]:
-    """Return the context of the student page; its script uses `state`. Raises Refused."""
+    """Return the context of the student page; its script uses `state`. Raises Rejected."""
     live_class = student.live_class
     found: dict[str, Any] = {"classroom": live_class, "student": student, "state": student_state(student, step)}
     if live_class.run_id:
@@ -96,7 +94,7 @@ def student_context(student: Student, step: str) -> dict[str, Any]:
 
 
 def teacher_context(live_class: LiveClass) -> dict[str, Any]:
-    """Return the context of the teacher page: `state` as its script uses it, and the answer counts. Raises Refused."""
+    """Return the context of the teacher page: `state` as its script uses it, and the answer counts. Raises Rejected."""
     student_state: dict[str, Any] = {"classroom": live_class, "state": state(live_class)}
     student_state |= (
         {"lesson": _lesson(live_class)} if live_class.lesson else {"page": shared_page.whole(student_state["state"])}
@@ -119,7 +117,7 @@ def removed(live_class: LiveClass) -> frozenset[int]:
 
 def counts(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, Any]:
     """Return the numbers of students and answers, the students without and with an answer as (number, name), and the
-    bars. Raises Refused.
+    bars. Raises Rejected.
     """
     names = list(live_class.students.there().order_by("pk").values_list("pk", "name"))
     if live_class.run_id:
@@ -137,7 +135,7 @@ def counts(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, An
 
 
 def counts_html(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, Any]:
-    """Return the same counts for the page's script, with the parts as HTML. Raises Refused."""
+    """Return the same counts for the page's script, with the parts as HTML. Raises Rejected."""
     found = counts(live_class, given)
     html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
     return {

@@ -17,9 +17,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from kubesched_ui.live_classes import async_parts, impersonated_view
-from kubesched_ui.live_classes.errors import Rejected
 from kubesched_ui.live_classes.impersonated_view import Page
-from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.run_position import position_of
 from kubesched_ui.models import Run
 from kubesched_ui.offload.routes import LARGE, OF_LARGE_RUNS
@@ -35,7 +34,7 @@ _lock = threading.Lock()
 
 
 def address_in(run: Run, text: str) -> str:
-    """Return the canonical address (path and query) of a page of the run. Raises Refused."""
+    """Return the canonical address (path and query) of a page of the run. Raises Rejected."""
     if len(text) > MAX_ADDRESS or not text.isprintable():
         raise Rejected(NO_PAGE, 400)
     try:
@@ -55,7 +54,7 @@ def address_in(run: Run, text: str) -> str:
 
 
 def shown(live_class: LiveClass) -> Page:
-    """Return the shared page without its separately rendered parts. Raises Refused."""
+    """Return the shared page without its separately rendered parts. Raises Rejected."""
     run = live_class.run
     assert run is not None
     who = impersonated_view.class_of(live_class)

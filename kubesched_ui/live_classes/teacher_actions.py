@@ -1,26 +1,97 @@
-"""Actions of the teacher. Each names the target state and not a difference, so a repeated request changes nothing."""
+"""Actions of the teacher: opens, moves and closes a live class.
+
+A move names the target state and not a difference, so a repeated request changes nothing.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
+from datetime import timedelta
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from kubesched_ui import current_viewer
+from kubesched_ui.accounts import token_hash
+from kubesched_ui.accounts.models import Share
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.live_classes.models import CODE, LETTERS, OVER, LiveClass, Rejected
+from kubesched_ui.models import Run
 
-OVER = "This class is closed."
+PER_USER = 20  # maximum number of open live classes per user
+
+
+def on_lesson(name: str, step: int) -> tuple[LiveClass, str]:
+    """Open a live class at a lesson's step. Return it with the teacher's key, which is not stored. Raises Rejected."""
+    return _open(LiveClass(lesson=name, step=step))
+
+
+def on_run(run: Run, address: str) -> tuple[LiveClass, str]:
+    """Open a live class on a run, at one of its pages. Return it with the teacher's key. Raises Rejected."""
+    return _open(LiveClass(run=run, address=address))
+
+
+@transaction.atomic
+def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
+    _check_number()
+    key = token_hash.new()
+    live_class.code, live_class.digest = _new_code(), token_hash.digest(key)
+    live_class.expires_at = timezone.now() + timedelta(hours=settings.ROOM_HOURS)
+    live_class.share = _share(live_class)
+    live_class.save(force_insert=True)
+    return live_class, key
+
+
+def _check_number() -> None:
+    there = LiveClass.objects.live()
+    if there.count() >= settings.ROOMS_MAX:
+        raise Rejected(
+            f"The limit of {settings.ROOMS_MAX} open classes on this server is reached. Try again when one is closed.",
+            503,
+        )
+    owner = current_viewer.owner_id()
+    if owner is not None and there.filter(owner=owner).count() >= PER_USER:
+        raise Rejected(f"{PER_USER} of your classes are open. Close one of them first.")
+
+
+def _share(live_class: LiveClass) -> Share | None:
+    """Create a share link so that students can see the run until the class ends.
+
+    The link's secret is not stored: students get access only by joining.
+    """
+    owner = current_viewer.owner_id()
+    if live_class.run is None or owner is None:
+        return None
+    by = User.objects.get(pk=owner)
+    digest = token_hash.digest(token_hash.new())
+    return Share.objects.create(
+        run=live_class.run, owner=by, digest=digest, note="Live class", expires_at=live_class.expires_at
+    )
+
+
+def by_key(key: str) -> LiveClass | None:
+    """Return the live class of a teacher's key, also if it is over."""
+    return LiveClass.objects.select_related("run").filter(digest=token_hash.digest(key)).first()
+
+
+def _new_code() -> str:
+    """Return a random unused code, one of 378 thousand million."""
+    while True:
+        code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
+        if not LiveClass.objects.filter(code=code).exists():
+            return code
 
 
 def go_to_step(live_class: LiveClass, step: int) -> None:
-    """Go to a step of the lesson. Raises Refused."""
+    """Go to a step of the lesson. Raises Rejected."""
     _change(live_class, lambda now: setattr(now, "step", step))
 
 
 def reveal(live_class: LiveClass, step: int) -> None:
-    """Reveal the answer of a step that the class has reached. Raises Refused."""
+    """Reveal the answer of a step that the class has reached. Raises Rejected."""
 
     def show(now: LiveClass) -> None:
         if step > now.step:
@@ -31,12 +102,12 @@ def reveal(live_class: LiveClass, step: int) -> None:
 
 
 def show_page(live_class: LiveClass, address: str) -> None:
-    """Show a page of the run. Raises Refused."""
+    """Show a page of the run. Raises Rejected."""
     _change(live_class, lambda now: setattr(now, "address", address))
 
 
 def close(live_class: LiveClass) -> None:
-    """Close the class: students can no longer join, answer or see the run. Raises Refused."""
+    """Close the class: students can no longer join, answer or see the run. Raises Rejected."""
 
     def end(now: LiveClass) -> None:
         now.closed_at = timezone.now()

@@ -28,32 +28,23 @@ def operator_urls(get_response: Answer) -> Answer:
     This comes first because local clients may send any Host header. These requests are not counted: they would be the
     majority.
     """
-    addresses = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        return addresses.get(request.path, get_response)(request)
+        # The modules are imported at the first request, so that processes start faster.
+        match request.path:
+            case "/healthz":  # this process responds
+                return HttpResponse("ok", content_type="text/plain")
+            case "/readyz":
+                from kubesched_ui.observability import health
+
+                return health.readyz(request)
+            case "/metrics":
+                from kubesched_ui.observability import metrics
+
+                return metrics.metrics(request)
+        return get_response(request)
 
     return middleware
-
-
-# Each imports its module at the first request, so that processes start faster.
-
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Return status 200 while this process responds."""
-    return HttpResponse("ok", content_type="text/plain")
-
-
-def readyz(request: HttpRequest) -> HttpResponse:
-    from kubesched_ui.observability import health
-
-    return health.readyz(request)
-
-
-def metrics(request: HttpRequest) -> HttpResponse:
-    from kubesched_ui.observability import metrics
-
-    return metrics.metrics(request)
 
 
 def request_log(get_response: Answer) -> Answer:

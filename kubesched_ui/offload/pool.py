@@ -136,15 +136,12 @@ class Worker:
     def run(self, function: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
         """Run `function` in the process and return its result. Raises what it raises, and OffloadError."""
         seconds = seconds or self.config.seconds
-        try:
-            return self.result(self.submit(function, *args, seconds=seconds), seconds)
-        except BrokenProcessPool:  # the process ended before it began
-            self.stop()
-        try:
-            return self.result(self.submit(function, *args, seconds=seconds), seconds)
-        except BrokenProcessPool:
-            self.stop()
-            raise Crashed(self.config.memory, 1) from None
+        for _ in range(2):
+            try:
+                return self.result(self.submit(function, *args, seconds=seconds), seconds)
+            except BrokenProcessPool:  # the process ended before it began
+                self.stop()
+        raise Crashed(self.config.memory, 1)
 
     def submit(self, function: Callable[..., Any], *args: Any, seconds: float | None = None) -> ProcessFuture[Any]:
         """Start `function` in the process. Raises BrokenProcessPool."""

@@ -45,5 +45,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
 
 def invited(request: HttpRequest) -> str:
     """Return the kind of the invitation opened in this session, or ""."""
-    found = invitations.of(request.session)
+    found = invitations.opened(request.session)
     return found.kind if found else ""

@@ -12,7 +12,6 @@ from kubesched_ui.lessons import catalog, publish_run, step_state
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.questions import MAX_ANSWERS
-from kubesched_ui.lessons.step_state import State
 from scheduler_core.errors import InputError
 
 
@@ -40,7 +39,7 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
         verdict, said = step_state.answered(here, step, given)
         told = {"verdict": verdict, "said": said, "given": given}
         revealed = verdict.right
-    context = {"lesson": here, "step": step, "view": step_state.shows(here, State(step, revealed)), **told}
+    context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed), **told}
     context |= around(here, step) | manner(here, step, request.GET.get("present") == "1", asked and not revealed)
     return render(request, "lesson.html", context)
 

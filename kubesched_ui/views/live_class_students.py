@@ -10,10 +10,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.accounts import share_links
-from kubesched_ui.accounts.client_ip import address_of
-from kubesched_ui.live_classes import answers, codes, membership, serializers
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import LiveClass, Student
+from kubesched_ui.accounts.audit import address_of
+from kubesched_ui.live_classes import answers, membership, serializers
+from kubesched_ui.live_classes.models import LiveClass, Rejected, Student
 from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
 from kubesched_ui.views.live_classes import refusal
@@ -27,24 +26,24 @@ def join(request: HttpRequest) -> HttpResponse:
     """Show the form for a code."""
     if request.method != "POST":
         return render(request, "live_class_join.html")
-    code = codes.typed(request.POST.get("code", ""))
+    code = membership.typed(request.POST.get("code", ""))
     return redirect("join-room", code) if code else wrong(request, request.POST.get("code", ""))
 
 
 def wrong(request: HttpRequest, code: str) -> HttpResponse:
     """Reject an unknown code and count the attempt."""
-    codes.TRIES.count(address_of(request))
+    membership.TRIES.count(address_of(request))
     return render(request, "live_class_join.html", {"problem": WRONG, "code": code[:40]}, status=404)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def student_page(request: HttpRequest, code: str) -> HttpResponse:
     """Show the live class to its students, and the nickname form to others."""
-    code = codes.typed(code)
+    code = membership.typed(code)
     student = membership.student_of(code, request.COOKIES)
     if student is not None:
         return inside(request, student)
-    if codes.TRIES.reached(address_of(request)):
+    if membership.TRIES.reached(address_of(request)):
         return too_many(request)
     found = LiveClass.objects.live().filter(code=code).first() if code else None
     if found is None:
@@ -90,7 +89,7 @@ def of_request(request: HttpRequest, code: str) -> Student:
 
     Raises Refused, with the same message if the live class does not exist.
     """
-    student = membership.student_of(codes.typed(code), request.COOKIES)
+    student = membership.student_of(membership.typed(code), request.COOKIES)
     if student is None:
         raise Rejected(COME_IN, 403)
     return student

@@ -15,14 +15,12 @@ from django.views.decorators.http import require_GET, require_POST
 from kubesched_ui.live_classes import (
     answer_counts,
     async_parts,
-    removal,
+    membership,
     serializers,
     shared_page,
-    start,
     teacher_actions,
 )
-from kubesched_ui.live_classes.errors import Rejected
-from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
@@ -32,7 +30,7 @@ GONE = "There is no such class, or it was deleted. Classes are deleted some days
 
 def live_class_of(key: str) -> LiveClass:
     """Return the live class of a teacher's key. Raises Http404."""
-    found = start.by_key(key)
+    found = teacher_actions.by_key(key)
     if found is None:
         raise Http404(GONE)
     return found
@@ -43,7 +41,7 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
     """Open a live class at a lesson's step."""
     lesson = lesson_at(name, step)
     try:
-        _, key = start.on_lesson(lesson.name, step)
+        _, key = teacher_actions.on_lesson(lesson.name, step)
     except Rejected as refused:
         return refusal(request, refused)
     return redirect("room", key)
@@ -54,7 +52,7 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Open a live class on a run, at the page in `address`, else at the run's page."""
     run = find(run_id)
     try:
-        _, key = start.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
+        _, key = teacher_actions.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
     except Rejected as refused:
         return refusal(request, refused)
     return redirect("room", key)
@@ -87,7 +85,7 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
     found, form = live_class_of(key), request.POST
     try:
         if "remove" in form:
-            removal.remove(found, form["remove"])
+            membership.remove(found, form["remove"])
         elif "close" in form:
             teacher_actions.close(found)
         elif "reveal" in form:

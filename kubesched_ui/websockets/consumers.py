@@ -17,7 +17,6 @@ from django.conf import settings
 from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.outages import outage_of
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.permissions import Scope
 from kubesched_ui.websockets.run_hub import RunHub, RunSubscriber
 from kubesched_ui.websockets.websocket_base import (
     BAD_REQUEST,
@@ -27,6 +26,7 @@ from kubesched_ui.websockets.websocket_base import (
     OVER,
     Ending,
     Receive,
+    Scope,
     Send,
     attended,
     close,

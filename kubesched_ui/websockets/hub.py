@@ -58,6 +58,7 @@ class Hub(ABC, Generic[W]):
     kind: ClassVar[str]
     spacing_s: ClassVar[float]  # minimum time between queries; changes in the meantime are combined
     one: ClassVar[Any] = None
+    new_subscription: ClassVar[Any]  # creates a subscription from its number
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -76,10 +77,6 @@ class Hub(ABC, Generic[W]):
             cls.one = cls()
         found: Self = cls.one
         return found
-
-    @abstractmethod
-    def new_subscription(self, number: int) -> W:
-        """Create a subscription."""
 
     @abstractmethod
     async def refresh(self, subscriptions: Sequence[W], everyone: bool) -> None:

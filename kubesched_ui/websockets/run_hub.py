@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kubesched_ui.accounts.websocket_auth import may_watch
 from kubesched_ui.models import EventBlock, Run
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.hub import end
-from kubesched_ui.websockets.permissions import Scope, may_see
-from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending, in_thread
+from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending, Scope, in_thread
 
 PROGRESS = (
     "state", "last_seq", "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "clock",
@@ -93,7 +93,7 @@ def query_runs(queries: Iterable[RunQuery]) -> dict[int, RunSnapshot]:
     for run_id, *values in Run.objects.filter(pk__in=by_run).values_list("pk", *PROGRESS):
         query, row = by_run[run_id], dict(zip(PROGRESS, values, strict=True))
         log_range = find_log_range(run_id, query.last_seq, row["last_seq"]) if query.with_pods else None
-        snapshots[run_id] = RunSnapshot(row, log_range, may_see(run_id, query.scopes) if query.scopes else [])
+        snapshots[run_id] = RunSnapshot(row, log_range, may_watch(run_id, query.scopes) if query.scopes else [])
     return snapshots
 
 
@@ -109,20 +109,18 @@ class RunHub(hub.Hub[RunSubscription]):
 
     kind = "run"
     spacing_s = 0.1
+    new_subscription = RunSubscription
 
     def __init__(self) -> None:
         super().__init__()
         self.reads: dict[tuple[int, str, int], asyncio.Future[tuple[int, str]]] = {}
-
-    def new_subscription(self, number: int) -> RunSubscription:
-        return RunSubscription(number)
 
     async def join(self, subscriber: RunSubscriber) -> None:
         """Return once the run is known to exist and this socket may see it; else end the socket."""
         subscriber.subscription.subscribers.add(subscriber)
         if not subscriber.subscription.known:
             await self.wait_for_change(subscriber.subscription)
-        if not (await in_thread(may_see, subscriber.run_id, [subscriber.scope]))[0]:
+        if not (await in_thread(may_watch, subscriber.run_id, [subscriber.scope]))[0]:
             subscriber.end(no_such_run(subscriber.run_id))
             await asyncio.sleep(0)
         subscriber.admitted = True

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 from django.db import close_old_connections
 
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.permissions import Scope
 
 OVER, LATER, BAD_REQUEST, NOT_YOURS, NOT_FOUND, FAILED = 1000, 1013, 4400, 4403, 4404, 1011
 DATABASE_S = 30  # A query that takes longer counts as failed.
 ERROR_S = 1  # Time for a client to receive an error before its websocket is closed.
 
+Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 R = TypeVar("R")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.test import Client
 
 from kubesched_ui import current_viewer
@@ -22,6 +23,8 @@ from tests.kubesched_ui.clusters import as_list, node, pod
 @pytest.fixture(autouse=True)
 def accounts_on(settings: Any, in_process: None) -> None:
     settings.ACCOUNTS = True
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    cache.clear()
 
 
 def client_of(user: User | None = None) -> Client:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.test import Client
 
 from kubesched_ui import env
@@ -23,8 +22,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def there(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    cache.clear()
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")

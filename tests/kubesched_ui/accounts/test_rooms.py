@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Entry, Share
 from kubesched_ui.live_classes import async_parts
 from kubesched_ui.live_classes.async_parts import Job
-from kubesched_ui.live_classes.errors import Rejected
+from kubesched_ui.live_classes.models import Rejected
 from tests.kubesched_ui.accounts.conftest import World, client_of
-from tests.kubesched_ui.live_classes.conftest import FIRST, Class
+from tests.kubesched_ui.live_classes.conftest import FIRST, opened_at
 
 pytestmark = pytest.mark.django_db
-
-
-def opened(client: Client, address: str) -> Class:
-    answer = client.post(address)
-    assert answer.status_code == 302, answer.status_code
-    return Class(answer.headers["Location"].split("/")[2], client)
 
 
 def test_who_opens_a_lesson_s_room_is_signed_in_and_students_are_not(world: World) -> None:
     address = reverse("lesson-room", args=[FIRST, 1])
     assert client_of().post(address).headers["Location"].startswith("/account/login/")
-    room = opened(client_of(world.ada), address)
+    room = opened_at(address, client_of(world.ada))
     assert room.room.owner == world.ada
     student = room.join("Eve", client_of())
     assert student.get(f"/join/{room.room.code}/").status_code == 200
@@ -35,7 +28,7 @@ def test_who_opens_a_lesson_s_room_is_signed_in_and_students_are_not(world: Worl
 
 
 def test_students_see_the_run_of_their_room_and_nothing_else_until_it_is_closed(world: World) -> None:
-    room = opened(client_of(world.ada), reverse("run-room", args=[world.run.pk]))
+    room = opened_at(reverse("run-room", args=[world.run.pk]), client_of(world.ada))
     student, stranger = room.join("Eve", client_of()), client_of()
     assert "undercover run" in room.page(student)
     run = f"/runs/{world.run.pk}/"
@@ -52,7 +45,7 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     assert client_of(world.eve).post(address).status_code == 404
     assert world.holder(world.run).post(address).status_code == 403
     share_links.share_with(world.scenario, world.ada, world.group)
-    room = opened(client_of(world.bob), address)
+    room = opened_at(address, client_of(world.bob))
     student = room.join("Student", client_of())
     assert "undercover run" in room.page(student)
     assert student.get(f"/runs/{world.run.pk}/").status_code == 302, "it is not Bob's to hand out"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
-from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, can_view, has_permission
+from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, can_view
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import fork_create
@@ -119,9 +119,9 @@ def test_samples_are_everybodys_who_is_signed_in_and_what_has_no_owner_is_the_ad
     assert [can_view(who, Scenario, sample.pk) for who in (eve, nobody, root)] == [True, False, True]
     assert [can_view(who, Scenario, orphan.pk) for who in (eve, nobody, root)] == [False, False, True]
     assert (
-        has_permission(eve, START, sample),
-        has_permission(eve, OWN, sample),
-        has_permission(root, OWN, sample),
+        eve.has_permission(START, sample),
+        eve.has_permission(OWN, sample),
+        root.has_permission(OWN, sample),
     ) == (True, False, True)
 
 
@@ -171,6 +171,6 @@ def test_who_may_do_what(world: World, share: str, to: str, over: bool, who: str
         owns = who in ("ada", "root")
         seen = owns or (shows[name] and (by_link or by_group))
         acts = (writes or who == "nobody") and who != "nobody"
-        assert has_permission(viewer, SEE, thing) == seen
-        assert has_permission(viewer, START, thing) == (acts and (owns or (shows[name] and by_group)))
-        assert has_permission(viewer, OWN, thing) == (acts and owns)
+        assert viewer.has_permission(SEE, thing) == seen
+        assert viewer.has_permission(START, thing) == (acts and (owns or (shows[name] and by_group)))
+        assert viewer.has_permission(OWN, thing) == (acts and owns)

@@ -8,23 +8,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from kubesched_ui.accounts import bootstrap_admin, invitations
+from kubesched_ui.accounts import invitations
 from kubesched_ui.accounts.models import Entry, Group, Invitation
 from tests.kubesched_ui.accounts.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
 NEW = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet(settings: Any) -> None:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    cache.clear()
 
 
 @pytest.fixture
@@ -81,8 +74,8 @@ def link_of(said: str) -> str:
 
 def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        bootstrap_admin.log_invitation()
-        bootstrap_admin.log_invitation()  # another web process
+        invitations.log_first()
+        invitations.log_first()  # another web process
     one, other = (link_of(record.getMessage()) for record in caplog.records)
     assert client.get("/account/signup/").status_code == 200
     assert "by invitation" in client.get("/account/signup/").content.decode()
@@ -95,7 +88,7 @@ def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pyt
     for link in (one, other):
         assert client_of().get(link).status_code == 404
     caplog.clear()
-    bootstrap_admin.log_invitation()
+    invitations.log_first()
     assert not caplog.records
 
 

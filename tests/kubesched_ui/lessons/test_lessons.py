@@ -139,7 +139,7 @@ def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
     from kubesched_ui.lessons import step_state
 
     text = LESSON.replace("`n1` has", "<script>alert()</script> [x](javascript:alert()) ![i](http://x/y.png) has")
-    view = step_state.shows(Lesson(parser.parsed("01-small", text.encode())), step_state.State(1))
+    view = step_state.shows(Lesson(parser.parsed("01-small", text.encode())), 1)
     assert "<script" not in view["text"]
     assert "<img" not in view["text"]
     assert 'href="javascript' not in view["text"]

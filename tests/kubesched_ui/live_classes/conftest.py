@@ -10,9 +10,12 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.lessons import catalog
+from kubesched_ui.accounts.token_hash import digest
+from kubesched_ui.lessons import catalog, lint
 from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.questions import Question
 from kubesched_ui.live_classes.models import Answer, LiveClass, Student
+from kubesched_ui.models import Run
 
 FIRST = catalog.paths()[0].stem
 
@@ -35,8 +38,6 @@ class Class:
 
     @property
     def room(self) -> LiveClass:
-        from kubesched_ui.accounts.token_hash import digest
-
         return LiveClass.objects.get(digest=digest(self.key))
 
     @property
@@ -44,6 +45,21 @@ class Class:
         found = catalog.lesson(self.room.lesson)
         assert found is not None
         return found
+
+    def question(self, step: int) -> Question:
+        found = self.lesson.question(step)
+        assert found is not None
+        return found
+
+    def right(self, step: int) -> list[str]:
+        return lint.right_answers(self.question(step))
+
+    def wrong(self, step: int) -> list[str]:
+        return lint.wrong_answers(self.question(step))[0]
+
+    def taught(self, address: str = "room") -> str:
+        """Return a page of the teacher."""
+        return self.teacher.get(reverse(address, args=[self.key])).content.decode("utf-8-sig")
 
     def move(self, **form: Any) -> Any:
         return self.teacher.post(reverse("room-move", args=[self.key]), form)
@@ -72,11 +88,19 @@ class Class:
         return list(Student.objects.filter(live_class=self.room).values_list("name", flat=True))
 
 
-def opened(name: str = FIRST, step: int = 1, teacher: Client | None = None) -> Class:
+def opened_at(address: str, teacher: Client | None = None, **form: Any) -> Class:
     teacher = teacher or browser()
-    answer = teacher.post(reverse("lesson-room", args=[name, step]))
+    answer = teacher.post(address, form)
     assert answer.status_code == 302, answer.content
     return Class(answer.headers["Location"].split("/")[2], teacher)
+
+
+def opened(name: str = FIRST, step: int = 1) -> Class:
+    return opened_at(reverse("lesson-room", args=[name, step]))
+
+
+def opened_on_run(run: Run, address: str = "") -> Class:
+    return opened_at(reverse("run-room", args=[run.pk]), address=address)
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from kubesched_ui.offload import client, request_worker
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.pools import stop_pools
 from tests.kubesched_ui import misbehaving
-from tests.kubesched_ui.live_classes.conftest import Class
-from tests.kubesched_ui.live_classes.test_run_rooms import opened
+from tests.kubesched_ui.live_classes.conftest import Class, opened_on_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,7 +33,7 @@ def room(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
     run = ran(scenario(node("n1"), pod("a"), pod("big", cpu="64")))
     settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
     stop_pools()
-    yield opened(run, f"/runs/{run.pk}/pods/default/big/")
+    yield opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
     stop_pools()
 
 

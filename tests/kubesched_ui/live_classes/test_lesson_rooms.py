@@ -15,24 +15,12 @@ from django.utils import timezone
 
 from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import tasks
-from kubesched_ui.lessons import catalog, lint
-from kubesched_ui.live_classes import answer_counts, codes, membership
+from kubesched_ui.lessons import catalog
+from kubesched_ui.live_classes import answer_counts, membership
 from kubesched_ui.live_classes.models import Answer, LiveClass, Student
 from tests.kubesched_ui.live_classes.conftest import FIRST, Class, browser, opened
 
 pytestmark = pytest.mark.django_db
-
-
-def right(room: Class, step: int) -> list[str]:
-    question = room.lesson.question(step)
-    assert question is not None
-    return lint.right_answers(question)
-
-
-def wrong(room: Class, step: int) -> list[str]:
-    question = room.lesson.question(step)
-    assert question is not None
-    return lint.wrong_answers(question)[0]
 
 
 def test_a_lesson_offers_to_be_taught_in_a_room(client: Client) -> None:
@@ -44,7 +32,7 @@ def test_the_key_is_not_the_code_and_is_stored_hashed(lesson_class: Class) -> No
     assert len(lesson_class.key) == 43
     assert room.code not in lesson_class.key
     assert lesson_class.key not in str(LiveClass.objects.values())
-    page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    page = lesson_class.taught()
     assert room.spaced in page
     assert f"http://localhost/join/{room.code}/" in page
     assert "<svg" in page
@@ -86,23 +74,23 @@ def test_a_step_that_the_class_has_not_come_to_is_not_revealed(lesson_class: Cla
 def test_an_answer_counts_once(lesson_class: Class) -> None:
     step, ada = lesson_class.room.step, lesson_class.join("Ada")
     for _ in range(3):
-        told = lesson_class.answer(ada, step, right(lesson_class, step))
+        told = lesson_class.answer(ada, step, lesson_class.right(step))
         assert told.status_code == 200
         assert "Counted" in told.json()["mine"]
         assert "Right" not in told.json()["mine"]
-    other = lesson_class.answer(ada, step, wrong(lesson_class, step))
+    other = lesson_class.answer(ada, step, lesson_class.wrong(step))
     assert other.status_code == 409
     assert "first answer counts" in other.json()["error"]
     assert [(name, good) for name, _, good in lesson_class.answers(step)] == [("Ada", True)]
-    page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    page = lesson_class.taught()
     assert "1 of 1 student answered" in re.sub(r"\s+", " ", page)
 
 
 def test_what_became_of_it_is_told_when_it_is_revealed(lesson_class: Class) -> None:
     step = lesson_class.room.step
     ada, bob, cy = (lesson_class.join(name) for name in ("Ada", "Bob", "Cy"))
-    assert lesson_class.answer(ada, step, right(lesson_class, step)).status_code == 200
-    assert lesson_class.answer(bob, step, wrong(lesson_class, step)).status_code == 200
+    assert lesson_class.answer(ada, step, lesson_class.right(step)).status_code == 200
+    assert lesson_class.answer(bob, step, lesson_class.wrong(step)).status_code == 200
     before = [lesson_class.part(one)["mine"] for one in (ada, bob, cy)]
     assert [("Counted" in told, "Right" in told, "Not correct" in told) for told in before] == [
         (True, False, False),
@@ -114,9 +102,9 @@ def test_what_became_of_it_is_told_when_it_is_revealed(lesson_class: Class) -> N
     assert "Not correct" in lesson_class.part(bob)["mine"]
     assert lesson_class.part(bob)["mine"].count("<p") >= 2, "why, too"
     assert "did not answer" in lesson_class.part(cy)["mine"]
-    late = lesson_class.answer(cy, step, right(lesson_class, step))
+    late = lesson_class.answer(cy, step, lesson_class.right(step))
     assert (late.status_code, late.json()["error"]) == (409, "The answer was revealed before yours arrived.")
-    again = lesson_class.answer(ada, step, right(lesson_class, step))
+    again = lesson_class.answer(ada, step, lesson_class.right(step))
     assert again.status_code == 200, "who had no word back and sends it again"
 
 
@@ -127,18 +115,14 @@ def test_what_is_no_answer_is_not_counted(lesson_class: Class) -> None:
         assert told.status_code == 400, told.content
     assert lesson_class.answer(ada, 999, ["n1"]).status_code == 404
     assert Answer.objects.count() == 0
-    assert lesson_class.answer(ada, step, right(lesson_class, step)).status_code == 200
+    assert lesson_class.answer(ada, step, lesson_class.right(step)).status_code == 200
 
 
 def test_a_question_to_come_is_not_even_judged(lesson_class: Class) -> None:
     room, ada = lesson_class.room, lesson_class.join("Ada")
-    coming = next(n for n, step in enumerate(room_steps(lesson_class), 1) if step.ask and n > room.step)
-    said = [lesson_class.answer(ada, coming, one).json() for one in (right(lesson_class, coming), ["nonsense"])]
+    coming = next(n for n, step in enumerate(lesson_class.lesson.steps, 1) if step.ask and n > room.step)
+    said = [lesson_class.answer(ada, coming, one).json() for one in (lesson_class.right(coming), ["nonsense"])]
     assert said == [{"error": "The class has not reached this question yet."}] * 2
-
-
-def room_steps(room: Class) -> list[Any]:
-    return room.lesson.steps
 
 
 HOSTILE = [
@@ -158,12 +142,12 @@ def test_hostile_nicknames(lesson_class: Class) -> None:
     assert all(0 < len(name) <= 32 and name.isprintable() for name in names), names
     assert "\u202e" not in "".join(names)
     step = lesson_class.room.step
-    page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    page = lesson_class.taught()
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "&lt;script&gt;" in page
     lesson_class.move(reveal=step)
-    told = lesson_class.teacher.get(reverse("room-answers", args=[lesson_class.key])).content.decode("utf-8-sig")
+    told = lesson_class.taught("room-answers")
     cells = [cell for row in csv.reader(io.StringIO(told)) for cell in row]
     assert not [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
     assert any(cell.startswith("'=cmd") for cell in cells)
@@ -196,7 +180,7 @@ def test_codes_are_not_guessed(lesson_class: Class, settings: Any) -> None:
         f"/join/{room.code}/"
     )
     ada = lesson_class.join("Ada")
-    for _ in range(codes.TRIES.most):
+    for _ in range(membership.TRIES.most):
         assert client.get("/join/BBBBBBBB/").status_code == 404
     assert client.get(f"/join/{room.code}/").status_code == 429, "not even the right one is looked at"
     assert ada.get(f"/join/{room.code}/").status_code == 200, "who is in stays in"
@@ -246,10 +230,10 @@ def test_closed_and_expired(lesson_class: Class) -> None:
     assert ada.get(f"/join/{code}/").status_code == 410
     LiveClass.objects.update(expires_at=timezone.now() + timedelta(hours=1))
     lesson_class.move(close=1)
-    assert lesson_class.answer(ada, step, right(lesson_class, step)).status_code == 410
+    assert lesson_class.answer(ada, step, lesson_class.right(step)).status_code == 410
     assert lesson_class.move(step=1).status_code == 409
     assert ada.get(f"/join/{code}/part/").json() == {"error": "This class is closed."}
-    assert "This class is closed" in lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    assert "This class is closed" in lesson_class.taught()
 
 
 def test_rooms_that_are_over_are_deleted(lesson_class: Class, settings: Any) -> None:
@@ -266,13 +250,13 @@ def test_which_questions_were_hard(lesson_class: Class) -> None:
     step = lesson_class.room.step
     for number in range(4):
         one = lesson_class.join(f"s{number}")
-        give = right(lesson_class, step) if number == 0 else wrong(lesson_class, step)
+        give = lesson_class.right(step) if number == 0 else lesson_class.wrong(step)
         assert lesson_class.answer(one, step, give).status_code == 200
     lesson_class.join("silent")
     found = answer_counts.results(lesson_class.room, lesson_class.lesson)
     assert (found[0].step, found[0].answered, found[0].right, found[0].share) == (step, 4, 1, 25)
     assert found[0].wrong[0].number == 3
-    page = lesson_class.teacher.get(reverse("room-results", args=[lesson_class.key])).content.decode()
+    page = lesson_class.taught("room-results")
     assert "25 %" in page
     told = lesson_class.teacher.get(reverse("room-answers", args=[lesson_class.key]))
     rows = list(csv.DictReader(io.StringIO(told.content.decode("utf-8-sig"))))
@@ -288,14 +272,14 @@ def test_a_question_of_each_kind_is_answered_counted_and_told(db: None, kind: st
     )
     room = opened(lesson.name, step)
     ada, bob = room.join("Ada"), room.join("Bob")
-    assert room.answer(ada, step, right(room, step)).status_code == 200
-    assert room.answer(bob, step, wrong(room, step)).status_code == 200
+    assert room.answer(ada, step, room.right(step)).status_code == 200
+    assert room.answer(bob, step, room.wrong(step)).status_code == 200
     assert [good for _, _, good in room.answers(step)] == [True, False]
-    teacher = room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    teacher = room.taught()
     assert "bars" in teacher
     assert 'class="badge ok">right' not in teacher, "the class may see this page"
     room.move(reveal=step)
-    teacher = room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    teacher = room.taught()
     assert 'class="badge ok">right' in teacher or kind in ("passes", "victims", "which")
     assert "Right" in room.part(ada)["mine"]
     assert room.teacher.get(reverse("room-results", args=[room.key])).status_code == 200

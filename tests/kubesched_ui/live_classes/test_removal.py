@@ -8,11 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.lessons import lint
 from kubesched_ui.live_classes import membership
+from kubesched_ui.live_classes.membership import REMOVED
 from kubesched_ui.live_classes.models import Answer, Student
-from kubesched_ui.live_classes.removal import REMOVED
-from tests.kubesched_ui.live_classes.conftest import Class, browser
+from tests.kubesched_ui.live_classes.conftest import Class, opened_on_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -22,17 +21,11 @@ def number(name: str) -> int:
     return Student.objects.get(name=name).pk
 
 
-def answers_of(room: Class) -> list[str]:
-    question = room.lesson.question(room.room.step)
-    assert question is not None
-    return lint.right_answers(question)
-
-
 def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:
     step, ada, bob = lesson_class.room.step, lesson_class.join("Rude <b>"), lesson_class.join("Bob")
     for one in (ada, bob):
-        assert lesson_class.answer(one, step, answers_of(lesson_class)).status_code == 200
-    page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+        assert lesson_class.answer(one, step, lesson_class.right(step)).status_code == 200
+    page = lesson_class.taught()
     heard, rude = lesson_class.room.answers_version, number("Rude <b>")
     assert f'name="remove" value="{rude}"' in " ".join(page.split()), "there is a button, also of who has answered"
     for _ in range(2):  # what is sent twice removes once
@@ -41,8 +34,8 @@ def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:
     assert Student.objects.filter(name="Rude <b>").count() == 0
     assert [name for name, _, _ in lesson_class.answers(step)] == ["Bob"]
     for address in ("room", "room-results", "room-answers"):
-        assert "Rude" not in lesson_class.teacher.get(reverse(address, args=[lesson_class.key])).content.decode()
-    assert "1 student." in lesson_class.teacher.get(reverse("room-results", args=[lesson_class.key])).content.decode()
+        assert "Rude" not in lesson_class.taught(address)
+    assert "1 student." in lesson_class.taught("room-results")
     closed_to(lesson_class, ada)
     assert lesson_class.page(bob, step)
     assert lesson_class.join("Rude <b>") is not ada, "the name is free for somebody else"
@@ -72,7 +65,7 @@ def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monk
         return judged(*args)
 
     monkeypatch.setattr(answers, "judge", meanwhile)
-    assert lesson_class.answer(ada, step, answers_of(lesson_class)).status_code == 403
+    assert lesson_class.answer(ada, step, lesson_class.right(step)).status_code == 403
     assert Answer.objects.count() == 0
 
 
@@ -102,14 +95,13 @@ def test_there_is_no_such_student(lesson_class: Class, wanted: str) -> None:
 
 def test_a_student_of_another_room_stays(lesson_class: Class, db: None) -> None:
     run = ran(scenario(node("n1"), pod("a")))
-    opened = browser().post(reverse("run-room", args=[run.pk]))
-    other = Class(opened.headers["Location"].split("/")[2])
+    other = opened_on_run(run)
     bob = other.join("Bob")
     assert lesson_class.move(remove=number("Bob")).status_code == 404
     assert other.names() == ["Bob"]
-    page = other.teacher.get(reverse("room", args=[other.key])).content.decode()
+    page = other.taught()
     assert 'aria-label="Remove Bob"' in page
     other.move(close=1)
     other.move(remove=number("Bob"))
-    assert "Bob" not in other.teacher.get(reverse("room", args=[other.key])).content.decode(), "also once it is closed"
+    assert "Bob" not in other.taught(), "also once it is closed"
     closed_to(other, bob)

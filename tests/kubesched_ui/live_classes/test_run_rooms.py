@@ -13,7 +13,7 @@ from kubesched_ui.live_classes import impersonated_view
 from kubesched_ui.live_classes.models import LiveClass
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.live_classes.conftest import Class, browser
+from tests.kubesched_ui.live_classes.conftest import browser, opened_on_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -24,19 +24,12 @@ def run() -> Run:
     return ran(scenario(node("n1"), node("n2"), pod("a"), pod("big", cpu="64")))
 
 
-def opened(run: Run, address: str = "") -> Class:
-    teacher = browser()
-    answer = teacher.post(reverse("run-room", args=[run.pk]), {"address": address})
-    assert answer.status_code == 302, answer.content
-    return Class(answer.headers["Location"].split("/")[2], teacher)
-
-
 def test_a_run_offers_to_be_shown_in_a_room(run: Run) -> None:
     assert reverse("run-room", args=[run.pk]) in browser().get(reverse("run", args=[run.pk])).content.decode()
 
 
 def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
-    room = opened(run)
+    room = opened_on_run(run)
     ada = room.join("Ada")
     page = room.page(ada)
     assert "default/big" in page
@@ -52,7 +45,7 @@ def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
     for never in ("<form", "<script", "csrfmiddlewaretoken", "data-load", "<button", "Delete"):
         assert never not in html
     assert 'class="from"' in html, "verdicts stay"
-    teacher = room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    teacher = room.taught()
     assert "Insufficient cpu" in teacher
     assert "Ada" in teacher
 
@@ -63,14 +56,14 @@ def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
      "/runs/{n}/export/", "/api/runs/{n}", "/runs/{n}/?q=\u0000", "/runs/{n}/" + "?q=" + "x" * 3000, "http://[::1/"],
 )  # fmt: skip
 def test_only_pages_of_this_run_are_shown(run: Run, address: str) -> None:
-    room = opened(run, f"/runs/{run.pk}/pods/default/a/")
+    room = opened_on_run(run, f"/runs/{run.pk}/pods/default/a/")
     said = room.move(address=address.replace("{n}", str(run.pk)))
     assert said.status_code in (302, 400)
     assert room.room.address in (f"/runs/{run.pk}/pods/default/a/", f"/runs/{run.pk}/")
 
 
 def test_a_page_that_is_not_there_is_told_so(run: Run) -> None:
-    room = opened(run)
+    room = opened_on_run(run)
     ada = room.join("Ada")
     room.move(address=f"/runs/{run.pk}/pods/default/none/")
     page = ada.get(reverse("join-room", args=[room.room.code]))
@@ -81,7 +74,7 @@ def test_a_page_that_is_not_there_is_told_so(run: Run) -> None:
 
 
 def test_nothing_is_answered_or_stepped_there(run: Run) -> None:
-    room = opened(run)
+    room = opened_on_run(run)
     ada = room.join("Ada")
     assert room.answer(ada, 1, ["n1"]).status_code == 404
     assert room.move(step=1).status_code == 404
@@ -90,19 +83,19 @@ def test_nothing_is_answered_or_stepped_there(run: Run) -> None:
         assert room.teacher.get(reverse(address, args=[room.key])).status_code == 404
     room.move(close=1)
     assert ada.get(reverse("join-room", args=[room.room.code])).status_code == 410
-    assert "This class is closed" in room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    assert "This class is closed" in room.taught()
 
 
 def test_the_room_goes_with_its_run(run: Run) -> None:
-    opened(run)
+    opened_on_run(run)
     run.delete()
     assert LiveClass.objects.count() == 0
 
 
 def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> None:
-    room = opened(run, f"/runs/{run.pk}/pods/default/big/")
+    room = opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
     ada = room.join("Ada")
-    for page in (room.page(ada), room.teacher.get(reverse("room", args=[room.key])).content.decode()):
+    for page in (room.page(ada), room.taught()):
         assert 'id="t-room-map"' in page
         assert page.count('class="vessel out"') == 2
         assert "places the pod" in page
@@ -121,12 +114,12 @@ def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> Non
 
 
 def test_the_attempts_before_and_after(run: Run) -> None:
-    room = opened(run)
+    room = opened_on_run(run)
     ada = room.join("Ada")
     base = f"/runs/{run.pk}/"
     told = room.part(ada)
     assert (told["before"], told["after"], told["at"]) == (f"{base}?cycle=2", "", "The end of the run")
-    page = room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    page = room.taught()
     assert page.count("disabled") == 1
     for _ in range(2):  # what is sent twice moves once
         room.move(address=f"{base}?cycle=2")
@@ -152,12 +145,12 @@ def test_the_attempts_of_a_pod() -> None:
     )
     numbers = list(run.cycles.filter(name="late").order_by("number").values_list("number", flat=True))
     base = f"/runs/{run.pk}/pods/default/late/"
-    room = opened(run, f"{base}?cycle={numbers[0]}&point=filter")
+    room = opened_on_run(run, f"{base}?cycle={numbers[0]}&point=filter")
     told = room.part(room.join("Ada"))
     assert told["before"] == ""
     assert told["after"] == (f"{base}?point=filter&cycle={numbers[1]}" if len(numbers) > 1 else "")
     assert told["at"] == f"default/late: attempt 1 of {len(numbers)}"
-    opened_at = opened(run, f"/runs/{run.pk}/?t=0")
+    opened_at = opened_on_run(run, f"/runs/{run.pk}/?t=0")
     told = opened_at.part(opened_at.join("Bob"))
     assert told["after"].startswith(f"/runs/{run.pk}/?cycle=")
 

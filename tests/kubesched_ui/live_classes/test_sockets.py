@@ -14,26 +14,20 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from kubesched_ui.asgi import application
-from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, questions, step_state
-from kubesched_ui.live_classes import hub as hub_module
+from kubesched_ui.lessons import catalog, diagram, feedback, markdown, questions, step_state
 from kubesched_ui.live_classes import membership, parts, publisher
+from kubesched_ui.live_classes.membership import REMOVED
 from kubesched_ui.live_classes.models import LiveClass, Student
-from kubesched_ui.live_classes.removal import REMOVED
-from kubesched_ui.websockets import hub, socket_metrics
+from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
 from tests.kubesched_ui.live_classes.conftest import Class, browser, opened
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
-
-
-@pytest.fixture(autouse=True)
-def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
-    }
-    monkeypatch.setattr(hub, "POLL_S", 0.05)
-    monkeypatch.setattr(hub_module.LiveClassHub, "spacing_s", 0.01)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.asyncio,
+    pytest.mark.usefixtures("forgetful_layer"),
+]
 
 
 def kinds() -> dict[str, tuple[str, int]]:
@@ -80,8 +74,8 @@ async def test_everybody_follows_and_counts_come() -> None:
     await until(socket, "mine")
     told = await until(teacher, "counts", lambda counts: counts["students"] == 1)
     assert "Ada &lt;b&gt;" in told[-1]
-    question = await sync_to_async(question_of)(room, step)
-    assert (await sync_to_async(room.answer)(ada, step, lint.right_answers(question))).status_code == 200
+    right = await sync_to_async(room.right)(step)
+    assert (await sync_to_async(room.answer)(ada, step, right)).status_code == 200
     await until(teacher, "counts", lambda counts: counts["answered"] == 1)
     await sync_to_async(room.move)(reveal=step)
     assert '"revealed":true' in (await until(socket, "room", lambda state: state["revealed"]))[-1]
@@ -136,12 +130,6 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
     assert sent == [("live_class-7", {"type": "live_class.changed", "live_class": 7})]
 
 
-def question_of(room: Class, step: int) -> questions.Question:
-    found = room.lesson.question(step)
-    assert found is not None
-    return found
-
-
 async def code_of(room: Class) -> str:
     code: str = (await sync_to_async(lambda: room.room)()).code
     return code
@@ -175,9 +163,8 @@ async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPa
     """
     for name, step in kinds().values():
         room = await sync_to_async(opened)(name, step)
-        question = await sync_to_async(question_of)(room, step)
         secret = await sync_to_async(hidden)(room, step)
-        right, wrong = lint.right_answers(question), lint.wrong_answers(question)[0]
+        right, wrong = await sync_to_async(room.right)(step), await sync_to_async(room.wrong)(step)
         parts._cache.clear()  # what is made for who has not answered is made now
         silent = "".join(await untold(room, step, monkeypatch))
         told = [await answered(room, step, f"Student {n}", give) for n, give in enumerate((right, wrong))]

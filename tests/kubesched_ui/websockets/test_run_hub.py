@@ -81,7 +81,7 @@ def fails(*_: Any) -> Any:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.parametrize("broken", [(run_hub, "query_runs"), (consumers, "read"), (run_hub, "may_see")])
+@pytest.mark.parametrize("broken", [(run_hub, "query_runs"), (consumers, "read"), (run_hub, "may_watch")])
 async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
@@ -113,7 +113,7 @@ def nobody(run_id: int, scopes: Sequence[Any]) -> list[bool]:
 
 async def test_who_may_not_see_a_run_is_told_as_if_there_were_none(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await written()
-    monkeypatch.setattr(run_hub, "may_see", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", nobody)
     socket = await connect(run)
     message = json.loads((await socket.receive_output(timeout=5))["text"])
     assert message == {"error": f"There is no run {run.pk}."}
@@ -128,7 +128,7 @@ async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.Mo
         return [b"kept" in scope["query_string"] for scope in scopes]
 
     await asyncio.sleep(0.2)
-    monkeypatch.setattr(run_hub, "may_see", only_one)
+    monkeypatch.setattr(run_hub, "may_watch", only_one)
     assert await closed(gone) == (4403, f"Run {run.pk} is no longer shared with you.")
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
     assert await seqs(stays) == list(range(1, LAST + 1))
@@ -161,7 +161,7 @@ async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(mon
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))  # the others do not wait for it
     assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send"]
     assert socket_metrics.lags() == [LAST]
-    monkeypatch.setattr(run_hub, "may_see", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", nobody)
     while sent[-1]["type"] != "websocket.close":
         await asyncio.sleep(0.01)
     assert [message["type"] for message in sent[2:]] == ["websocket.send", "websocket.close"]
@@ -250,6 +250,6 @@ async def test_progress_needs_the_right_to_see_the_run(monkeypatch: pytest.Monke
     run: Run = await database_sync_to_async(new_run)()
     open_one = await progress_of(run)
     assert json.loads(await open_one.receive_from(timeout=5))["progress"]["state"] == "running"
-    monkeypatch.setattr(run_hub, "may_see", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", nobody)
     assert await closed(await progress_of(run)) == (4404, f"There is no run {run.pk}.")
     assert await closed(open_one) == (4403, f"Run {run.pk} is no longer shared with you.")
