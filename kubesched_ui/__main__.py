@@ -1,7 +1,5 @@
 """The `kubesched` command: runs the commands of the application and of scheduler_core."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

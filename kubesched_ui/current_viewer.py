@@ -4,8 +4,6 @@
 or without accounts: then all rows are visible, and new rows have no owner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Redacts secrets in URLs before they are logged."""
 
-from __future__ import annotations
-
 import re
 
 # The same URLs as in deploy/nginx.conf.template.

@@ -1,7 +1,5 @@
 """Temporary failures: a locked, unreachable or full database, and a full disk."""
 
-from __future__ import annotations
-
 import errno
 from typing import NamedTuple
 

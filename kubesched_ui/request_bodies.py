@@ -1,7 +1,5 @@
 """Request bodies on disk, with limits for the number and the total size of large ones."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import tempfile

@@ -4,8 +4,6 @@ The web process collects them when it starts (`collect`). A process that has not
 `DEBUG=1`, serves the files of the checkout under their own names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

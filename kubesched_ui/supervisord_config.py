@@ -4,8 +4,6 @@ supervisord holds the listening socket and restarts a process that dies. Listene
 that does not answer (httpok) and processes that are too large (memmon). Meanwhile new connections wait in the socket.
 """
 
-from __future__ import annotations
-
 import configparser
 import fcntl
 import io

@@ -5,8 +5,6 @@ count, search and related row is filtered. accounts/middleware.py calls `has_per
 permission (permissions.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Adapters for allauth: who may register, and where a redirect after sign-in may lead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter

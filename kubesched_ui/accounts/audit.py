@@ -1,7 +1,5 @@
 """The audit log. Entries beyond a maximum age or a maximum number are deleted."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

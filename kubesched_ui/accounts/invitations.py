@@ -1,7 +1,5 @@
 """Invitation links that work once: to create an account, to become the first administrator, or to join a group."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 from typing import Any

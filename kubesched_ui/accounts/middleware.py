@@ -3,8 +3,6 @@
 An object that the viewer may not see gets the same response as one that does not exist, before the view runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode

@@ -4,8 +4,6 @@ Every URL declares its permission: pages with `path`, operations of the API with
 it. A URL without a permission is denied to everyone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Rate limits across all processes, counted in the shared cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from hashlib import sha256
 

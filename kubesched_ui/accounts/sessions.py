@@ -1,7 +1,5 @@
 """Sessions of signed-in users, so that all of a user's sessions can be ended. Also writes sign-ins to the audit log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.auth.models import User

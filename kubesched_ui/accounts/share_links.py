@@ -1,7 +1,5 @@
 """Links to shared objects. The session stores the opened links, so that all URLs of the object work as usual."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Secrets that are shown once and stored as hashes: links, invitations and tokens."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

@@ -1,7 +1,5 @@
 """API tokens. A token is shown once and stored as a hash. The number of invalid attempts per minute is limited."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User

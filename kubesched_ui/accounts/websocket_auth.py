@@ -1,7 +1,5 @@
 """Authentication of websockets by their session or token, repeated at each check."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every error response is JSON, {"error": a sentence}, with a 4xx or 5xx status.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation

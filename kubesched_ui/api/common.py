@@ -1,7 +1,5 @@
 """Shared code of the API resources: text limits, error responses and object lookup."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Comparison of two runs. See docs/debugger.md."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

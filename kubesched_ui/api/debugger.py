@@ -3,8 +3,6 @@
 See docs/debugger.md.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from django.db import IntegrityError, transaction

@@ -1,7 +1,5 @@
 """The events of a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The pod groups of a run. See docs/debugger.md."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from django.core.paginator import Paginator

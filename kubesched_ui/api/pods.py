@@ -1,7 +1,5 @@
 """The pods of a run: their outcomes, and every decision about one pod."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from django.http import HttpRequest

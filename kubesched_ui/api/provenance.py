@@ -3,8 +3,6 @@
 They are computed again from the recorded cluster before the cycle. See docs/debugger.md.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """Runs: start, list, cancel, delete, fork and export."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Scenarios: upload, list, export and delete."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

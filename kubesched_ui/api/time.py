@@ -1,7 +1,5 @@
 """Runs in virtual time: queue sizes, the events of an instant, and the timeline of one pod."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """Upgrade previews: the decisions of other releases for a scenario. See docs/debugger.md."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Texts of events: a recorded event of a run in virtual time as a sentence with pods and nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

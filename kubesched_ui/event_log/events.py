@@ -4,8 +4,6 @@ Events are compact: a result for thousands of nodes appears once per reason with
 only for the best nodes. The trace, which the API serves, has the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Iteration over the cycles of a stored run, and their fingerprints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kubesched_ui.models import Cycle, Run

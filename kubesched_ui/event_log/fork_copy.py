@@ -1,7 +1,5 @@
 """Copies the shared beginning from a parent run to its fork, row by row, without computing it again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ transaction as the cycle, the pod's result and the run's progress. A reader ther
 it.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 A pod has an index within its run, in the order of the pods' first moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

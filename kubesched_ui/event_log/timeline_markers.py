@@ -1,7 +1,5 @@
 """Marks of important events on a run's timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 It is pure and deterministic like the records: a worker that repeats a run gets the same numbers and skips stored data.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any

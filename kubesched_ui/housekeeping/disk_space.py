@@ -1,7 +1,5 @@
 """Disk space: new work is refused before the disk is full, and a run waits while the disk is full."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -4,8 +4,6 @@ Samples are never deleted. Nothing is deleted in the first week after the retent
 the date before.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Cleanup that a worker does between runs, and the regular check whether it is needed."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import NamedTuple

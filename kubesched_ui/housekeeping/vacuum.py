@@ -1,8 +1,6 @@
 """Returns disk space of deleted runs in the SQLite file to the file system. PostgreSQL reuses such space for new
 rows."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

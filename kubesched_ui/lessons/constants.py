@@ -1,7 +1,5 @@
 """Upstream constants that lessons may use, read from the modules of the core that define them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Errors in lessons, with their positions."""
 
-from __future__ import annotations
-
 from kubesched_ui.ingest.errors import shown
 
 

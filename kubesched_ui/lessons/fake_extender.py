@@ -4,8 +4,6 @@ It replaces the extender that the lesson's configuration names (`Extenders`, pro
 real. Uploaded configurations cannot reach it: only the product's own lesson files use it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

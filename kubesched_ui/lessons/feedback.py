@@ -1,7 +1,5 @@
 """Feedback for wrong answers. It uses only what the run recorded about the given answer, and hides the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any

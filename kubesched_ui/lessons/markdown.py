@@ -1,7 +1,5 @@
 """Renders the text of lessons: Markdown with computed figures, `{{ expression }}`. HTML is not allowed."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

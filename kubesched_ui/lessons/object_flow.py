@@ -5,8 +5,6 @@ pkg/scheduler/eventhandlers.go decides which handler receives an object. The rec
 adds the objects, the times of their changes, and the effects on the queue.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from kubesched_ui.lessons.formatting import Seconds, shown

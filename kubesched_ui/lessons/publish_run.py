@@ -1,7 +1,5 @@
 """Stores a lesson's run as an ordinary run, and links a step's focus to the pages of this run."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from django.db import transaction

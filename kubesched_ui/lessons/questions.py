@@ -3,8 +3,6 @@
 Pages may show `options`. `judge` is a pure function from question and answer to verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

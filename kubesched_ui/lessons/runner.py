@@ -4,8 +4,6 @@ It uses the same scenario, settings and core as a stored run, so the lesson's st
 well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

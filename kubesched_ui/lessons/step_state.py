@@ -1,7 +1,5 @@
 """What a page or a live class shows of a step. It depends only on the step and whether it is revealed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answer statistics of a live class: bars for the teacher, the hardest questions, and a CSV table."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """Judges and stores answers. A student can safely resend an answer if the response was lost: the result is the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db import transaction

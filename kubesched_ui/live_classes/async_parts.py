@@ -4,8 +4,6 @@ They are rendered outside the web process and stored in the shared cache. When a
 live class increases, so clients fetch the page again. Until then the page shows a placeholder sentence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Deletes live classes, with their student names and answers, some days after they end."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 

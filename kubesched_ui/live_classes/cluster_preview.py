@@ -4,8 +4,6 @@ It looks as in present mode, but its size is limited: with more than a dozen nod
 more than 600 nodes are grouped by zone and verdict. The drawing is part of the message; clients fetch nothing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ Students connect to /ws/rooms/CODE?version=N and are identified by a cookie; the
 See docs/live-classes.md.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from urllib.parse import parse_qs

@@ -4,8 +4,6 @@ It calls the ordinary view with the permissions of the class's share link and an
 neither frame nor controls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit

@@ -3,8 +3,6 @@
 A secret in a cookie identifies a student. Codes are short, so wrong guesses are rate-limited.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

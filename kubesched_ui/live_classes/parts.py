@@ -5,8 +5,6 @@ answer is computed (lessons/step_state.py). An answer is judged when it arrives;
 is revealed.
 """
 
-from __future__ import annotations
-
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Listeners in this process are called at once. Other processes are notified throu
 background thread, so the caller never waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -4,8 +4,6 @@ It is computed from the address and the cycle rows; a timepoint in seconds needs
 is the cycle in which it was tried.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit

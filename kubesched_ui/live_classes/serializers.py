@@ -3,8 +3,6 @@
 Students never receive steps that the class has not reached; the teacher also receives the answers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.template.loader import render_to_string

@@ -3,8 +3,6 @@
 It is the ordinary page at that address, rendered with the permissions of the class and once for all students.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from contextlib import suppress

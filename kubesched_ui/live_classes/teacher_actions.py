@@ -3,8 +3,6 @@
 A move names the target state and not a difference, so a repeated request changes nothing.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Checks with a timeout, for a database or a broker that may not answer."""
 
-from __future__ import annotations
-
 import queue
 import threading
 import time

@@ -4,8 +4,6 @@ Each scrape queries them, at most every few seconds and with a timeout. If the d
 `kubesched_database_up` is 0 and the other database metrics are omitted.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Live: this process responds. No other service is checked, because a restart woul
 user can upload, start a run and watch it, because database, broker and a worker respond.
 """
 
-from __future__ import annotations
-
 import logging
 
 import redis

@@ -1,7 +1,5 @@
 """HTTP metrics of this process for Prometheus. Each web process exports its own; Prometheus adds them up."""
 
-from __future__ import annotations
-
 import logging
 
 from django.conf import settings

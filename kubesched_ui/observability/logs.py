@@ -3,8 +3,6 @@
 The IDs are context variables, so all records of the thread of a request or of a task contain them.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

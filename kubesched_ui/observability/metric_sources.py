@@ -1,7 +1,5 @@
 """Registry of metrics of other packages. Each scrape calls the registered sources."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ METRICS_NETWORKS (by default only this machine) and connect without a proxy, bec
 clients.
 """
 
-from __future__ import annotations
-
 import hmac
 from ipaddress import ip_address, ip_network
 

@@ -1,7 +1,5 @@
 """Middleware for the ID, the duration and the log of every request, and the URLs for operators."""
 
-from __future__ import annotations
-
 import logging
 import re
 import time

@@ -1,7 +1,5 @@
 """Passes IDs to tasks: log records of a worker contain the ID of the request that started the task, and the run ID."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from celery.signals import before_task_publish, task_postrun, task_prerun

@@ -4,8 +4,6 @@ The loop of a worker's main process receives messages and runs timers. An error 
 waiting forever although its process lives. The loop also stands still while the broker is unreachable: that is normal.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """Sends requests of browsers and of the web process itself to the workers."""
 
-from __future__ import annotations
-
 import os
 import select
 import tempfile

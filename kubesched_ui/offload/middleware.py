@@ -1,7 +1,5 @@
 """Sends expensive requests to the workers. Slow pages first return a placeholder that reloads."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

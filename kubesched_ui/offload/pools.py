@@ -1,7 +1,5 @@
 """The pools of the web process. They differ only by the data below."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

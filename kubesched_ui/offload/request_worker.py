@@ -1,7 +1,5 @@
 """The part of an expensive request that runs in a worker: the middleware and views of the web process."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """The URLs that workers answer."""
 
-from __future__ import annotations
-
 RUN, API = "runs/<int:run_id>/", "api/runs/<int:run_id>/"
 POD, API_POD = RUN + "pods/<str:namespace>/<str:name>/", API + "pods/<namespace>/<name>"
 

@@ -1,7 +1,5 @@
 """The part of a pool that runs in its worker processes. It imports nothing of Django."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

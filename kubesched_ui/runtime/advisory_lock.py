@@ -1,7 +1,5 @@
 """A lock between machines, for work that those starting together must not do at the same time."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Fair scheduling of websockets: pages and new connections are served while many websockets send data."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Iterable

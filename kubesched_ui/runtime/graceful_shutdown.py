@@ -4,8 +4,6 @@ The process accepts no further connections, closes its websockets with code 1012
 with `since`), and completes its active requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable, Iterator

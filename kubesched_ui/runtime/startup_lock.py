@@ -3,8 +3,6 @@
 `python -m kubesched_ui.runtime.startup_lock FOLDER COMMAND...` waits and then executes the command.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys

@@ -4,8 +4,6 @@ It starts programs immediately (supervisord waits for a second), also listens on
 it is stopped. So connections wait while a process is replaced, and are refused while the last one drains.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

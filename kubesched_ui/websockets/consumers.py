@@ -4,8 +4,6 @@ The worker writes events to the database and sends notices. This process queries
 (run_hub.py) once for all their sockets. Each socket of a log then reads what it has not sent yet.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

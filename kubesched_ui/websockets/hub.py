@@ -3,8 +3,6 @@
 Notices trigger queries; without notices, everything with subscribers is queried each second.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

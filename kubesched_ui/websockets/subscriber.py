@@ -3,8 +3,6 @@
 Notices are only hints, see publisher.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Shared parts of all websockets: serving, close codes, and database access outside of the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

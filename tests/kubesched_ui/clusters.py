@@ -1,7 +1,5 @@
 """Small clusters for tests, as kubectl would print them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

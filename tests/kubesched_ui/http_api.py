@@ -1,7 +1,5 @@
 """Runs through the HTTP API: upload, start, fork, export, import."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

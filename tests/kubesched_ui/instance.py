@@ -1,7 +1,5 @@
 """KubeSched as a person starts it: `manage.py run` with data of its own, in processes that tests may kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

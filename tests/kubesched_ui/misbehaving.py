@@ -1,7 +1,5 @@
 """Tasks that go wrong, run by workers in place of the real ones."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

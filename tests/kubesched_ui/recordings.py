@@ -1,7 +1,5 @@
 """Scenarios and runs for tests of the pages, recorded by the real core in the test's own transaction."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

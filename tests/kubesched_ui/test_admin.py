@@ -1,7 +1,5 @@
 """The admin's login: a password cannot be found by trying."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py simulate`: its table and exit codes. (`run` is in test_processes.py, `ingest` in ingest/.)"""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is sent while it is made is one gzip stream: not one for each piece, of which clients read only the first."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """What is made belongs to who made it, by whichever way it was made."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """No NUL character of an address reaches the database: PostgreSQL would answer with an error (test_processes.py)."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose pages may write and listen: our own exactly, whatever an Origin looks like."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

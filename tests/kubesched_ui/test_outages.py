@@ -1,7 +1,5 @@
 """A disk that is full, a database that is locked, read only or away: said in plain words, with a time to come back."""
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 from collections.abc import Iterator

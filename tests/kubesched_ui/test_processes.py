@@ -1,7 +1,5 @@
 """Processes that are killed: nothing is lost, nothing is there twice, the end is true. On both set-ups, for real."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

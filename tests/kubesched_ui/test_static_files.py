@@ -1,7 +1,5 @@
 """Static files: compressed and kept for a year under names of their content; nothing to gather by hand."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """Runs in time: from the document to events, lanes and a pod's history; taken up again, bounded, hostile."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

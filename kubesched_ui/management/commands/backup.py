@@ -1,7 +1,5 @@
 """`manage.py backup FILE`: writes all data to one file, while KubeSched runs."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentParser

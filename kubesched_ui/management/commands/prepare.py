@@ -1,7 +1,5 @@
 """`manage.py prepare`: prepares the database once before web processes and workers of this version start."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py restore FILE`: replaces all stored data with that of a backup."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

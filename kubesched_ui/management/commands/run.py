@@ -1,7 +1,5 @@
 """`manage.py run`: starts all processes on this machine with one command. `make run` calls it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """`manage.py serve`: runs a web process under supervisord, as in the container image."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentParser

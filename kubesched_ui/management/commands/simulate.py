@@ -1,7 +1,5 @@
 """`manage.py simulate FILE...`: uploads, runs and prints the outcome without a browser."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """Accounts are on: Ada owns a scenario and two runs, Bob is in her group, Eve is a stranger, a visitor holds a link."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

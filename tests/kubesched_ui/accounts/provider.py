@@ -1,7 +1,5 @@
 """A small OpenID Connect provider, in this process: discovery, authorisation, token, user, keys."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

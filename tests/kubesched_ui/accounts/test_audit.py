@@ -1,7 +1,5 @@
 """The audit log: what is written down, who reads it, how it stays bounded."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The composer where there are accounts: who may open whose scenario, whose the tries are."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

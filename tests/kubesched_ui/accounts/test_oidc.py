@@ -1,7 +1,5 @@
 """Signing in with an OpenID Connect provider, a small one that the test serves."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Iterator
 from typing import Any

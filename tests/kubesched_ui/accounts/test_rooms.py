@@ -1,7 +1,5 @@
 """Rooms where people sign in: who may open one, and that students need no account."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

@@ -1,7 +1,5 @@
 """Shares: made, opened, over, revoked; the pages, the API, exports. Groups. What stays private."""
 
-from __future__ import annotations
-
 import logging
 import re
 from datetime import timedelta

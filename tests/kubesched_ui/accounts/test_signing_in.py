@@ -1,7 +1,5 @@
 """Signing in and out, the first start, invitations, limits."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """API tokens: shown once, hashed, scoped, revoked, limited, written down."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

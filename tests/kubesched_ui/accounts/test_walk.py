@@ -1,7 +1,5 @@
 """Every kind of user opens every address. One without a permission fails here."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Websockets: who may listen, and that what was opened before a share was revoked ends soon after."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

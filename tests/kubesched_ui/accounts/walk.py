@@ -1,7 +1,5 @@
 """Every address that there is, and one example of each in the world of these tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

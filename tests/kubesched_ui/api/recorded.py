@@ -1,7 +1,5 @@
 """What is stored of a run, to compare two runs without the time that they took."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Runs of many kinds, to export and to import."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

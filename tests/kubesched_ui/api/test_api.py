@@ -1,7 +1,5 @@
 """The API over HTTP: what it gives, and what it says to what it cannot take."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """The devices for a pod's claims over stored runs: API and pages; wrong questions are answered."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """Two stored runs compared over HTTP: the counts are those of the two runs' pods."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The debugger's addresses over stored runs: the cluster at any moment, objects as they were, cycles that match."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Any

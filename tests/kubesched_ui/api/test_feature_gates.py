@@ -1,7 +1,5 @@
 """Feature gates of a run: given over HTTP, by page, by command; kept with its release, in forks and run files too."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path

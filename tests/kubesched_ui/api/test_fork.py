@@ -1,7 +1,5 @@
 """Forks over HTTP: the beginning is the parent's rows, and without changes the whole run is the parent's."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pod groups of stored runs: API and pages; every question about a member is answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Run files: a run that was exported and is imported into an instance that knows nothing of it is the same run."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

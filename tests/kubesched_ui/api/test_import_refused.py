@@ -1,7 +1,5 @@
 """Run files that are wrong: each is refused with file and field, and nothing of it stays."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

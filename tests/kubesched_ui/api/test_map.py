@@ -1,7 +1,5 @@
 """What the map asks for: a moment in columns, the tape from there, a cycle step by step, breakpoints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What the documentation of the API says is so."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from typing import Any

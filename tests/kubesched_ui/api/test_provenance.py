@@ -1,7 +1,5 @@
 """Where a number comes from, over stored runs: in one pass and in time."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

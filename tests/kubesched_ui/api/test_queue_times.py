@@ -1,7 +1,5 @@
 """Where the times of a pod in the queue come from: every move of every sample in time, and a second release."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

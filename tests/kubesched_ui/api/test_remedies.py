@@ -1,7 +1,5 @@
 """What would have to change, over HTTP: proved answers in the contract's shape, for runs in one pass and in time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Trials of preemption over stored runs: they come to what the run recorded; wrong questions are answered."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

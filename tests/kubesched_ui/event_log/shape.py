@@ -1,7 +1,5 @@
 """The shape of what is recorded at present, as a digest: another one is another format."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zlib

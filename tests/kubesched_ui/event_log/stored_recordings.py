@@ -1,7 +1,5 @@
 """Recordings that released versions made, each a whole database; `stored/README.md` describes them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

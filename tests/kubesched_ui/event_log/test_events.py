@@ -1,7 +1,5 @@
 """Events of real cycles: what they say, and that they are as docs/websocket.schema.json says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every recording that a released version made stays readable: its database is migrated and opened wholly."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

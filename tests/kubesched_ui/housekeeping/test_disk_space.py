@@ -1,7 +1,5 @@
 """A disk that fills: new work is refused before, runs under way wait, and nothing that was recorded is lost."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limits: what is over one is refused with the limit, what is used and what to delete; a person may have others."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is deleted by itself: only what is over, and never before its page has told the date for a week."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The file shrinks after runs were deleted."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The lessons hold, all of them; what does not hold is refused with file and line."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

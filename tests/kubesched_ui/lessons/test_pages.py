@@ -1,7 +1,5 @@
 """The pages of lessons: nothing of an answer is sent before it is revealed, wrong answers are explained."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A room at a lesson, a teacher's browser and students'."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parts that take longer: made beside the web process, for who is in the class, told when they are there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The cluster that a class sees: bounded however many nodes and pods there are, with the verdicts of the attempt."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

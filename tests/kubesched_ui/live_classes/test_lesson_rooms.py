@@ -1,7 +1,5 @@
 """A class at a lesson: opening, joining, moving, answering once, what is told of it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

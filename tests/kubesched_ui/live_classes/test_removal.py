@@ -1,7 +1,5 @@
 """A student who is removed: name and answers go, the cookie opens nothing, nobody but who teaches can do it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

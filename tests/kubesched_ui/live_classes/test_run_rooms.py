@@ -1,7 +1,5 @@
 """A class at a run: it sees the page that the teacher shows, and nothing of what only an owner may do."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The websocket of a room, through the real ASGI application: the present state, every change, nothing unrevealed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Alive and ready: what is asked for each, what is said, and that nobody waits long for it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

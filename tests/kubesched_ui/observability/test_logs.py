@@ -1,7 +1,5 @@
 """Logs: lines as JSON, and which request and run they are about."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Numbers for Prometheus: what is counted, what the database tells, who may read them, what the dashboard asks."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Requests that workers answer: the same answers, limits that hold, ends that are seen."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """While the database is prepared, others load; what needs it waits, and nothing is left where it cannot be used."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Many sockets of one process: one query asks how far a run is, and whatever ends a socket ends it with a close."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """Waiting sockets are served in small groups."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs that are written as workers do, and sockets that watch them through the real ASGI application."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
