@@ -82,15 +82,11 @@ def _with_scenario(who: Viewer) -> Q:
     return Q(Exists(who.shares().filter(scenario=OuterRef("scenario"), owner=OuterRef("owner"))))
 
 
-def _runs(who: Viewer) -> Q:
-    return who.owned() | _with_scenario(who) | Q(Exists(who.shares().filter(run=OuterRef("pk"))))
-
-
-def _upgrades(who: Viewer) -> Q:
-    return who.owned() | _with_scenario(who)
-
-
-VISIBLE: dict[Any, Callable[[Viewer], Q]] = {Scenario: _scenarios, Run: _runs, Upgrade: _upgrades}
+VISIBLE: dict[Any, Callable[[Viewer], Q]] = {
+    Scenario: _scenarios,
+    Run: lambda who: who.owned() | _with_scenario(who) | Q(Exists(who.shares().filter(run=OuterRef("pk")))),
+    Upgrade: lambda who: who.owned() | _with_scenario(who),
+}
 
 
 def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: bool = True) -> Viewer:

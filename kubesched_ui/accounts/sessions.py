@@ -25,11 +25,8 @@ def note(request: HttpRequest, user: User) -> None:
 def sessions(user: User) -> list[SignedIn]:
     """Return the active sessions of a user, newest first. Delete the records of ended sessions."""
     known = list(SignedIn.objects.filter(user=user))
-    live = set(
-        Session.objects.filter(pk__in=[one.key for one in known], expire_date__gt=timezone.now()).values_list(
-            "pk", flat=True
-        )
-    )
+    stored = Session.objects.filter(pk__in=[one.key for one in known], expire_date__gt=timezone.now())
+    live = set(stored.values_list("pk", flat=True))
     SignedIn.objects.filter(user=user).exclude(key__in=live).delete()
     return [one for one in known if one.key in live]
 

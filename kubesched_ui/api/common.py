@@ -1,13 +1,15 @@
 """Shared code of the API resources: text limits, error responses and object lookup."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+from django.db.models import Model
 from django.http import Http404, HttpResponse
 from ninja import Field, Query, Schema
 from pydantic import BeforeValidator, StrictBool, StringConstraints
 from pydantic_core import PydanticCustomError
 
+M = TypeVar("M", bound=Model)
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL cannot store NUL
 
 
@@ -24,7 +26,6 @@ NUMBER = BeforeValidator(_number)
 Flag = StrictBool
 MAX_ID = 2**63 - 1
 
-
 LIMIT = Query(100, ge=1, le=1000, description="Maximum number of entries.")
 OFFSET = Query(0, ge=0, le=MAX_ID // 2, description="Number of newest entries to skip.")
 
@@ -34,7 +35,7 @@ class Refusal(Schema):
 
 
 REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal, 503: Refusal}
-ASKED = {**REFUSALS, 409: Refusal}  # of queries on a recording
+RECORDING_REFUSALS = {**REFUSALS, 409: Refusal}  # of queries on a recording
 
 
 def sent_as(*kinds: str) -> dict[str, Any]:
@@ -44,9 +45,9 @@ def sent_as(*kinds: str) -> dict[str, Any]:
     return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
-def find(model: type[Any], pk: int) -> Any:
+def find(model: type[M], pk: int) -> M:
     """Return the object. Raises Http404, which names the missing object."""
-    found = model.objects.filter(pk=pk).first() if pk <= MAX_ID else None
+    found: M | None = model._default_manager.filter(pk=pk).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404(f"There is no {model.__name__.lower()} {pk}.")
     return found

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, permission
-from kubesched_ui.api.common import ASKED, MAX_ID, REFUSALS, Refusal, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDING_REFUSALS, REFUSALS, Refusal, Text, encoded, find
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
 from kubesched_ui.presenters.cycle_rows import trace_of
 from kubesched_ui.queries import search_client
@@ -81,34 +81,34 @@ class Wrong(Refusal):
     column: int = 0
 
 
-@router.get("/runs/{int:run_id}/state", response={200: ClusterState, **ASKED})
+@router.get("/runs/{int:run_id}/state", response={200: ClusterState, **RECORDING_REFUSALS})
 def state(
     request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None, since: Since = None
 ) -> HttpResponse:
     """Return the cluster at a timepoint, from the recording: before a cycle, or after a second or an event; by
     default at the end. With `since`, return only the changes between the two timepoints, in either direction.
     """
-    run = asked(run_id, seq)
+    run = run_at(run_id, seq)
     return encoded(timepoints.cluster_at(recording_of(run), Timepoint(cycle, t, seq), since))
 
 
-@router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **ASKED})
+@router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **RECORDING_REFUSALS})
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
     """Return the state at a timepoint in columns, with the data that the map needs: node labels, and requests, owners
     and priorities of pods (scheduler_core/debugger/change_stream.py).
     """
-    recording = recording_of(asked(run_id, seq))
+    recording = recording_of(run_at(run_id, seq))
     found = change_stream.cluster_columns(recording, Timepoint(cycle, t, seq).moment(recording))
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
 
 
-@router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **ASKED})
+@router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **RECORDING_REFUSALS})
 def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
     """Return changes after a timepoint of the map, or before one, as many as fit into one response.
 
     A client can continue in both directions.
     """
-    run = asked(run_id, None)
+    run = run_at(run_id, None)
     found = change_stream.stream(recording_of(run), after, until)
     return encoded(found | {"cycles": named(run, found["cycles"])})
 
@@ -125,7 +125,7 @@ def named(run: Run, cycles: dict[str, list[int]]) -> dict[str, list[Any]]:
     return cycles | {"pod": list(pod), "attempt": list(attempt), "result": list(result)}
 
 
-@router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **ASKED})
+@router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **RECORDING_REFUSALS})
 def object_then(
     request: HttpRequest,
     run_id: int,
@@ -139,7 +139,7 @@ def object_then(
     """Return an object as the scheduler knew it at a timepoint, including objects that were created or deleted during
     the run.
     """
-    run = asked(run_id, seq)
+    run = run_at(run_id, seq)
     moment = Timepoint(cycle, t, seq).moment(recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
@@ -147,9 +147,9 @@ def object_then(
     return encoded(found)
 
 
-def asked(run_id: int, seq: int | None) -> Run:
+def run_at(run_id: int, seq: int | None) -> Run:
     """Return the run. Raises InputError if `seq` is given for a single-pass run, which has no numbered events."""
-    run: Run = find(Run, run_id)
+    run = find(Run, run_id)
     if seq is not None and not run.in_time:
         raise InputError("seq", "", "is only for runs in virtual time; use cycle")
     return run
@@ -161,7 +161,7 @@ FROM = Query(None, alias="from", ge=1, le=MAX_ID, description="The first cycle t
 LIMIT = Query(None, ge=1, le=MAX_LIMIT, description="Default: 100 for `all`, otherwise 1.")
 
 
-@router.get("/runs/{int:run_id}/find", response={200: Matches, **ASKED, 400: Wrong})
+@router.get("/runs/{int:run_id}/find", response={200: Matches, **RECORDING_REFUSALS, 400: Wrong})
 def find_cycles(
     request: HttpRequest,
     run_id: int,
@@ -186,7 +186,7 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
 
     `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
     """
-    run: Run = find(Run, run_id)
+    run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None
     if row is None:
         raise Http404(f"Run {run_id} has no cycle {number}.")
@@ -225,15 +225,14 @@ class BreakpointOut(ModelSchema):
 @router.get("/runs/{int:run_id}/breakpoints", response={200: list[BreakpointOut], **REFUSALS})
 def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
     """List the breakpoints of a run, oldest first. Playback stops at cycles for which their expressions are true."""
-    found: QuerySet[Breakpoint] = find(Run, run_id).breakpoints.all()
-    return found
+    return find(Run, run_id).breakpoints.all()
 
 
-@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **ASKED, 400: Wrong})
+@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **RECORDING_REFUSALS, 400: Wrong})
 @permission(write=OWN, action="set breakpoint")
 def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
     """Add a breakpoint to a run. An invalid expression is rejected with its position, as by `find`."""
-    run: Run = find(Run, run_id)
+    run = find(Run, run_id)
     search_client.find_cycles(run, wanted.where, None, "all", 1)
     name = wanted.name or wanted.where[:MAX_NAME]
     if run.breakpoints.count() >= Breakpoint.MOST:

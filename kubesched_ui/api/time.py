@@ -16,7 +16,7 @@ MAX_EVENTS = 1000
 
 router = Router(tags=["runs"])
 
-Said = list[str | dict[str, str]]
+Parts = list[str | dict[str, str]]
 
 
 # Tools without `prefixItems` support reject an array without `items`.
@@ -91,14 +91,14 @@ class TimeWindow(Schema):
 class Cause(Schema):
     seq: int
     t: float
-    said: Said
+    said: Parts
 
 
 class Line(Schema):
     seq: int
     type: str
     depth: int = Field(description="Indentation: an event is listed below its cause.")
-    said: Said = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
+    said: Parts = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
     label: str = Field(description="Upstream's name of the event that moved a pod, or empty.")
     lane: str = Field(description="The lane that the pod entered, or empty.")
     cause: Cause | None = Field(description="The cause, if it is not listed above.")

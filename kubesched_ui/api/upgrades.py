@@ -132,21 +132,19 @@ def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> 
 @router.get("/scenarios/{int:scenario_id}/upgrades", response={200: list[UpgradeOut], **REFUSALS})
 def list_upgrades(request: HttpRequest, scenario_id: int) -> QuerySet[Upgrade]:
     """List the upgrade previews of a scenario, newest first."""
-    found: QuerySet[Upgrade] = find(Scenario, scenario_id).upgrades.all()[:100]
-    return found
+    return find(Scenario, scenario_id).upgrades.all()[:100]
 
 
 @router.get("/upgrades/{int:upgrade_id}", response={200: UpgradeDetail, **REFUSALS}, url_name="upgrade")
 def upgrade(request: HttpRequest, upgrade_id: int, steps: Literal["true", "false"] = STEPS) -> Upgrade:
-    found: Upgrade = find(Upgrade, upgrade_id)
-    return found
+    return find(Upgrade, upgrade_id)
 
 
 @router.post("/upgrades/{int:upgrade_id}/cancel", response={200: UpgradeOut, **REFUSALS})
 @permission(write=OWN, action="cancel")
 def cancel_upgrade(request: HttpRequest, upgrade_id: int) -> Upgrade:
     """Cancel the preview, and the runs that only this preview waits for. Finished steps are kept."""
-    found: Upgrade = find(Upgrade, upgrade_id)
+    found = find(Upgrade, upgrade_id)
     services.cancel(found)
     return found
 

@@ -34,14 +34,8 @@ def _parts(event: Event) -> list[Part]:
             return [pod, " was bound", *on]
         case "pod.evicted":
             whom: list[Part] = [", for ", {"pod": data["by"]}] if data["by"] else []
-            return [
-                pod,
-                " was evicted from ",
-                {"node": data["node"]},
-                f" ({data.get('reason', 'preempted')}",
-                *whom,
-                ")",
-            ]
+            reason = f" ({data.get('reason', 'preempted')}"
+            return [pod, " was evicted from ", {"node": data["node"]}, reason, *whom, ")"]
         case "pod.deleted":
             place: Part = {"node": data["node"]} if data["node"] else "the queue"
             return [pod, " left ", place, f" ({data['reason']})"]

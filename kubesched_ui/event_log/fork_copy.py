@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from django.db import connection, transaction
@@ -28,19 +29,13 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) 
     counts: Counter[str] = Counter()
     for result in before.values_list("result", flat=True):
         counts[COUNTS[result]] += 1
-    for column in set(COUNTS.values()):
-        setattr(run, column, counts[column])
-    run.cycles_done, run.last_seq, run.node_names = number - 1, last_event(parent, number), parent.node_names
-    run.remaining = rest
+    values: dict[str, Any] = {column: counts[column] for column in set(COUNTS.values())}
+    values |= {"cycles_done": number - 1, "last_seq": last_event(parent, number), "node_names": parent.node_names}
+    values["remaining"] = rest
+    for name, value in values.items():
+        setattr(run, name, value)
     with transaction.atomic():
-        held = Run.objects.held(run).update(
-            cycles_done=run.cycles_done,
-            last_seq=run.last_seq,
-            node_names=run.node_names,
-            remaining=run.remaining,
-            **{column: counts[column] for column in set(COUNTS.values())},
-        )
-        if not held:
+        if not Run.objects.held(run).update(**values):
             raise LostClaim
         copy(Cycle, CYCLE, run, parent, "number < %s", number)
         copy(GroupCycle, GroupRow._fields, run, parent, "last < %s", number)

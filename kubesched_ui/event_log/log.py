@@ -118,13 +118,13 @@ class RunLog:
         if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
             self.flush()
 
-    def add_group(self, told: Mapping[str, Any], t: float) -> None:
-        """Append the result of a group, as in the core's `groups.told`."""
-        namespace, _, name = told["name"].partition("/")
-        members = told["members"]
-        first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(told))
-        self.groups.append(GroupRow(first, last, namespace, name, told["result"], len(members), told["bound"], data))
-        self.add_events([group_event(told, t)])
+    def add_group(self, group: Mapping[str, Any], t: float) -> None:
+        """Append the result of a group."""
+        namespace, _, name = group["name"].partition("/")
+        members = group["members"]
+        first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(group))
+        self.groups.append(GroupRow(first, last, namespace, name, group["result"], len(members), group["bound"], data))
+        self.add_events([group_event(group, t)])
 
     def add_nodes(self, version: int, names: list[str]) -> None:
         """Add the list of nodes to which cycles of this version refer, unless it is stored already."""

@@ -82,12 +82,8 @@ def expired() -> Iterator[Any]:
     now = timezone.now()
     for whose, owner, days in owners():
         before = now - timedelta(days=days)
-        if (
-            not days
-            or not Retention.objects.filter(
-                owner=owner, days=days, since__lte=now - timedelta(days=WARNING_DAYS)
-            ).exists()
-        ):
+        noted = Retention.objects.filter(owner=owner, days=days, since__lte=now - timedelta(days=WARNING_DAYS))
+        if not days or not noted.exists():
             continue
         runs = Run._base_manager.filter(whose, pinned=False).exclude(state__in=Run.ACTIVE)
         yield runs.alias(used=last_used()).filter(used__lt=before)

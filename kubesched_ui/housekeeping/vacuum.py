@@ -24,8 +24,8 @@ def is_worthwhile() -> bool:
         return False
     size, free = size_and_free()
     used = size - free
-    room = shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
-    return free >= max(WORTH, used // 4) and used <= MOST and room >= 2 * used
+    unused = shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
+    return free >= max(WORTH, used // 4) and used <= MOST and unused >= 2 * used
 
 
 def vacuum(alone: bool = False) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,6 @@ from scheduler_core.errors import InputError
 FOLDER = Path(__file__).parent / "content"
 KEPT = 40  # lessons cached with their runs; each takes some hundred kB
 
-_kept: OrderedDict[tuple[str, int, int], Lesson] = OrderedDict()
 # Plugins of a replayed cluster cache state between calls, so only one question is answered at a time.
 lock = threading.RLock()
 
@@ -60,12 +58,9 @@ class Lesson:
             if found is None:
                 raise self.file.error("scenario", f"there is no sample {scenario[:60]!r}")
             return found.name, found.read_bytes()
-        head = {
-            "apiVersion": "kubesched.dev/v1alpha1",
-            "kind": "Scenario",
-            "metadata": {"name": f"Lesson: {self.title}"},
-        }
-        return f"{self.name}.yaml", msgspec.json.encode(head | {"spec": scenario})
+        head = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario"}
+        metadata = {"name": f"Lesson: {self.title}"}
+        return f"{self.name}.yaml", msgspec.json.encode(head | {"metadata": metadata, "spec": scenario})
 
     @cached_property
     def runs(self) -> dict[str, Played]:
@@ -102,7 +97,7 @@ class Problem(NamedTuple):
     """A file that is not a valid lesson."""
 
     file: str
-    said: str
+    message: str
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
@@ -129,21 +124,17 @@ def lessons() -> tuple[list[Lesson], list[Problem]]:
 
 def _of(path: Path) -> Lesson:
     status = path.stat()
-    key = (str(path), status.st_mtime_ns, status.st_size)
     with lock:
-        if key not in _kept:
-            _kept[key] = Lesson(parser.read(path))
-        _kept.move_to_end(key)
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-        return _kept[key]
+        return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(KEPT)
+def _read(path: Path, modified: int, size: int) -> Lesson:
+    return Lesson(parser.read(path))
 
 
 def neighbours(name: str) -> dict[str, Any]:
     """Return the names of the previous and next lessons."""
     names = [path.stem for path in paths()]
     at = names.index(name)
-    return {
-        "previous": names[at - 1] if at else "",
-        "following": names[at + 1] if at + 1 < len(names) else "",
-    }
+    return {"previous": names[at - 1] if at else "", "following": names[at + 1] if at + 1 < len(names) else ""}

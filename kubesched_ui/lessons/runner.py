@@ -132,11 +132,9 @@ class Played:
             yield
 
     def _play(self, simulation: Simulation, recorder: Recorder, nodes: list[str]) -> None:
-        for number, trace in enumerate(simulation.run(), 1):
-            if number > MAX_CYCLES:
-                raise TooLarge(f"the run has more than {MAX_CYCLES} cycles, which is too much for a lesson")
+        for trace in simulation.run():
             recorder.cycle(trace)
-            self.cycles.append(Attempted(number, trace.pod, trace.attempt, 0.0, trace.result, 0, trace, nodes))
+            self._attempted(trace, trace.result, 0.0, 0, nodes)
 
     def _in_time(self, document: bytes) -> Recorder:
         settings, scenario = self.settings, load_scenario(document)

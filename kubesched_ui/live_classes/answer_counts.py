@@ -4,7 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kubesched_ui.lessons import catalog, markdown, questions
 from kubesched_ui.lessons.catalog import Lesson
@@ -52,21 +52,14 @@ def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bo
             return _text_bars(lesson, step, answers, revealed)
         known = questions.options(question)
         texts = {option: option_text(question, option) for option in known}
-        right = _right_options(question.form, questions.answer(question)) if revealed else None
-    chosen = Counter(one for answer in answers for one in _listed(answer.given))
+        answer = questions.answer(question) if revealed else ()
+        right = {answer} if isinstance(answer, str) else set(answer)
+    given = [one.given if isinstance(one.given, list) else [one.given] for one in answers]
+    chosen = Counter(option for options in given for option in options)
     total = len(answers)
     return [
-        Bar(texts[one], chosen[one], _per_cent(chosen[one], total), None if right is None else one in right)
-        for one in known
+        Bar(texts[one], chosen[one], _per_cent(chosen[one], total), one in right if revealed else None) for one in known
     ]
-
-
-def _right_options(form: str, answer: Any) -> set[str]:
-    return {answer} if form == "choice" else set(answer)
-
-
-def _listed(given: Any) -> list[str]:
-    return given if isinstance(given, list) else [given]
 
 
 def _text_bars(
@@ -76,9 +69,7 @@ def _text_bars(
     found: Counter[tuple[str, bool]] = Counter((answer_text(lesson, step, one.given), one.right) for one in answers)
     total = len(answers)
     common = found.most_common(most)
-    made = [
-        Bar(text, number, _per_cent(number, total), right if revealed else None) for (text, right), number in common
-    ]
+    made = [Bar(text, n, _per_cent(n, total), right if revealed else None) for (text, right), n in common]
     if rest := total - sum(number for _, number in common):
         made.append(Bar("others", rest, _per_cent(rest, total), None))
     return made
@@ -94,10 +85,8 @@ def results(live_class: LiveClass, lesson: Lesson) -> list[QuestionResult]:
     by_step: dict[int, list[GivenAnswer]] = {}
     for step, given, right in rows:
         by_step.setdefault(step, []).append(GivenAnswer(given, right))
-    question_text = [
-        step for step, one in enumerate(lesson.steps, 1) if one.ask and (step <= live_class.step or step in by_step)
-    ]
-    found = [_question_result(lesson, step, by_step.get(step, [])) for step in question_text]
+    reached = [n for n, step in enumerate(lesson.steps, 1) if step.ask and (n <= live_class.step or n in by_step)]
+    found = [_question_result(lesson, step, by_step.get(step, [])) for step in reached]
     return sorted(found, key=lambda one: (one.share is None, one.share or 0, one.step))
 
 
@@ -134,10 +123,8 @@ def csv_table(live_class: LiveClass, lesson: Lesson) -> str:
 
 
 def _rows(live_class: LiveClass, lesson: Lesson) -> Iterator[list[str]]:
-    found = {
-        (one.student_id, one.step): one
-        for one in Answer.objects.filter(student__live_class=live_class).order_by("step", "pk")
-    }
+    rows = Answer.objects.filter(student__live_class=live_class).order_by("step", "pk")
+    found = {(one.student_id, one.step): one for one in rows}
     steps = {step for _, step in found}
     steps |= {step for step, one in enumerate(lesson.steps, 1) if one.ask and step <= live_class.step}
     steps = {step for step in steps if step <= len(lesson.steps) and lesson.steps[step - 1].ask}

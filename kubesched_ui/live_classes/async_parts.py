@@ -117,9 +117,8 @@ def by_token(token: str) -> str:
 
 
 def _live_class_of(job: Job) -> LiveClass | None:
-    return (
-        LiveClass.objects.live().select_related("run", "owner").filter(pk=job.live_class, address=job.address).first()
-    )
+    found = LiveClass.objects.live().select_related("run", "owner")
+    return found.filter(pk=job.live_class, address=job.address).first()
 
 
 def fetch(job: Job) -> None:

@@ -70,13 +70,8 @@ def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
     try:
         if known is None or known.version != live_class.version:
             none = encode({"mine": serializers.own_answer(live_class, live_class.step, None)})
-            known = LiveClassSnapshot(
-                live_class.version,
-                live_class.answers_version,
-                over,
-                encode({"room": serializers.state(live_class)}),
-                none,
-            )
+            shown = encode({"room": serializers.state(live_class)})
+            known = LiveClassSnapshot(live_class.version, live_class.answers_version, over, shown, none)
         answers = serializers.answers_of(live_class)
         words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
         messages = {
@@ -85,13 +80,8 @@ def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
         }
         mine = {student: messages[msgspec.json.encode(one)] for student, one in answers.items()}
         counts = encode({"counts": serializers.counts_html(live_class, answers)}) if query.teaches else None
-        return known._replace(
-            answers_version=live_class.answers_version,
-            over=over,
-            mine=mine,
-            counts=counts,
-            removed=serializers.removed(live_class),
-        )
+        version, removed = live_class.answers_version, serializers.removed(live_class)
+        return known._replace(answers_version=version, over=over, mine=mine, counts=counts, removed=removed)
     except Rejected as refused:
         return LiveClassSnapshot(live_class.version, live_class.answers_version, str(refused))
 
@@ -146,20 +136,13 @@ class LiveClassHub(hub.Hub[LiveClassSubscription]):
 
     async def refresh(self, subscriptions: Sequence[LiveClassSubscription], everyone: bool) -> None:
         queries = [
-            LiveClassQuery(
-                subscription.number,
-                subscription.snapshot,
-                any(subscriber.student is None for subscriber in subscription.subscribers),
-            )
-            for subscription in subscriptions
+            LiveClassQuery(one.number, one.snapshot, any(socket.student is None for socket in one.subscribers))
+            for one in subscriptions
         ]
         found = await in_thread(query_live_classes, queries) if queries else {}
         for subscription in subscriptions:
             now = found[subscription.number]
-            before, subscription.snapshot, subscription.gone = (
-                subscription.snapshot,
-                now or subscription.snapshot,
-                now is None,
-            )
+            before = subscription.snapshot
+            subscription.snapshot, subscription.gone = now or before, now is None
             if before is None or now is None or now[:3] != before[:3] or now.counts is not before.counts:
                 self.notify(subscription)

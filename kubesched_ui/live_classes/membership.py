@@ -53,11 +53,8 @@ def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None
-    return (
-        Student.objects.select_related("live_class__run")
-        .filter(digest=token_hash.digest(secret), live_class__code=code)
-        .first()
-    )
+    students = Student.objects.select_related("live_class__run")
+    return students.filter(digest=token_hash.digest(secret), live_class__code=code).first()
 
 
 def nickname(text: str) -> str:

@@ -25,23 +25,17 @@ def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
         return shared_page.state(live_class)
     lesson, step = _lesson(live_class), at or live_class.step
     revealed = step in live_class.revealed
+    found = {"version": live_class.version, "step": step, "class": live_class.step, "of": len(lesson.steps)}
     asks = lesson.steps[step - 1].ask is not None
-    student_state = {
-        "version": live_class.version,
-        "step": step,
-        "class": live_class.step,
-        "of": len(lesson.steps),
-        "asks": asks,
-    }
-    return student_state | {"revealed": revealed, "parts": parts(lesson, step, revealed)}
+    return found | {"asks": asks, "revealed": revealed, "parts": parts(lesson, step, revealed)}
 
 
 def own_answer(live_class: LiveClass, step: int, given: GivenAnswer | None) -> dict[str, Any]:
     """Return the state of a student's own answer; `mine` is HTML. Raises Rejected."""
     if live_class.run_id:
         return {"step": step, "mine": "", "answered": False}
-    student_state = own_result(_lesson(live_class), step, step in live_class.revealed, given)
-    return {"step": step, "mine": student_state, "answered": given is not None}
+    html = own_result(_lesson(live_class), step, step in live_class.revealed, given)
+    return {"step": step, "mine": html, "answered": given is not None}
 
 
 def stored_own_answer(student: Student, step: int) -> dict[str, Any]:
@@ -93,19 +87,16 @@ def student_context(student: Student, step: str) -> dict[str, Any]:
 
 def teacher_context(live_class: LiveClass) -> dict[str, Any]:
     """Return the context of the teacher page: `state` as its script uses it, and the answer counts. Raises Rejected."""
-    student_state: dict[str, Any] = {"classroom": live_class, "state": state(live_class)}
-    student_state |= (
-        {"lesson": _lesson(live_class)} if live_class.lesson else {"page": shared_page.whole(student_state["state"])}
-    )
-    return student_state | counts(live_class, answers_of(live_class))
+    found: dict[str, Any] = {"classroom": live_class, "state": state(live_class)}
+    found |= {"lesson": _lesson(live_class)} if live_class.lesson else {"page": shared_page.whole(found["state"])}
+    return found | counts(live_class, answers_of(live_class))
 
 
 def answers_of(live_class: LiveClass) -> dict[int, GivenAnswer]:
     """Return the answers to the current step by student."""
-    rows = Answer.objects.filter(student__live_class=live_class, step=live_class.step).values_list(
-        "student", "given", "right"
-    )
-    return {student: GivenAnswer(given, right) for student, given, right in rows}
+    rows = Answer.objects.filter(student__live_class=live_class, step=live_class.step)
+    found = rows.values_list("student", "given", "right")
+    return {student: GivenAnswer(given, right) for student, given, right in found}
 
 
 def removed(live_class: LiveClass) -> frozenset[int]:
@@ -136,10 +127,4 @@ def counts_html(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[st
     """Return the same counts for the page's script, with the parts as HTML. Raises Rejected."""
     found = counts(live_class, given)
     html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
-    return {
-        "step": live_class.step,
-        "students": found["students"],
-        "answered": found["answered"],
-        "asks": found["asks"],
-        **html,
-    }
+    return {"step": live_class.step, **{name: found[name] for name in ("students", "answered", "asks")}, **html}

@@ -81,22 +81,19 @@ def state(live_class: LiveClass) -> dict[str, Any]:
     attempts, or "". `at`: the current attempt in words. `parts`: `run` is the page, with placeholders for the
     others.
     """
-    told = {
-        "version": live_class.version,
-        "address": live_class.address,
-        "title": title(live_class),
-        "open": live_class.opens_run,
-    }
-    told |= {"before": "", "after": "", "at": ""}
+    found = {"version": live_class.version, "address": live_class.address, "title": title(live_class)}
+    found |= {"open": live_class.opens_run, "before": "", "after": "", "at": ""}
     if not live_class.live:
-        return told | {"parts": {"run": ""}}
+        return found | {"parts": {"run": ""}}
     try:
         page, position = shown(live_class), position_of(live_class.run, live_class.address) if live_class.run else None
     except Rejected as refused:
-        return told | {"parts": {"run": format_html('<p class="notice">{}</p>', refused)}}
+        return found | {"parts": {"run": format_html('<p class="notice">{}</p>', refused)}}
     if position is not None:
-        told |= {"before": position.address(-1), "after": position.address(1), "at": position.sentence}
-    return told | {"parts": {"run": page.html} | {one.name: async_parts.part(live_class, one) for one in page.sections}}
+        found |= {"before": position.address(-1), "after": position.address(1), "at": position.sentence}
+    return found | {
+        "parts": {"run": page.html} | {one.name: async_parts.part(live_class, one) for one in page.sections}
+    }
 
 
 def whole(state: dict[str, Any]) -> SafeString:

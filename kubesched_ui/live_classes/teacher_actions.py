@@ -46,10 +46,8 @@ def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
 def _check_number() -> None:
     there = LiveClass.objects.live()
     if there.count() >= settings.ROOMS_MAX:
-        raise Rejected(
-            f"The limit of {settings.ROOMS_MAX} open classes on this server is reached. Try again when one is closed.",
-            503,
-        )
+        limit = f"The limit of {settings.ROOMS_MAX} open classes on this server is reached."
+        raise Rejected(f"{limit} Try again when one is closed.", 503)
     owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_USER:
         raise Rejected(f"{PER_USER} of your classes are open. Close one of them first.")
@@ -63,11 +61,8 @@ def _share(live_class: LiveClass) -> Share | None:
     owner = current_viewer.owner_id()
     if live_class.run is None or owner is None:
         return None
-    by = User.objects.get(pk=owner)
-    digest = token_hash.digest(token_hash.new())
-    return Share.objects.create(
-        run=live_class.run, owner=by, digest=digest, note="Live class", expires_at=live_class.expires_at
-    )
+    values = {"owner": User.objects.get(pk=owner), "digest": token_hash.digest(token_hash.new())}
+    return Share.objects.create(run=live_class.run, note="Live class", expires_at=live_class.expires_at, **values)
 
 
 def by_key(key: str) -> LiveClass | None:

@@ -135,11 +135,18 @@ ask_stored = BoundedProbe(samples, WAIT_S, KEPT_S)
 ask_disk = BoundedProbe(disk, WAIT_S, KEPT_S)
 
 
-class StoredCollector(Collector):
-    """Queries database and disk at each scrape."""
+class ProcessCollector(Collector):
+    """Metrics that other packages count in this process."""
 
     def describe(self) -> list[Metric]:
-        return []  # otherwise the registration would query it
+        return []  # otherwise the registration would collect them
+
+    def collect(self) -> Iterator[Metric]:
+        yield from families([sample for source in of_this_process for sample in source()])
+
+
+class StoredCollector(ProcessCollector):
+    """Queries database and disk at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         ask_disk.begin()
@@ -156,16 +163,6 @@ class StoredCollector(Collector):
         except (OSError, TimeoutError) as error:
             logger.warning("The disk metrics are missing: %s", error)
         yield from families(found)
-
-
-class ProcessCollector(Collector):
-    """Metrics that other packages count in this process."""
-
-    def describe(self) -> list[Metric]:
-        return []
-
-    def collect(self) -> Iterator[Metric]:
-        yield from families([sample for source in of_this_process for sample in source()])
 
 
 def families(found: list[Sample]) -> list[Metric]:

@@ -146,9 +146,8 @@ class WorkerStream:
                 self._worker.result(self._future)
             except Exception as problem:
                 self._end()
-                raise BrokenStream(
-                    str(problem) if isinstance(problem, OffloadError) else "It failed before the response was complete."
-                ) from None
+                known = isinstance(problem, OffloadError)
+                raise BrokenStream(str(problem) if known else "It failed before the response was complete.") from None
             self._end()
         return b""
 

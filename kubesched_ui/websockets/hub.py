@@ -143,11 +143,7 @@ class Hub(ABC, Generic[W]):
         while True:
             self.wake.clear()
             everyone = self.loop.time() >= self.round_at
-            due = [
-                subscription
-                for subscription in self.subscriptions.values()
-                if everyone or subscription.number in self.due
-            ]
+            due = [one for one in self.subscriptions.values() if everyone or one.number in self.due]
             self.due.clear()
             if everyone:
                 self.round_at = self.loop.time() + POLL_S

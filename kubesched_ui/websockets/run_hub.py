@@ -126,31 +126,19 @@ class RunHub(hub.Hub[RunSubscription]):
         subscriber.admitted = True
 
     async def refresh(self, subscriptions: Sequence[RunSubscription], everyone: bool) -> None:
-        subscribers = {
-            subscription.number: [
-                subscriber for subscriber in subscription.subscribers if everyone and subscriber.admitted
-            ]
-            for subscription in subscriptions
-        }
-        queries = [
-            RunQuery(
-                subscription.number,
-                subscription.last_seq,
-                subscription.known and any(subscriber.pod for subscriber in subscription.subscribers),
-                [subscriber.scope for subscriber in subscribers[subscription.number]],
-            )
-            for subscription in subscriptions
-        ]
+        sockets = {one.number: [s for s in one.subscribers if everyone and s.admitted] for one in subscriptions}
+        queries = []
+        for one in subscriptions:
+            with_pods = one.known and any(socket.pod for socket in one.subscribers)
+            scopes = [socket.scope for socket in sockets[one.number]]
+            queries.append(RunQuery(one.number, one.last_seq, with_pods, scopes))
         found = await in_thread(query_runs, queries) if queries else {}
         for subscription in subscriptions:
             if (snapshot := found.get(subscription.number)) is None:
                 end(subscription.subscribers, no_such_run(subscription.number))
                 continue
-            refused = [
-                subscriber
-                for subscriber, yes in zip(subscribers[subscription.number], snapshot.allowed, strict=True)
-                if not yes
-            ]
+            allowed = zip(sockets[subscription.number], snapshot.allowed, strict=True)
+            refused = [socket for socket, yes in allowed if not yes]
             end(refused, Ending(NOT_YOURS, f"Run {subscription.number} is no longer shared with you."))
             subscription.known, subscription.active = True, snapshot.row["state"] in Run.ACTIVE
             subscription.last_seq = snapshot.row["last_seq"]

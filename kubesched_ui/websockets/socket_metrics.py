@@ -35,20 +35,18 @@ def samples() -> Iterator[Sample]:
     """Yield the metrics for Prometheus."""
     behind = lags()
     yield Sample("websockets", "Open websockets.", len(behind))
-    yield Sample(
-        "websocket_lag_events_max", "Events that the slowest websocket has not received yet.", max(behind, default=0)
-    )
-    yield Sample(
-        "websocket_lag_events_sum", "Events that all open websockets together have not received yet.", sum(behind)
-    )
-    for name, told, value in (
+    most = "Events that the slowest websocket has not received yet."
+    yield Sample("websocket_lag_events_max", most, max(behind, default=0))
+    total = "Events that all open websockets together have not received yet."
+    yield Sample("websocket_lag_events_sum", total, sum(behind))
+    for name, about, value in (
         ("websocket_messages", "Messages sent to websockets.", messages),
         ("websocket_bytes", "Bytes sent to websockets, before compression.", octets),
         ("log_readings", "Database reads of event logs for websockets.", readings),
         ("websockets_refused", "Websockets rejected because of the limit.", refused),
         ("websocket_failures", "Failed database reads for websockets.", failures),
     ):
-        yield Sample(name, told, value, counter=True)
+        yield Sample(name, about, value, counter=True)
 
 
 of_this_process.append(samples)

@@ -66,10 +66,9 @@ async def send_text(send: Send, text: str) -> None:
 async def close(send: Send, ending: Ending) -> None:
     """Send the error, if there is one, then close. A slow client receives both later."""
     if ending.says:
+        error = {"type": "websocket.send", "text": json.dumps({"error": ending.says})}
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(
-                send({"type": "websocket.send", "text": json.dumps({"error": ending.says})}), ERROR_S
-            )
+            await asyncio.wait_for(send(error), ERROR_S)
     await send({"type": "websocket.close", "code": ending.code})
 
 

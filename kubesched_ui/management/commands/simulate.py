@@ -36,46 +36,31 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
-        which = f"Kubernetes release (default: the release of the cluster if it is known, else {NEWEST})"
-        parser.add_argument("--release", help=which)
-        parser.add_argument(
-            "--feature-gates", metavar="A=true,B=false", help="feature gates that differ from the release's defaults"
-        )
-        configuration = parser.add_mutually_exclusive_group()
-        configuration.add_argument(
-            "--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: the one in the files)"
-        )
-        configuration.add_argument(
-            "--default-config",
-            action="store_true",
-            help="use the release's default configuration, even if the files contain another",
-        )
-        parser.add_argument("--leave-out-unknown", action="store_true", help="ignore unknown plugins")
-        parser.add_argument("--seed", type=int)
-        parser.add_argument("--tie-break", choices=Run.TieBreak.values)
-        parser.add_argument("--percentage", type=int, help="percentageOfNodesToScore")
-        parser.add_argument("--no-preemption", action="store_true")
-        parser.add_argument("--pods", nargs="+", metavar="NS/NAME", help="schedule only these pods, in this order")
-        parser.add_argument("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to schedule again")
-        parser.add_argument(
-            "--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry"
-        )
-        parser.add_argument(
-            "--one-pass", action="store_true", help="one cycle per pod, even for a Scenario with a timeline"
-        )
-        parser.add_argument("--until", type=float, metavar="SECONDS", help="end of a run in virtual time")
-        parser.add_argument(
-            "--take-other-schedulers",
-            action="store_true",
-            help="schedule pods of schedulers that are not configured with the default profile",
-        )
-        parser.add_argument(
-            "--absent-claims",
-            choices=Run.AbsentClaims.values,
-            help="treatment of claims that are not in the files (default: error)",
-        )
-        parser.add_argument("--keep", action="store_true", help="keep the scenario and the run for the browser")
+        add = parser.add_argument
+        add("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
+        add("--release", help=f"Kubernetes release (default: the release of the cluster if it is known, else {NEWEST})")
+        gates = "feature gates that differ from the release's defaults"
+        add("--feature-gates", metavar="A=true,B=false", help=gates)
+        choice = parser.add_mutually_exclusive_group()
+        given = "a KubeSchedulerConfiguration (default: the one in the files)"
+        choice.add_argument("--config", metavar="FILE", help=given)
+        default = "use the release's default configuration, even if the files contain another"
+        choice.add_argument("--default-config", action="store_true", help=default)
+        add("--leave-out-unknown", action="store_true", help="ignore unknown plugins")
+        add("--seed", type=int)
+        add("--tie-break", choices=Run.TieBreak.values)
+        add("--percentage", type=int, help="percentageOfNodesToScore")
+        add("--no-preemption", action="store_true")
+        add("--pods", nargs="+", metavar="NS/NAME", help="schedule only these pods, in this order")
+        add("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to schedule again")
+        add("--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry")
+        add("--one-pass", action="store_true", help="one cycle per pod, even for a Scenario with a timeline")
+        add("--until", type=float, metavar="SECONDS", help="end of a run in virtual time")
+        others = "schedule pods of schedulers that are not configured with the default profile"
+        add("--take-other-schedulers", action="store_true", help=others)
+        absent = "treatment of claims that are not in the files (default: error)"
+        add("--absent-claims", choices=Run.AbsentClaims.values, help=absent)
+        add("--keep", action="store_true", help="keep the scenario and the run for the browser")
 
     def handle(self, *args: Any, **options: Any) -> None:
         settings.INGEST_ISOLATED = False

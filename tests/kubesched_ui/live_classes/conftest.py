@@ -86,9 +86,9 @@ class Class:
         return list(Student.objects.filter(live_class=self.room).values_list("name", flat=True))
 
 
-def opened_at(address: str, teacher: Client | None = None, **form: Any) -> Class:
+def opened_at(url: str, teacher: Client | None = None, **form: Any) -> Class:
     teacher = teacher or browser()
-    answer = teacher.post(address, form)
+    answer = teacher.post(url, form)
     assert answer.status_code == 302, answer.content
     return Class(answer.headers["Location"].split("/")[2], teacher)
 
