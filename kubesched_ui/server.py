@@ -75,7 +75,7 @@ class Request(WebRequest):
     limit = env.max_upload() + 1024 * 1024  # A form is a little larger than its files.
     received = 0
     length = 0  # From the Content-Length header.
-    no_room = ""
+    refusal = ""
     started = False  # Whether the response has started.
     gate: Gate | None = None  # For a streamed response.
     turn: asyncio.Future[None] | None = None  # For a request that becomes a websocket.
@@ -92,10 +92,10 @@ class Request(WebRequest):
 
     def handleContentChunk(self, data: bytes) -> None:
         self.received += len(data)
-        if self.received > self.limit or self.no_room:
+        if self.received > self.limit or self.refusal:
             return
-        self.no_room = self.content.fits(max(self.length, self.received))
-        if self.no_room:
+        self.refusal = self.content.fits(max(self.length, self.received))
+        if self.refusal:
             self.content.close()
             self.content = Body(0)
             return
@@ -125,9 +125,9 @@ class Request(WebRequest):
         self.arriving.discard(self)
         if self.received > self.limit:
             return self.refuse(413, f"The request body is larger than {self.limit} bytes.")
-        if self.no_room:
+        if self.refusal:
             self.setHeader(b"Retry-After", b"30")
-            return self.refuse(503, self.no_room)
+            return self.refuse(503, self.refusal)
         if self.requestHeaders.hasHeader(b"Upgrade"):
             self.turn = asyncio.ensure_future(self.let_in())
             return None

@@ -193,10 +193,10 @@ COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # per web process
 
 # Live classes (docs/live-classes.md)
-ROOM_HOURS = env.number("ROOM_HOURS", 12)  # hours in which students may join and answer
-ROOM_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # days for which names and answers are then stored
-ROOM_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
-ROOMS_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
+LIVE_CLASS_HOURS = env.number("ROOM_HOURS", 12)  # hours in which students may join and answer
+LIVE_CLASS_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # days for which names and answers are then stored
+LIVE_CLASS_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
+LIVE_CLASSES_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
 
 # Disk, quotas, retention (docs/operations.md); 0 means no limit
 DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)

@@ -35,7 +35,7 @@ class Refusal(Schema):
 
 
 REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal, 503: Refusal}
-RECORDING_REFUSALS = {**REFUSALS, 409: Refusal}  # of queries on a recording
+RECORDED = {**REFUSALS, 409: Refusal}  # responses of queries on a recording
 
 
 def sent_as(*kinds: str) -> dict[str, Any]:

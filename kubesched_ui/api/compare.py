@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.accounts.permissions import VISITORS, permission
-from kubesched_ui.api.common import MAX_ID, RECORDING_REFUSALS, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
@@ -100,7 +100,7 @@ CAUSE_POD = Query(..., min_length=1, max_length=600, description="namespace/name
 POD = Query("", max_length=600, description="namespace/name: compare only this pod, plugin by plugin")
 
 
-@router.get("/compare", response={200: Compared, **RECORDING_REFUSALS})
+@router.get("/compare", response={200: Compared, **RECORDED})
 @permission(read=VISITORS)
 def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
     """Compare two runs, of the same scenario or of different ones: their differences and the outcome of each pod.
@@ -117,7 +117,7 @@ class Partners(Schema):
     parting: int | None = Field(description="The first cycle of a whose partner has another result")
 
 
-@router.get("/compare/partners", response={200: Partners, **RECORDING_REFUSALS})
+@router.get("/compare/partners", response={200: Partners, **RECORDED})
 @permission(read=VISITORS)
 def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
     """Match the cycles of two runs by pod, so that different runs can be stepped through together."""
@@ -143,7 +143,7 @@ class CauseOut(Schema):
     note: str
 
 
-@router.get("/compare/cause", response={200: CauseOut, **RECORDING_REFUSALS})
+@router.get("/compare/cause", response={200: CauseOut, **RECORDED})
 @permission(read=VISITORS)
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
     """Find the smallest set of differences between two runs that explains a pod's outcome in b.

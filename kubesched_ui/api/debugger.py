@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, permission
-from kubesched_ui.api.common import MAX_ID, RECORDING_REFUSALS, REFUSALS, Refusal, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
 from kubesched_ui.presenters.cycle_rows import trace_of
 from kubesched_ui.queries import search_client
@@ -81,7 +81,7 @@ class Wrong(Refusal):
     column: int = 0
 
 
-@router.get("/runs/{int:run_id}/state", response={200: ClusterState, **RECORDING_REFUSALS})
+@router.get("/runs/{int:run_id}/state", response={200: ClusterState, **RECORDED})
 def state(
     request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None, since: Since = None
 ) -> HttpResponse:
@@ -92,7 +92,7 @@ def state(
     return encoded(timepoints.cluster_at(recording_of(run), Timepoint(cycle, t, seq), since))
 
 
-@router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **RECORDING_REFUSALS})
+@router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **RECORDED})
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
     """Return the state at a timepoint in columns, with the data that the map needs: node labels, and requests, owners
     and priorities of pods (scheduler_core/debugger/change_stream.py).
@@ -102,7 +102,7 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
 
 
-@router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **RECORDING_REFUSALS})
+@router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **RECORDED})
 def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
     """Return changes after a timepoint of the map, or before one, as many as fit into one response.
 
@@ -125,7 +125,7 @@ def named(run: Run, cycles: dict[str, list[int]]) -> dict[str, list[Any]]:
     return cycles | {"pod": list(pod), "attempt": list(attempt), "result": list(result)}
 
 
-@router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **RECORDING_REFUSALS})
+@router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **RECORDED})
 def object_then(
     request: HttpRequest,
     run_id: int,
@@ -161,7 +161,7 @@ FROM = Query(None, alias="from", ge=1, le=MAX_ID, description="The first cycle t
 LIMIT = Query(None, ge=1, le=MAX_LIMIT, description="Default: 100 for `all`, otherwise 1.")
 
 
-@router.get("/runs/{int:run_id}/find", response={200: Matches, **RECORDING_REFUSALS, 400: Wrong})
+@router.get("/runs/{int:run_id}/find", response={200: Matches, **RECORDED, 400: Wrong})
 def find_cycles(
     request: HttpRequest,
     run_id: int,
@@ -228,7 +228,7 @@ def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
     return find(Run, run_id).breakpoints.all()
 
 
-@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **RECORDING_REFUSALS, 400: Wrong})
+@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **RECORDED, 400: Wrong})
 @permission(write=OWN, action="set breakpoint")
 def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
     """Add a breakpoint to a run. An invalid expression is rejected with its position, as by `find`."""

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, RECORDING_REFUSALS, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
@@ -54,7 +54,7 @@ class ProvenanceQuery(CycleQuery):
     until: bool = Field(False, description="For queue: the latest time at which the pod leaves the state it moved to.")
 
 
-@router.get(f"{POD}/provenance", response={200: Value, **RECORDING_REFUSALS})
+@router.get(f"{POD}/provenance", response={200: Value, **RECORDED})
 def provenance_of(
     request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ProvenanceQuery]
 ) -> HttpResponse:
@@ -134,7 +134,7 @@ class TrialsQuery(CycleQuery):
     page: int = Field(1, ge=1, le=1_000_000, description="Page of the nodes, 100 per page.")
 
 
-@router.get(f"{POD}/trials", response={200: Trials, **RECORDING_REFUSALS})
+@router.get(f"{POD}/trials", response={200: Trials, **RECORDED})
 def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[TrialsQuery]) -> HttpResponse:
     """Return each removal and reprieve of the preemption dry run on one node."""
     run = find(Run, run_id)
@@ -194,7 +194,7 @@ class ClaimsQuery(CycleQuery):
     page: int = Field(1, ge=1, le=1_000_000, description="Page of the groups, 20 per page.")
 
 
-@router.get(f"{POD}/claims", response={200: Claims, **RECORDING_REFUSALS})
+@router.get(f"{POD}/claims", response={200: Claims, **RECORDED})
 def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ClaimsQuery]) -> HttpResponse:
     """Return the devices that each request of the pod's resource claims finds."""
     run = find(Run, run_id)

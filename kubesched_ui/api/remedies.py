@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, RECORDING_REFUSALS, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries.remedies import cycle_of, remedies_of, together_of, winning_of
 
@@ -62,9 +62,7 @@ class TogetherOut(Schema):
     remedies: list[MoreNodesOut]
 
 
-@router.get(
-    "/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[RemedyOut], **RECORDING_REFUSALS}
-)
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[RemedyOut], **RECORDED})
 def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
@@ -78,7 +76,7 @@ def pod_remedies(
     return encoded(winning_of(run, row, node).remedies if node else remedies_of(run, row))
 
 
-@router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **RECORDING_REFUSALS})
+@router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **RECORDED})
 def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
     """Return the bottlenecks of all pending pods, and how many more nodes of which kind would place them."""
     return encoded(together_of(find(Run, run_id)))

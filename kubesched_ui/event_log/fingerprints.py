@@ -28,7 +28,7 @@ class Fingerprints:
         self._names: list[str] | None = None
         self._known = b""
 
-    def of(self, trace: CycleTrace, names: list[str]) -> bytes:
+    def fingerprint(self, trace: CycleTrace, names: list[str]) -> bytes:
         """Return the core's `fingerprint`. `names`: the cycle's nodes."""
         if names is not self._names:
             self._names, self._known = names, hash_names(names)

@@ -104,7 +104,7 @@ class _Tables:
         for number, trace, nodes in traces(run):
             if nodes is not listed:
                 listed, names = nodes, np.array(nodes, object)
-            self.fingerprints += prints.of(trace, nodes)
+            self.fingerprints += prints.fingerprint(trace, nodes)
             rows.append(cycle_row(trace, number))
             self.left_out |= block.add(trace, number, names, self.most)
             if block.verdicts >= ROWS_PER_FILE:

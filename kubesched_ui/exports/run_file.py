@@ -36,7 +36,7 @@ def document(run: Run, fingerprints: bytes | None = None) -> Iterator[bytes]:
     yield from scenario(run)
     if fingerprints is None:
         prints = Fingerprints()
-        fingerprints = b"".join(prints.of(trace, nodes) for _, trace, nodes in traces(run))
+        fingerprints = b"".join(prints.fingerprint(trace, nodes) for _, trace, nodes in traces(run))
     yield b'},\n"status":' + encode(status(run, fingerprints)) + b"}\n"
 
 

@@ -18,8 +18,8 @@ _MB = 1024 * 1024
 
 
 CONSTANTS: dict[str, Callable[[], Any]] = {
-    "default cpu": lambda: Amount.of("cpu", resources.DEFAULT_CPU_NANO // 10**6),
-    "default memory": lambda: Amount.of("memory", resources.DEFAULT_MEMORY_NANO // 10**9),
+    "default cpu": lambda: Amount.new("cpu", resources.DEFAULT_CPU_NANO // 10**6),
+    "default memory": lambda: Amount.new("memory", resources.DEFAULT_MEMORY_NANO // 10**9),
     "max score": lambda: MAX_NODE_SCORE,
     "smallest image": lambda: f"{image_locality.MIN_THRESHOLD // _MB} MB",
     "largest image": lambda: f"{image_locality.MAX_CONTAINER_THRESHOLD // _MB:,} MB",

@@ -74,25 +74,25 @@ def revealed(facts: Facts) -> dict[str, Any]:
         return {}
     cycle = facts.focused
     picture: dict[str, Any] = {"point": focus.point, "cycle": cycle.number, "plugin": focus.plugin, "node": focus.node}
-    told = cycle.told
+    data = cycle.as_dict
     picture["exchanges"] = [
         one._replace(answered=to_yaml(one.answered)) for one in facts.run.exchanges if one.pod == _bare(cycle.pod)
     ]
     if focus.point == "filter":
-        picture["matrix"] = cycle_presenter.matrix(told, cycle.nodes)
+        picture["matrix"] = cycle_presenter.matrix(data, cycle.nodes)
     elif focus.point == "postfilter":
         priorities = {
             pod: facts.info(pod).priority
             for node in facts.run.state(facts.moment()).nodes().values()
             for pod in node["pods"]
         }
-        picture["preemption"] = cycle_presenter.preemption(told, priorities)
+        picture["preemption"] = cycle_presenter.preemption(data, priorities)
     elif focus.point == "walk":
         picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
         picture["way"] = way(facts, whole=True)
     elif focus.point:
-        picture["scores"] = cycle_presenter.score_rows(told)
+        picture["scores"] = cycle_presenter.score_rows(data)
     if tree := _tree(facts, cycle):
         picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
     return picture
@@ -131,27 +131,27 @@ def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
     obj = facts.run.object_at("Node", node["name"], moment) or {}
     labels = (obj.get("metadata") or {}).get("labels") or {}
 
-    def room(resource: str) -> dict[str, Any]:
-        of, taken = has.get(resource, 0), used.get(resource, 0)
-        share = min(100, round(100 * taken / of)) if of else 0
-        told = [shown(Amount.of(resource, value)) for value in (taken, of)]
-        return {"used": told[0], "of": told[1], "share": share}
+    def usage(resource: str) -> dict[str, Any]:
+        total, taken = has.get(resource, 0), used.get(resource, 0)
+        share = min(100, round(100 * taken / total)) if total else 0
+        texts = [shown(Amount.new(resource, value)) for value in (taken, total)]
+        return {"used": texts[0], "of": texts[1], "share": share}
 
     return {
         "name": node["name"],
         "labels": [f"{key}={value}" for key, value in labels.items() if key not in HIDDEN_LABELS],
         "taints": node["taints"],
         "cordoned": node["unschedulable"],
-        "cpu": room("cpu"),
-        "memory": room("memory"),
+        "cpu": usage("cpu"),
+        "memory": usage("memory"),
         "pods": [_named(facts, key) for key in node["pods"]],
-        "extended": {name: room(name) for name in has if name not in ("cpu", "memory", "pods", "ephemeral-storage")},
+        "extended": {name: usage(name) for name in has if name not in ("cpu", "memory", "pods", "ephemeral-storage")},
     }
 
 
 def _named(facts: Facts, key: str) -> dict[str, Any]:
     info = facts.info(key)
-    cpu = shown(Amount.of("cpu", info.requests.get("cpu", 0)))
+    cpu = shown(Amount.new("cpu", info.requests.get("cpu", 0)))
     return {"name": key.removeprefix("default/"), "cpu": cpu, "priority": info.priority}
 
 
@@ -171,13 +171,13 @@ def pod_yaml(facts: Facts, key: str) -> str:
 
 def plan(facts: Facts) -> list[str]:
     """Return sentences about what the scenario does and when."""
-    told = [_arrivals(one) for one in facts.run.given.time.get("arrivals", ())]
+    lines = [_arrivals(one) for one in facts.run.given.time.get("arrivals", ())]
     for event in facts.run.events:
         if event["type"] == "scenario.step":
             data = event["data"]
             taint = f", {data['taint']}" if data.get("taint") else ""
-            told.append(f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}")
-    return told
+            lines.append(f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}")
+    return lines
 
 
 def _arrivals(one: dict[str, Any]) -> str:

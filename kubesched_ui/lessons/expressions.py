@@ -130,7 +130,7 @@ def _operation(part: ast.BinOp, facts: Facts) -> Any:
     measured = next((one for one in (left, right) if isinstance(one, Amount | Seconds)), None)
     both = isinstance(left, Amount | Seconds) and isinstance(right, Amount | Seconds)
     if isinstance(measured, Amount) and isinstance(found, int) and not (both and isinstance(part.op, ast.FloorDiv)):
-        return Amount.of(measured.resource, found)
+        return Amount.new(measured.resource, found)
     if isinstance(measured, Seconds) and not isinstance(part.op, ast.Div):
         return Seconds(found)
     return found

@@ -26,13 +26,13 @@ class Exchange(NamedTuple):
     answered: Any
 
 
-def answer_to(answers: Answers, verb: str, asked: dict[str, Any]) -> Exchange:
+def answer_to(answers: Answers, verb: str, request: dict[str, Any]) -> Exchange:
     """Return the response of the extender: an ExtenderFilterResult or HostPriorityList of
     k8s.io/kube-scheduler/extender/v1.
     """
-    names = [item["metadata"]["name"] for item in (asked.get("Nodes") or {}).get("items", [])]
-    names = names or list(asked.get("NodeNames") or ())
-    pod = asked["Pod"]["metadata"]["name"]
+    names = [item["metadata"]["name"] for item in (request.get("Nodes") or {}).get("items", [])]
+    names = names or list(request.get("NodeNames") or ())
+    pod = request["Pod"]["metadata"]["name"]
     if verb == "filter":
         failed = {name: answers.refuses[name] for name in names if name in answers.refuses}
         kept = [name for name in names if name not in failed]
@@ -43,14 +43,14 @@ def answer_to(answers: Answers, verb: str, asked: dict[str, Any]) -> Exchange:
 
 
 @contextmanager
-def answering(answers: Answers, told: list[Exchange]) -> Iterator[str]:
-    """Run the server inside the `with` and yield its URL. Exchanges are appended to `told`."""
+def answering(answers: Answers, exchanges: list[Exchange]) -> Iterator[str]:
+    """Run the server inside the `with` and yield its URL. Exchanges are appended to `exchanges`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             size = min(MOST_BYTES, int(self.headers.get("Content-Length") or 0))
             exchange = answer_to(answers, self.path.rpartition("/")[2], msgspec.json.decode(self.rfile.read(size)))
-            told.append(exchange)
+            exchanges.append(exchange)
             body = msgspec.json.encode(exchange.answered)
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

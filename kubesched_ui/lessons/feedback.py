@@ -66,7 +66,7 @@ def _number(question: Question, given: float) -> Iterator[str]:
 def _other_score(question: Question, given: float) -> Iterator[str]:
     """Yield a hint if the number is another score of the cycle."""
     facts, focus = question.facts, question.focus
-    told = facts.find(focus.pod, focus.attempt).told
+    told = facts.find(focus.pod, focus.attempt).as_dict
     scores = told.get("score", {})
     for plugin, score in scores.items():
         for node in told.get("feasible", ()):
@@ -112,7 +112,7 @@ def leaf_value(tree: Tree) -> str:
     """Return the value of a tree with its unit."""
     unit = {"m": "cpu", "B": "memory"}.get(tree.unit)
     if isinstance(tree.value, int) and not isinstance(tree.value, bool) and unit:
-        return shown(Amount.of(unit, tree.value))
+        return shown(Amount.new(unit, tree.value))
     if tree.unit == "s" and isinstance(tree.value, int | float):
         return shown(Seconds(tree.value))
     return shown(tree.value)
@@ -160,7 +160,7 @@ def _refuses(question: Question, given: str) -> Iterator[str]:
 
 def _lands(question: Question, given: str) -> Iterator[str]:
     facts, focus = question.facts, question.focus
-    cycle = facts.find(focus.pod, focus.attempt).told
+    cycle = facts.find(focus.pod, focus.attempt).as_dict
     if given == NOWHERE:
         yield "The pod is placed: at least one node passes all filters."
     elif given in (cycle.get("filter") or {}) or not cycle.get("feasible"):
@@ -175,7 +175,7 @@ def _order(question: Question, given: list[str]) -> Iterator[str]:
     yield "At least two of the nodes are in the wrong order."
     if question.ask.of:
         return
-    told = question.facts.find(question.focus.pod, question.focus.attempt).told
+    told = question.facts.find(question.focus.pod, question.focus.attempt).as_dict
     parts = [f"{plugin} x {score['weight']}" for plugin, score in told.get("score", {}).items()]
     yield f"The total of a node is the sum of these normalized scores, each times its weight: {', '.join(parts)}."
 

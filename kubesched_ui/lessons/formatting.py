@@ -23,7 +23,7 @@ class Amount(int):
     resource: str = ""
 
     @classmethod
-    def of(cls, resource: str, number: int) -> Amount:
+    def new(cls, resource: str, number: int) -> Amount:
         made = cls(number)
         made.resource = resource
         return made
@@ -66,5 +66,5 @@ def names(values: Sequence[Any]) -> list[str]:
 
 
 def _amount(value: Amount) -> str:
-    told = amount(value.resource, int(value))
-    return told if value.resource != "cpu" or int(value) % 10 == 0 else exact("cpu", int(value))
+    rounded = amount(value.resource, int(value))
+    return rounded if value.resource != "cpu" or int(value) % 10 == 0 else exact("cpu", int(value))

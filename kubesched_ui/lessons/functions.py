@@ -125,7 +125,7 @@ class Lookups:
     def scored(self, pod: str, node: str, plugin: str, attempt: int | None) -> tuple[int, int, int]:
         """Return the raw score, the normalised score and the weight. Raises Unknown, NotYetRevealed."""
         cycle = self.cycle(pod, attempt)
-        score = cycle.told.get("score", {}).get(plugin)
+        score = cycle.as_dict.get("score", {}).get(plugin)
         if score is None or node not in score["raw"]:
             raise Unknown(f"{plugin} has no score of {node} for {pod}")
         return score["raw"][node], score["normalized"][node], score["weight"]
@@ -148,7 +148,7 @@ class Facts(Lookups):
 
     def node_of(self, pod: str, attempt: int | None = None) -> str:
         """The chosen node, or `nowhere`."""
-        return self.cycle(pod, attempt).told.get("selected") or NOWHERE
+        return self.cycle(pod, attempt).as_dict.get("selected") or NOWHERE
 
     def result(self, pod: str, attempt: int | None = None) -> str:
         """The result: scheduled, unschedulable, gated, error or waiting."""
@@ -160,26 +160,26 @@ class Facts(Lookups):
 
     def feasible(self, pod: str, attempt: int | None = None) -> list[str]:
         """The nodes that pass all filters."""
-        return list(self.cycle(pod, attempt).told.get("feasible") or ())
+        return list(self.cycle(pod, attempt).as_dict.get("feasible") or ())
 
     def refused(self, pod: str, plugin: str = "", attempt: int | None = None) -> list[str]:
         """The rejected nodes; with `plugin`, only those that this plugin rejected."""
-        found = self.cycle(pod, attempt).told.get("filter") or {}
+        found = self.cycle(pod, attempt).as_dict.get("filter") or {}
         return [node for node, status in found.items() if not plugin or status.get("plugin") == plugin]
 
     def refuser(self, pod: str, node: str, attempt: int | None = None) -> str:
         """The plugin that rejected a node, or `none` if the node passes."""
-        cycle = self.cycle(pod, attempt).told
+        cycle = self.cycle(pod, attempt).as_dict
         status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter")
         return (status or {}).get("plugin") or "none"
 
     def refusers(self, pod: str, node: str, attempt: int | None = None) -> list[str]:
         """All plugins that would reject a node, not only the decisive one."""
-        return list((self.cycle(pod, attempt).told.get("filter_all") or {}).get(node, {}))
+        return list((self.cycle(pod, attempt).as_dict.get("filter_all") or {}).get(node, {}))
 
     def reasons(self, pod: str, node: str, attempt: int | None = None) -> str:
         """The reasons of the plugin that rejected a node."""
-        cycle = self.cycle(pod, attempt).told
+        cycle = self.cycle(pod, attempt).as_dict
         status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter") or {}
         return "; ".join(status.get("reasons") or ())
 
@@ -197,11 +197,11 @@ class Facts(Lookups):
 
     def plugins(self, pod: str, attempt: int | None = None) -> list[str]:
         """Filter plugins in the order in which they run."""
-        return list(self.cycle(pod, attempt).told["filter_order"])
+        return list(self.cycle(pod, attempt).as_dict["filter_order"])
 
     def scorers(self, pod: str, attempt: int | None = None) -> list[str]:
         """The plugins that scored."""
-        return list(self.cycle(pod, attempt).told.get("score") or ())
+        return list(self.cycle(pod, attempt).as_dict.get("score") or ())
 
     def raw(self, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
         """A raw score."""
@@ -213,7 +213,7 @@ class Facts(Lookups):
 
     def weight(self, pod: str, plugin: str, attempt: int | None = None) -> int:
         """The weight of a plugin's scores."""
-        found = self.cycle(pod, attempt).told.get("score", {}).get(plugin)
+        found = self.cycle(pod, attempt).as_dict.get("score", {}).get(plugin)
         if found is None:
             raise Unknown(f"{plugin} did not score for {pod}")
         return int(found["weight"])
@@ -225,43 +225,43 @@ class Facts(Lookups):
 
     def total(self, pod: str, node: str, attempt: int | None = None) -> int:
         """The sum of a node's weighted scores."""
-        found = self.cycle(pod, attempt).told.get("total") or {}
+        found = self.cycle(pod, attempt).as_dict.get("total") or {}
         if node not in found:
             raise Unknown(f"{node} has no total for {pod}")
         return int(found[node])
 
     def best(self, pod: str, attempt: int | None = None) -> list[str]:
         """The nodes with the highest total."""
-        return list(self.cycle(pod, attempt).told.get("best") or ())
+        return list(self.cycle(pod, attempt).as_dict.get("best") or ())
 
     def victims(self, pod: str, node: str = "", attempt: int | None = None) -> list[str]:
         """The evicted pods; with `node`, the pods that would be evicted there."""
         cycle = self.cycle(pod, attempt)
         if not node:
             return [_short(key) for key in cycle.trace.victims]
-        found = (cycle.told.get("postfilter") or {}).get("candidates") or {}
+        found = (cycle.as_dict.get("postfilter") or {}).get("candidates") or {}
         return [_short(key) for key in (found.get(node) or {}).get("victims") or ()]
 
     def candidates(self, pod: str, attempt: int | None = None) -> list[str]:
         """The nodes on which evicting pods would make the pod fit."""
-        return list((self.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or ())
+        return list((self.cycle(pod, attempt).as_dict.get("postfilter") or {}).get("candidates") or ())
 
     def violations(self, pod: str, node: str, attempt: int | None = None) -> int:
         """The number of PodDisruptionBudgets that evicting the victims on a node would violate."""
-        found = (self.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or {}
+        found = (self.cycle(pod, attempt).as_dict.get("postfilter") or {}).get("candidates") or {}
         return int((found.get(node) or {}).get("pdb_violations") or 0)
 
     def rule(self, pod: str, attempt: int | None = None) -> str:
         """The rule that decided between the candidates."""
         cycle = self.cycle(pod, attempt)
-        many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
-        return cycle.told["rule"] or (ONE_CANDIDATE if len(many) == 1 else NO_RULE)
+        many = (cycle.as_dict.get("postfilter") or {}).get("candidates") or {}
+        return cycle.as_dict["rule"] or (ONE_CANDIDATE if len(many) == 1 else NO_RULE)
 
     def nominated(self, pod: str, attempt: int | None = None) -> str:
         """The node that the attempt's preemption nominated, or `none`."""
         return self.cycle(pod, attempt).trace.nominated_node or "none"
 
-    def told_why(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
+    def explanation(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
         """The sentence of a number's provenance tree."""
         return self.tree(point, pod, node, plugin, attempt).text
 
@@ -273,7 +273,7 @@ class Facts(Lookups):
         if found is None:
             raise Unknown(f"the provenance tree has no value with the label {label!r}")
         unit = {"m": "cpu", "B": "memory"}.get(found.unit)
-        return Amount.of(unit, found.value) if unit and isinstance(found.value, int) else found.value
+        return Amount.new(unit, found.value) if unit and isinstance(found.value, int) else found.value
 
     # ---- the cluster before the cycle in focus
 
@@ -283,20 +283,20 @@ class Facts(Lookups):
 
     def allocatable(self, node: str, resource: str, before: str | None = None) -> Amount:
         """The allocatable quantity of a resource on a node."""
-        return Amount.of(resource, self.node(node, before)["allocatable"].get(resource, 0))
+        return Amount.new(resource, self.node(node, before)["allocatable"].get(resource, 0))
 
     def requested(self, node: str, resource: str, before: str | None = None) -> Amount:
         """The sum of the requests of a node's pods."""
-        return Amount.of(resource, self.node(node, before)["requested"].get(resource, 0))
+        return Amount.new(resource, self.node(node, before)["requested"].get(resource, 0))
 
     def counted(self, node: str, resource: str, before: str | None = None) -> Amount:
         """The requested quantity as scoring counts it: containers without requests count with the defaults."""
-        return Amount.of(resource, self.node(node, before)["nonzero_requested"].get(resource, 0))
+        return Amount.new(resource, self.node(node, before)["nonzero_requested"].get(resource, 0))
 
     def free(self, node: str, resource: str, before: str | None = None) -> Amount:
         """The quantity of a resource that is still free on a node."""
         found = self.node(node, before)
-        return Amount.of(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
+        return Amount.new(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
 
     def pods_on(self, node: str, before: str | None = None) -> list[str]:
         """The pods on a node."""
@@ -313,12 +313,12 @@ class Facts(Lookups):
 
     def asks(self, pod: str, resource: str) -> Amount:
         """The quantity that a pod requests."""
-        return Amount.of(resource, self.info(pod).requests.get(resource, 0))
+        return Amount.new(resource, self.info(pod).requests.get(resource, 0))
 
     def counts(self, pod: str, resource: str) -> Amount:
         """The quantity of a pod as scoring counts it: containers without requests count with the defaults."""
         cpu, memory = self.info(pod).nonzero
-        return Amount.of(resource, {"cpu": cpu, "memory": memory}[resource])
+        return Amount.new(resource, {"cpu": cpu, "memory": memory}[resource])
 
     def priority(self, pod: str) -> int:
         """A pod's priority."""
@@ -509,7 +509,7 @@ class Facts(Lookups):
 
     def amount(self, value: int, resource: str) -> Amount:
         """A number as a quantity of a resource."""
-        return Amount.of(resource, int(value))
+        return Amount.new(resource, int(value))
 
     def plain(self, value: Any) -> Any:
         """A quantity as a plain number, in millicores or bytes."""

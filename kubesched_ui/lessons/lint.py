@@ -86,14 +86,14 @@ class _Check:
             if "{{" in text and path.endswith(("title", "summary")):
                 raise Unknown("has a figure; titles and summaries cannot have figures")
             for problem in markdown.problems(text, self.words):
-                raise Unknown(problem.said)
+                raise Unknown(problem.message)
             self.found.figures += markdown.checked(text, facts)
 
     def _prose(self, text: Prose, facts: Facts) -> None:
         """Check a text of a section."""
         name = f"{self.file.name}.md"
         for problem in markdown.problems(text.text, self.words, self.verbatim):
-            raise LessonError(name, text.line + problem.line, problem.said)
+            raise LessonError(name, text.line + problem.line, problem.message)
         try:
             self.found.figures += markdown.checked(text.text, facts)
         except Unknown as problem:

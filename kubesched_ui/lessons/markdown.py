@@ -32,7 +32,7 @@ class Problem:
     """A problem in a text, and its line, counted from 0."""
 
     line: int
-    said: str
+    message: str
 
 
 def figures(text: str) -> list[tuple[str, int]]:
@@ -63,8 +63,7 @@ def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeStri
         return f"\ue000{len(found) - 1}\ue001"
 
     made = markdown(FIGURE.sub(hold, re.sub("[\ue000\ue001]", "", text)))
-    told = _HOLDER.sub(lambda at: f'<span class="figure">{escape(found[int(at[1])])}</span>', made)
-    return mark_safe(told)
+    return mark_safe(_HOLDER.sub(lambda at: f'<span class="figure">{escape(found[int(at[1])])}</span>', made))
 
 
 def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:

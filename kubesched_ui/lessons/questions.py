@@ -72,7 +72,7 @@ def options(question: Question) -> list[str]:
         case "lands":
             found = [*_nodes(facts), NOWHERE]
         case "refuses":
-            found = [*facts.find(focus.pod, focus.attempt).told["filter_order"], PASSES]
+            found = [*facts.find(focus.pod, focus.attempt).as_dict["filter_order"], PASSES]
         case "victims":
             found = [pod for node in _nodes(facts) for pod in facts.node(node)["pods"]]
             found = sorted(key.removeprefix("default/") for key in found)
@@ -217,7 +217,7 @@ def _compared(question: Question) -> list[str]:
     """Return the nodes of a question: those with a total score, or all."""
     facts, focus = question.facts, question.focus
     if question.ask.kind == "order" and not question.ask.of:
-        return sorted(facts.find(focus.pod, focus.attempt).told.get("total") or ())
+        return sorted(facts.find(focus.pod, focus.attempt).as_dict.get("total") or ())
     return _nodes(facts)
 
 
@@ -245,4 +245,4 @@ def measured(question: Question, value: float) -> Any:
     unit = unit_of(question)
     if unit == "s":
         return Seconds(value)
-    return Amount.of(unit, int(value)) if unit else value
+    return Amount.new(unit, int(value)) if unit else value

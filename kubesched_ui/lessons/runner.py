@@ -68,7 +68,7 @@ class Attempted:
     nodes: list[str] = field(repr=False)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The cycle as pages use it (presenters/cycle_rows.py)."""
         return cycle_dict(self.trace, self.nodes)
 
@@ -219,8 +219,8 @@ class Played:
     @cached_property
     def _causes(self) -> dict[int, MoveCause]:
         by_seq = {event["seq"]: event for event in self.events}
-        asked = {event["data"].get("cause", 0) for event in self.events if event["type"] == "queue.moved"}
-        return {seq: MoveCause(event_sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
+        causes = {event["data"].get("cause", 0) for event in self.events if event["type"] == "queue.moved"}
+        return {seq: MoveCause(event_sentence(by_seq[seq]), seq) for seq in causes if seq in by_seq}
 
     def queue_times(self, pod: str) -> QueueTimes:
         """Return the provenance of a pod's queue times."""

@@ -16,7 +16,7 @@ AT_ONCE = 100
 
 def over() -> LiveClassQuerySet:
     """Return the live classes whose retention period is over."""
-    before = timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS)
+    before = timezone.now() - timedelta(days=settings.LIVE_CLASS_KEEP_DAYS)
     return LiveClass.objects.filter(Q(closed_at__lt=before) | Q(expires_at__lt=before))
 
 

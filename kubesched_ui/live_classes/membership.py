@@ -73,8 +73,8 @@ def join(live_class: LiveClass, name: str) -> tuple[Student, str]:
     if not now.live:
         raise Rejected(OVER, 410)
     names = {one.casefold() for one in now.students.there().values_list("name", flat=True)}
-    if len(names) >= settings.ROOM_STUDENTS_MAX:
-        raise Rejected(f"This class is full: the limit is {settings.ROOM_STUDENTS_MAX} students.", 409)
+    if len(names) >= settings.LIVE_CLASS_STUDENTS_MAX:
+        raise Rejected(f"This class is full: the limit is {settings.LIVE_CLASS_STUDENTS_MAX} students.", 409)
     secret = token_hash.new()
     student = Student.objects.create(live_class=now, name=distinct(name, names), digest=token_hash.digest(secret))
     publisher.publish_answers(now.pk)

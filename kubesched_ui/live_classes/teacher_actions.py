@@ -37,7 +37,7 @@ def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
     _check_number()
     key = token_hash.new()
     live_class.code, live_class.digest = _new_code(), token_hash.digest(key)
-    live_class.expires_at = timezone.now() + timedelta(hours=settings.ROOM_HOURS)
+    live_class.expires_at = timezone.now() + timedelta(hours=settings.LIVE_CLASS_HOURS)
     live_class.share = _share(live_class)
     live_class.save(force_insert=True)
     return live_class, key
@@ -45,8 +45,8 @@ def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
 
 def _check_number() -> None:
     there = LiveClass.objects.live()
-    if there.count() >= settings.ROOMS_MAX:
-        limit = f"The limit of {settings.ROOMS_MAX} open classes on this server is reached."
+    if there.count() >= settings.LIVE_CLASSES_MAX:
+        limit = f"The limit of {settings.LIVE_CLASSES_MAX} open classes on this server is reached."
         raise Rejected(f"{limit} Try again when one is closed.", 503)
     owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_USER:

@@ -23,7 +23,7 @@ class BoundedProbe(Generic[T]):
         self.wanted: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
         self.latest: Future[T] | None = None
-        self.asked_at = 0.0
+        self.begun_at = 0.0
 
     def __call__(self) -> T:
         """Return the result. Raises TimeoutError after `seconds`, and the exceptions of the check."""
@@ -33,9 +33,9 @@ class BoundedProbe(Generic[T]):
         """Start the check unless one runs or its result is still valid. Does not wait."""
         with self.lock:
             now, latest = time.monotonic(), self.latest
-            if latest is not None and (not latest.done() or now - self.asked_at < self.keep):
+            if latest is not None and (not latest.done() or now - self.begun_at < self.keep):
                 return latest
-            self.latest, self.asked_at = Future(), now
+            self.latest, self.begun_at = Future(), now
             if self.thread is None:
                 self.thread = threading.Thread(target=self._answer, name=f"ask-{self.ask.__name__}", daemon=True)
                 self.thread.start()

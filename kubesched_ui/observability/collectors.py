@@ -171,6 +171,6 @@ def families(found: list[Sample]) -> list[Metric]:
     for sample in found:
         kind = CounterMetricFamily if sample.counter else GaugeMetricFamily
         if sample.name not in named:
-            named[sample.name] = kind(f"kubesched_{sample.name}", sample.told, labels=list(sample.labels))
+            named[sample.name] = kind(f"kubesched_{sample.name}", sample.about, labels=list(sample.labels))
         named[sample.name].add_metric(list(sample.labels.values()), sample.value)
     return list(named.values())

@@ -9,7 +9,7 @@ class Sample(NamedTuple):
     grows."""
 
     name: str
-    told: str
+    about: str
     value: float
     labels: dict[str, str] = {}
     counter: bool = False

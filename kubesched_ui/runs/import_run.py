@@ -243,6 +243,6 @@ def first_difference(run: Run, expected: bytes, whole: bool) -> int:
         begin = (number - 1) * SIZE
         if begin >= len(expected):
             return number if whole else 0
-        if prints.of(trace, nodes) != expected[begin : begin + SIZE]:
+        if prints.fingerprint(trace, nodes) != expected[begin : begin + SIZE]:
             return number
     return number + 1 if number * SIZE < len(expected) else 0

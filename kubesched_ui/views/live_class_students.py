@@ -67,7 +67,7 @@ def enter(request: HttpRequest, found: LiveClass) -> HttpResponse:
         share_links.remember(request.session, found.share_id)
     response = redirect("join-room", found.code)
     secure = bool(settings.SESSION_COOKIE_SECURE)
-    age = settings.ROOM_HOURS * 3600
+    age = settings.LIVE_CLASS_HOURS * 3600
     response.set_cookie(
         membership.cookie_of(found.code), secret, max_age=age, httponly=True, samesite="Lax", secure=secure
     )

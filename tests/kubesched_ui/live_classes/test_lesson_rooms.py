@@ -209,12 +209,12 @@ def test_a_cookie_of_another_room_opens_nothing(lesson_class: Class) -> None:
 
 
 def test_bounds(lesson_class: Class, settings: Any) -> None:
-    settings.ROOM_STUDENTS_MAX = 2
+    settings.LIVE_CLASS_STUDENTS_MAX = 2
     lesson_class.join("a"), lesson_class.join("b")
     full = browser().post(reverse("join-room", args=[lesson_class.room.code]), {"name": "c"})
     assert full.status_code == 409
     assert "the limit is" in full.content.decode()
-    settings.ROOMS_MAX = 1
+    settings.LIVE_CLASSES_MAX = 1
     refused = browser().post(reverse("lesson-room", args=[FIRST, 1]))
     assert refused.status_code == 503
     assert "Try again when one is closed" in refused.content.decode()
@@ -238,7 +238,7 @@ def test_rooms_that_are_over_are_deleted(lesson_class: Class, settings: Any) -> 
     lesson_class.join("Ada")
     app.loader.import_default_modules()  # as a worker does
     assert not any(one.due() for one in tasks.cleanups)
-    LiveClass.objects.update(closed_at=timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS, seconds=1))
+    LiveClass.objects.update(closed_at=timezone.now() - timedelta(days=settings.LIVE_CLASS_KEEP_DAYS, seconds=1))
     assert any(one.due() for one in tasks.cleanups)
     tasks.tidy()
     assert (LiveClass.objects.count(), Student.objects.count()) == (0, 0)
