@@ -18,10 +18,8 @@ _body: ContextVar[Any] = ContextVar("body", default=None)
 
 
 class Http(ASGIHandler):
-    """Use the body file that the server has already written to disk.
-
-    Django would read the body into memory and write it to disk again, in the one thread that all connections share.
-    """
+    """Use the body file that the server has already written to disk. Django would read the body into memory and write
+    it to disk again, in the one thread that all connections share."""
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         _body.set(scope.get(BODY))

@@ -109,10 +109,8 @@ class InvalidEnvironment(ValueError):
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable, or `default` if it is unset or empty.
-
-    If the variable is not set, the name without the prefix is read, which earlier versions used.
-    """
+    """Return the variable, or `default` if it is unset or empty. If the variable is not set, the name without the
+    prefix is read, which earlier versions used."""
     return raw(name) or default
 
 
@@ -209,10 +207,8 @@ def max_upload() -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Create the data folder, readable only by its owner: clusters, keys and logs are private.
-
-    A folder that belongs to another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode.
-    """
+    """Create the data folder, readable only by its owner: clusters, keys and logs are private. A folder that belongs to
+    another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:

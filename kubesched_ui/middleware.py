@@ -20,10 +20,8 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 def no_nul(get_response: Answer) -> Answer:
-    """Reject or remove NUL characters in URLs: PostgreSQL raises an error on them.
-
-    A path with a NUL character is not found. In a query, the API rejects the parameter; pages drop the character.
-    """
+    """Reject or remove NUL characters in URLs: PostgreSQL raises an error on them. A path with a NUL character is not
+    found. In a query, the API rejects the parameter; pages drop the character."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         query, api = request.META.get("QUERY_STRING", ""), request.path.startswith(API)
@@ -48,11 +46,8 @@ def refused(request: HttpRequest) -> HttpResponse:
 
 
 def same_origin_writes(get_response: Answer) -> Answer:
-    """Refuse writes that a page of another site makes the browser send. Programs send no Origin and pass.
-
-    The API has no cookies that a CSRF token would protect, but every page that a user visits can reach a server on
-    localhost.
-    """
+    """Refuse writes that a page of another site makes the browser send. Programs send no Origin and pass. The API has
+    no cookies that a CSRF token would protect, but every page that a user visits can reach a server on localhost."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         origin = request.headers.get("Origin")
@@ -64,10 +59,8 @@ def same_origin_writes(get_response: Answer) -> Answer:
 
 
 class Compression(GZipMiddleware):
-    """Compress responses. A streamed response becomes one gzip stream.
-
-    Django compresses each part of a streamed response separately; browsers and curl then read only the first part.
-    """
+    """Compress responses. A streamed response becomes one gzip stream. Django compresses each part of a streamed
+    response separately; browsers and curl then read only the first part."""
 
     def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
         if not (response.streaming and response.is_async):

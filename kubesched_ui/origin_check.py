@@ -25,11 +25,8 @@ def is_ours(origin: str, scheme: str, host: str) -> bool:
 
 
 class OwnPages:
-    """Accept websockets from the server's own pages, and from programs, which send no Origin.
-
-    The host must be in ALLOWED_HOSTS. Otherwise a foreign domain that resolves to this server (DNS rebinding) would
-    pass.
-    """
+    """Accept websockets from the server's own pages, and from programs, which send no Origin. The host must be in
+    ALLOWED_HOSTS. Otherwise a foreign domain that resolves to this server (DNS rebinding) would pass."""
 
     def __init__(self, application: Application) -> None:
         self.application = application

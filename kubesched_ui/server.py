@@ -106,10 +106,8 @@ class Request(WebRequest):
         super().handle_reply(message)
 
     def handle_exception(self, exception: BaseException) -> None:
-        """Abort a response that has started, so that the client sees that it is incomplete.
-
-        Daphne would start a second response here. That raises, and stops Daphne's check of its connections.
-        """
+        """Abort a response that has started, so that the client sees that it is incomplete. Daphne would start a second
+        response here. That raises, and stops Daphne's check of its connections."""
         if self.started:
             self.channel.forceAbortClient()
         else:
@@ -196,10 +194,8 @@ class Websocket(WebSocketProtocol):
             super().serverClose(code)
 
     def dropConnection(self, abort: bool = False) -> None:
-        """End the connection with a FIN after a complete closing handshake.
-
-        Autobahn resets it, and a proxy then logs an error with the address of the websocket.
-        """
+        """End the connection with a FIN after a complete closing handshake. Autobahn resets it, and a proxy then logs
+        an error with the address of the websocket."""
         if self.wasClean:
             abort = False
             self.transport.unregisterProducer()  # Twisted waits for a producer that is paused.
@@ -286,10 +282,8 @@ class Server(daphne.Server):
 
 
 def get_ready() -> None:
-    """Load what the first page needs, then exclude all loaded objects from garbage collection.
-
-    A full collection of these objects would repeatedly stop the process for a fifth of a second.
-    """
+    """Load what the first page needs, then exclude all loaded objects from garbage collection. A full collection of
+    these objects would repeatedly stop the process for a fifth of a second."""
     try:
         get_resolver().url_patterns  # noqa: B018
     finally:

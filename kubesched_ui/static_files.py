@@ -67,10 +67,8 @@ class StaticFiles(WhiteNoiseMiddleware):
 
 
 def collect() -> None:
-    """Collect the files of this version in STATIC_ROOT and delete those of other versions.
-
-    This takes almost a second, so it is done only if a file has changed since the last start.
-    """
+    """Collect the files of this version in STATIC_ROOT and delete those of other versions. This takes almost a second,
+    so it is done only if a file has changed since the last start."""
     if settings.DEBUG:
         return
     gathered, state = Path(settings.STATIC_ROOT, GATHERED), sources()

@@ -49,10 +49,7 @@ class ShareQuerySet(models.QuerySet["Share"]):
 
 class Share(models.Model):
     """Access of others to a scenario or a run: for holders of a link, or for the members of a group. Revoking deletes
-    it.
-
-    A share of a scenario shows the scenario and its owner's runs of it. A share of a run shows that run.
-    """
+    it. A share of a scenario shows the scenario and its owner's runs of it. A share of a run shows that run."""
 
     MOST = 100  # per object
 

@@ -69,11 +69,8 @@ def permission(read: str = CLOSED, write: str = CLOSED, action: str = "") -> Cal
 
 
 def of_operations(operations: Iterable[tuple[Iterable[str], Callable[..., Any]]]) -> Permission:
-    """Return the permission of an API URL from its operations as (methods, function).
-
-    Reading requires SEE of the objects in the URL unless the operation declares something else. A write must declare
-    its permission.
-    """
+    """Return the permission of an API URL from its operations as (methods, function). Reading requires SEE of the
+    objects in the URL unless the operation declares something else. A write must declare its permission."""
     read, write, action = SEE, CLOSED, ""
     for methods, function in operations:
         declared = getattr(function, "permission", Permission())

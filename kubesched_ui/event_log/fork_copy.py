@@ -19,10 +19,8 @@ CYCLE, EVENTS = CycleRow._fields, ("first_seq", "last_seq", "pod", "data")
 
 
 def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) -> None:
-    """Copy everything before the fork's cycle from the parent to a fork in a single pass.
-
-    `blocks`: the beginning of its recording. `rest`: the pods still to try. Raises LostClaim.
-    """
+    """Copy everything before the fork's cycle from the parent to a fork in a single pass. `blocks`: the beginning of
+    its recording. `rest`: the pods still to try. Raises LostClaim."""
     number = run.fork_at or 1
     before = Cycle.objects.filter(run=parent, number__lt=number)
     tried = {f"{namespace}/{name}" for namespace, name in before.values_list("namespace", "name")}
@@ -71,10 +69,8 @@ def last_event(parent: Run, number: int) -> int:
 
 
 def adopt_in_time(run: Run, parent_id: int, number: int, seq: int) -> None:
-    """Replace repeated cycles before `number` and events up to `seq` by the parent's.
-
-    Raises InputError if they differ.
-    """
+    """Replace repeated cycles before `number` and events up to `seq` by the parent's. Raises InputError if they
+    differ."""
     table = Cycle._meta.db_table
     with transaction.atomic():
         if not Run.objects.held(run).exists():

@@ -53,9 +53,7 @@ class OutOfTime(Exception):
 @dataclass
 class RunLog:
     """Writes a run. Only `flush` writes to the database, and it first checks that this worker still holds the run.
-
-    `notify(seq)` is called after each committed batch.
-    """
+    `notify(seq)` is called after each committed batch."""
 
     run: Run
     notify: Callable[[int], None] = lambda seq: None
@@ -95,10 +93,8 @@ class RunLog:
         victims: Iterable[str],
         group: Mapping[str, Any] | None = None,
     ) -> None:
-        """Append a cycle with its results; flush if the batch is full or old enough.
-
-        `group`: for a group member, {} until the group's cycle is over, then that cycle. A group is written as a whole.
-        """
+        """Append a cycle with its results; flush if the batch is full or old enough. `group`: for a group member, {}
+        until the group's cycle is over, then that cycle. A group is written as a whole."""
         run, key = self.run, f"{result.namespace}/{result.name}"
         if run.cycles_done == self.began_with:
             self.began_at = time.monotonic()
@@ -132,10 +128,8 @@ class RunLog:
             self.node_lists.append(NodeList(run=self.run, version=version, names=names))
 
     def add_entry(self, entry: RecordEntry, cycles: int, counts: Mapping[str, int]) -> None:
-        """Append the entry of a record in virtual time. Successive events of one pod form a block.
-
-        `cycles`: number of cycles so far. `counts`: pods by their latest result, keyed by the columns of Run.
-        """
+        """Append the entry of a record in virtual time. Successive events of one pod form a block. `cycles`: number of
+        cycles so far. `counts`: pods by their latest result, keyed by the columns of Run."""
         run = self.run
         if entry.events and entry.pod != self.block_pod:
             self.close_block()
@@ -227,10 +221,8 @@ class RunLog:
 def insert(
     model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]], unique: Sequence[str] = ()
 ) -> None:
-    """Insert rows, replacing (except for KEPT) those with the same `unique` columns.
-
-    This is `bulk_create` without an object per row, which took longer than the scheduling.
-    """
+    """Insert rows, replacing (except for KEPT) those with the same `unique` columns. This is `bulk_create` without an
+    object per row, which took longer than the scheduling."""
     sql = f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"
     if unique:
         changes = [f"{name} = EXCLUDED.{name}" for name in columns if name not in {*unique, *KEPT}]

@@ -74,10 +74,8 @@ class NodeNames(NamedTuple):
 
 @dataclass(slots=True)
 class RecordEntry:
-    """The data from one record. `events` have no numbers yet; the last one will have the number `seq`.
-
-    `names`: pods with their first move.
-    """
+    """The data from one record. `events` have no numbers yet; the last one will have the number `seq`. `names`: pods
+    with their first move."""
 
     t: float
     pod: str

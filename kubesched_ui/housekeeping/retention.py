@@ -24,10 +24,8 @@ AT_ONCE = 100  # per kind; the next sweep deletes further ones
 
 
 def deletion_time(thing: Run | Scenario) -> datetime | None:
-    """Return when an object will be deleted unless it is pinned.
-
-    None if it is pinned, a sample, an active run, or a scenario with a pinned or active run.
-    """
+    """Return when an object will be deleted unless it is pinned. None if it is pinned, a sample, an active run, or a
+    scenario with a pinned or active run."""
     days = limits_of(thing.owner_id).days
     if not days or thing.pinned:
         return None

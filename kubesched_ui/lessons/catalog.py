@@ -76,10 +76,8 @@ class Lesson:
         return found
 
     def facts(self, step: int, hides: bool = False) -> Facts:
-        """Return the facts that a step's text may use; steps start at 1.
-
-        `hides`: leave out the answer of the step's question.
-        """
+        """Return the facts that a step's text may use; steps start at 1. `hides`: leave out the answer of the step's
+        question."""
         here = self.steps[step - 1]
         return Facts(self.runs, here.focus, hides and here.ask is not None)
 

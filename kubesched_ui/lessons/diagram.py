@@ -1,6 +1,5 @@
 """Data of the diagram next to a step: the cluster and the pod; after the step is revealed, also what the cycle
-recorded.
-"""
+recorded."""
 
 from contextlib import suppress
 from typing import Any
@@ -56,10 +55,8 @@ def _asks_when(facts: Facts) -> bool:
 
 
 def _moment(facts: Facts) -> int:
-    """Return the timepoint before the cycle in focus.
-
-    For a question about the queue, return that before the pod's previous cycle.
-    """
+    """Return the timepoint before the cycle in focus. For a question about the queue, return that before the pod's
+    previous cycle."""
     if _asks_when(facts) and facts.focus.pod:
         before = [one for one in facts.run.cycles if one.pod == facts.focused.pod and one.number < facts.focused.number]
         if before:
@@ -156,9 +153,8 @@ def _named(facts: Facts, key: str) -> dict[str, Any]:
 
 
 def pod_yaml(facts: Facts, key: str) -> str:
-    """Return the pod as its author wrote it, without default values, or as it was at that timepoint if no author
-    wrote it.
-    """
+    """Return the pod as its author wrote it, without default values, or as it was at that timepoint if no author wrote
+    it."""
     found = facts.run.written_down.get(("Pod", key)) or facts.run.object_at("Pod", key, facts.moment())
     if not found:
         return ""

@@ -28,8 +28,7 @@ class Exchange(NamedTuple):
 
 def answer_to(answers: Answers, verb: str, request: dict[str, Any]) -> Exchange:
     """Return the response of the extender: an ExtenderFilterResult or HostPriorityList of
-    k8s.io/kube-scheduler/extender/v1.
-    """
+    k8s.io/kube-scheduler/extender/v1."""
     names = [item["metadata"]["name"] for item in (request.get("Nodes") or {}).get("items", [])]
     names = names or list(request.get("NodeNames") or ())
     pod = request["Pod"]["metadata"]["name"]

@@ -30,10 +30,8 @@ NO_RULE = "none: by name or seed"
 
 
 class Lookups:
-    """Cycles, nodes and pods of runs.
-
-    `runs`: by name; the first is the default. `hides`: do not reveal results of the cycle in focus and later ones.
-    """
+    """Cycles, nodes and pods of runs. `runs`: by name; the first is the default. `hides`: do not reveal results of the
+    cycle in focus and later ones."""
 
     def __init__(self, runs: Mapping[str, Played], focus: Focus | None = None, hides: bool = False) -> None:
         self.runs, self.focus = runs, focus or Focus()
@@ -91,8 +89,7 @@ class Lookups:
 
     def moment(self, before: str | None = None, attempt: int | None = None) -> int:
         """Return the timepoint before the cycle in focus, or before a cycle of pod `before`; the end of the run if
-        there is none.
-        """
+        there is none."""
         if before is not None:
             return self.run.before(self.find(before, attempt).number)
         return self.run.before(self.focused.number) if self.focus.pod else self.run.recording.end

@@ -1,6 +1,5 @@
 """Lesson linter: checks every figure, every answer and the link of every focus, and rejects numbers that are not
-computed.
-"""
+computed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -67,10 +67,8 @@ def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeStri
 
 
 def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
-    """Find numbers that are not computed.
-
-    `words`: names that may appear as code. `verbatim`: the text that every code block must be a part of.
-    """
+    """Find numbers that are not computed. `words`: names that may appear as code. `verbatim`: the text that every code
+    block must be a part of."""
     rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     found: list[Problem] = []
 

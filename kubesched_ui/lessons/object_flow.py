@@ -17,10 +17,8 @@ POPPED = "popped"
 
 
 class Walk(NamedTuple):
-    """The path of one object.
-
-    `steps`: a sentence for each of STAGES. `wakes`: whether it made a pod ready for an attempt.
-    """
+    """The path of one object. `steps`: a sentence for each of STAGES. `wakes`: whether it made a pod ready for an
+    attempt."""
 
     t: str
     what: str

@@ -79,10 +79,8 @@ class Mistake(Strict, kw_only=True):
 
 
 class Ask(Strict, kw_only=True):
-    """A question about the focus.
-
-    `of`: expression to count or order by. `options`: text -> expression that is true for right options.
-    """
+    """A question about the focus. `of`: expression to count or order by. `options`: text -> expression that is true for
+    right options."""
 
     kind: Kind
     text: str = ""

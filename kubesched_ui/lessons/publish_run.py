@@ -34,10 +34,8 @@ def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
 
 
 def open_run(lesson: Lesson, step: int) -> str:
-    """Return the address of a step's focus in a stored run of the lesson. Create the run if the user has none.
-
-    Raises Unknown, InputError.
-    """
+    """Return the address of a step's focus in a stored run of the lesson. Create the run if the user has none. Raises
+    Unknown, InputError."""
     facts = lesson.facts(step)
     if facts.run.settings.own:
         raise InputError("Lesson", "", "uses its own program in this run, so the run cannot be opened in the browser")

@@ -134,10 +134,8 @@ class Verdict:
 
 
 def judge(question: Question, answers: Sequence[str]) -> Verdict:
-    """Judge an answer. Raises Unknown if the question has no answer.
-
-    `answers`: the chosen options; for an order the place of each option; for a number its text.
-    """
+    """Judge an answer. Raises Unknown if the question has no answer. `answers`: the chosen options; for an order the
+    place of each option; for a number its text."""
     answers = [text.strip()[:MAX_CHARS] for text in answers[:MAX_ANSWERS]]
     form = question.form
     if form == "number":

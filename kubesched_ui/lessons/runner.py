@@ -74,11 +74,8 @@ class Attempted:
 
 
 class Played:
-    """A simulated run of a lesson. Raises IngestError, InputError, TooLarge.
-
-    `cycles`: all cycles in order. `events`: of a run in virtual time, numbered as in docs/websocket.md. `given`:
-    the scenario as read.
-    """
+    """A simulated run of a lesson. Raises IngestError, InputError, TooLarge. `cycles`: all cycles in order. `events`:
+    of a run in virtual time, numbered as in docs/websocket.md. `given`: the scenario as read."""
 
     def __init__(self, name: str, document: bytes, settings: Settings) -> None:
         self.given: IngestResult = ingest_files([(name, document)])

@@ -18,11 +18,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20
 
 
 class Bar(NamedTuple):
-    """One bar of the answer chart.
-
-    `number`: students who gave this answer or chose this option. `share`: their percentage of all answers.
-    `right`: None until the step is revealed.
-    """
+    """One bar of the answer chart. `number`: students who gave this answer or chose this option. `share`: their
+    percentage of all answers. `right`: None until the step is revealed."""
 
     text: str
     number: int
@@ -111,10 +108,8 @@ def question_text(lesson: Lesson, step: int, as_html: bool = False) -> str:
 
 
 def csv_table(live_class: LiveClass, lesson: Lesson) -> str:
-    """Return a CSV table with one line per student and question, including unanswered questions.
-
-    No cell is a formula.
-    """
+    """Return a CSV table with one line per student and question, including unanswered questions. No cell is a
+    formula."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["nickname", "step", "question", "answer", "right", "answered at (UTC)"])

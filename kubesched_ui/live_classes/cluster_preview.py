@@ -65,10 +65,7 @@ class Verdicts(NamedTuple):
 
 def card(run: Run, address: str) -> str:
     """Return the HTML of the cluster, or "" if there is nothing to draw (the pod was not tried, or the timepoint does
-    not exist).
-
-    Raises NotRecorded, also if the run is too large for this process.
-    """
+    not exist). Raises NotRecorded, also if the run is too large for this process."""
     position = position_of(run, address)
     context: dict[str, Any]
     row = Cycle.objects.filter(run=run, number=position.cycle).first() if position.cycle else None

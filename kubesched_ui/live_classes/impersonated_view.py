@@ -30,10 +30,8 @@ class ReadOnlyViewer(current_viewer.OwnerViewer):
 
 
 def class_of(live_class: LiveClass) -> current_viewer.ViewerProtocol:
-    """Return a viewer that has only the share link of the live class.
-
-    Raises Rejected if the teacher cannot see the run.
-    """
+    """Return a viewer that has only the share link of the live class. Raises Rejected if the teacher cannot see the
+    run."""
     if not settings.ACCOUNTS:
         return ReadOnlyViewer(None)
     teacher = access.viewer_of(live_class.owner or AnonymousUser())
@@ -43,10 +41,8 @@ def class_of(live_class: LiveClass) -> current_viewer.ViewerProtocol:
 
 
 class Section(NamedTuple):
-    """A section of a page that is rendered separately.
-
-    `name`: why, together, or map. `address`: the page that has it, "" for the map.
-    """
+    """A section of a page that is rendered separately. `name`: why, together, or map. `address`: the page that has it,
+    "" for the map."""
 
     name: str
     address: str

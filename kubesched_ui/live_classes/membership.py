@@ -45,11 +45,8 @@ def cookie_of(code: str) -> str:
 
 
 def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
-    """Return the student that the cookies identify, even if removed.
-
-    Returns None both for an unknown student and an unknown code, so that a stranger cannot find out which codes
-    exist.
-    """
+    """Return the student that the cookies identify, even if removed. Returns None both for an unknown student and an
+    unknown code, so that a stranger cannot find out which codes exist."""
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None

@@ -32,10 +32,8 @@ class LiveClassQuerySet(models.QuerySet["LiveClass"]):
 
 
 class LiveClass(models.Model):
-    """A live class on a lesson or a run.
-
-    `version` counts changes of what is shown, `answers_version` counts messages from students.
-    """
+    """A live class on a lesson or a run. `version` counts changes of what is shown, `answers_version` counts messages
+    from students."""
 
     code = models.CharField(max_length=CODE, unique=True, help_text="Code that students enter to join.")
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Hash of the teacher's key.")
@@ -93,10 +91,8 @@ class StudentQuerySet(models.QuerySet["Student"]):
 
 
 class Student(models.Model):
-    """A student of a live class, identified by a secret in a cookie.
-
-    For a removed student only the digest of this secret is kept, so that the cookie cannot be used to join again.
-    """
+    """A student of a live class, identified by a secret in a cookie. For a removed student only the digest of this
+    secret is kept, so that the cookie cannot be used to join again."""
 
     live_class = models.ForeignKey(LiveClass, on_delete=models.CASCADE, related_name="students")
     name = models.CharField(max_length=MAX_NICKNAME, blank=True)

@@ -106,10 +106,8 @@ def number_in(query: QueryDict) -> int:
 
 
 def timepoint_of(run: Run, query: QueryDict) -> int:
-    """Return the timepoint that an address names, as an index into the recording.
-
-    Raises NotRecorded, InputError, ValueError.
-    """
+    """Return the timepoint that an address names, as an index into the recording. Raises NotRecorded, InputError,
+    ValueError."""
     recording = recording_of(run)
     if cycle := number_in(query):
         return recording.before_cycle(min(cycle, run.cycles_done + 1))

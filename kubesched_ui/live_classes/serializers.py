@@ -18,9 +18,7 @@ CHANGED = "The lesson has changed since the class started; start a new class."
 
 def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
     """Return a lesson step (the class's current step if `at` is 0) or the shared page of a run, as everyone sees it.
-
-    Raises Rejected.
-    """
+    Raises Rejected."""
     if live_class.run_id:
         return shared_page.state(live_class)
     lesson, step = _lesson(live_class), at or live_class.step
@@ -66,8 +64,7 @@ def student_state(student: Student, step: str) -> dict[str, Any]:
 
 def chosen(live_class: LiveClass, step: str) -> int:
     """Return the requested step, or the current step of the class if none is requested or the class has not reached
-    it.
-    """
+    it."""
     number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
     return number if 1 <= number <= live_class.step else live_class.step
 
@@ -106,8 +103,7 @@ def removed(live_class: LiveClass) -> frozenset[int]:
 
 def counts(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[str, Any]:
     """Return the numbers of students and answers, the students without and with an answer as (number, name), and the
-    bars. Raises Rejected.
-    """
+    bars. Raises Rejected."""
     names = list(live_class.students.there().order_by("pk").values_list("pk", "name"))
     if live_class.run_id:
         return {"asks": False, "students": len(names), "answered": 0, "names": names, "others": [], "bars": []}

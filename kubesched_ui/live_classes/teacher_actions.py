@@ -54,10 +54,8 @@ def _check_number() -> None:
 
 
 def _share(live_class: LiveClass) -> Share | None:
-    """Create a share link so that students can see the run until the class ends.
-
-    The link's secret is not stored: students get access only by joining.
-    """
+    """Create a share link so that students can see the run until the class ends. The link's secret is not stored:
+    students get access only by joining."""
     owner = current_viewer.owner_id()
     if live_class.run is None or owner is None:
         return None

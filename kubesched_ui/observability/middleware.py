@@ -21,11 +21,8 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 def operator_urls(get_response: Answer) -> Answer:
-    """Answer /healthz, /readyz and /metrics.
-
-    This comes first because local clients may send any Host header. These requests are not counted: they would be the
-    majority.
-    """
+    """Answer /healthz, /readyz and /metrics. This comes first because local clients may send any Host header. These
+    requests are not counted: they would be the majority."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         # The modules are imported at the first request, so that processes start faster.

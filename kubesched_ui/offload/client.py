@@ -77,10 +77,8 @@ def with_head(response: R, head: dict[str, Any]) -> R:
 
 
 class WorkerStream:
-    """The body of a response that a worker writes to a named pipe, at the speed of its reader.
-
-    The worker is reserved until the last byte is read or the reader disconnects.
-    """
+    """The body of a response that a worker writes to a named pipe, at the speed of its reader. The worker is reserved
+    until the last byte is read or the reader disconnects."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         self._closing, self._lock = ExitStack(), threading.Lock()

@@ -89,11 +89,8 @@ class Cancelled(OffloadError):
 
 @dataclass(eq=False)
 class Ticket:
-    """A waiting or running task.
-
-    `key`: the data that it needs, which a worker may have cached. `user`: the user ID, None if unknown. `size`: bytes
-    that it reads. `on_wait`: called with the number of tasks before it.
-    """
+    """A waiting or running task. `key`: the data that it needs, which a worker may have cached. `user`: the user ID,
+    None if unknown. `size`: bytes that it reads. `on_wait`: called with the number of tasks before it."""
 
     key: str = ""
     user: int | None = None

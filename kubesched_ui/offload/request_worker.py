@@ -20,10 +20,8 @@ _starved = False
 
 
 def prepare(static_files: dict[str, str]) -> None:
-    """Set up Django. `static_files`: the hashed names of static files in the web process.
-
-    The web process has already run the middleware that counts, logs and offloads requests.
-    """
+    """Set up Django. `static_files`: the hashed names of static files in the web process. The web process has already
+    run the middleware that counts, logs and offloads requests."""
     global _handler
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     import django

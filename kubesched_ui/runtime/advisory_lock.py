@@ -10,10 +10,7 @@ from django.db import connection
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
     """Hold the lock `what` inside the `with` block; other processes on any machine wait. The lock ends with its
-    process.
-
-    This applies to PostgreSQL only; with SQLite, `manage.py run` locks the data folder.
-    """
+    process. This applies to PostgreSQL only; with SQLite, `manage.py run` locks the data folder."""
     if connection.vendor != "postgresql":
         yield
         return

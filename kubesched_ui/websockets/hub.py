@@ -78,10 +78,8 @@ class Hub(ABC, Generic[W]):
 
     @abstractmethod
     async def refresh(self, subscriptions: Sequence[W], everyone: bool) -> None:
-        """Query these objects and notify their sockets.
-
-        `everyone`: whether this is the periodic query of all. Raises what the database raises.
-        """
+        """Query these objects and notify their sockets. `everyone`: whether this is the periodic query of all. Raises
+        what the database raises."""
 
     def subscribe(self, number: int) -> W:
         """Return the subscription to this number; create it if there is none."""

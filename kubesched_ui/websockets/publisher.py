@@ -17,10 +17,8 @@ def group(number: int, kind: str = "run") -> str:
 
 
 class Notifier:
-    """Sends notices from synchronous code through one event loop and one connection, without waiting.
-
-    New data while a notice is being sent causes one further notice.
-    """
+    """Sends notices from synchronous code through one event loop and one connection, without waiting. New data while a
+    notice is being sent causes one further notice."""
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id

@@ -31,10 +31,8 @@ class Ending(NamedTuple):
 
 
 async def attended(serve: Callable[[Scope, Send], Awaitable[None]], scope: Scope, receive: Receive, send: Send) -> None:
-    """Accept a socket and serve it until it is disconnected.
-
-    Raises errors of closing; the server then ends the connection itself.
-    """
+    """Accept a socket and serve it until it is disconnected. Raises errors of closing; the server then ends the
+    connection itself."""
     await receive()
     await send({"type": "websocket.accept"})
     serving = asyncio.ensure_future(serve(scope, send))

@@ -46,9 +46,7 @@ class Command(BaseCommand):
 
 def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
     """Yield files with their names for messages; of folders, all files whose names suggest JSON, YAML or archives.
-
-    Raises CommandError for a path that does not exist.
-    """
+    Raises CommandError for a path that does not exist."""
     for path in paths:
         if path.is_dir():
             inside = (file for file in sorted(path.rglob("*")) if file.is_file() and is_readable_name(file.name))
