@@ -8,17 +8,18 @@ from kubesched_ui.ingest import IngestResult, ingest_files
 Object = dict[str, Any]
 
 
-def node(name: str, cpu: str = "4", **spec: Any) -> Object:
-    """A node of `cpu` CPUs, 8 GiB and 110 pods."""
-    resources = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+def node(name: str, cpu: str = "4", memory: str = "8Gi", labels: dict[str, str] | None = None, **spec: Any) -> Object:
+    """A node for 110 pods; further arguments go into its spec."""
+    resources = {"cpu": cpu, "memory": memory, "pods": "110"}
     status = {"allocatable": resources, "capacity": resources}
-    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
-def pod(name: str, cpu: str = "1", on: str = "", **spec: Any) -> Object:
+def pod(name: str, cpu: str = "1", on: str = "", memory: str = "", **spec: Any) -> Object:
     """A pod in namespace default that asks for `cpu`, bound if `on` names a node."""
-    container = {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": cpu}}}
+    requests = {"cpu": cpu, **({"memory": memory} if memory else {})}
+    container = {"name": "c", "image": "nginx", "resources": {"requests": requests}}
     spec = {"containers": [container], **({"nodeName": on} if on else {}), **spec}
     metadata = {"name": name, "namespace": "default"}
     status = {"phase": "Running" if on else "Pending"}

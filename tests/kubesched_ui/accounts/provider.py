@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+ENDPOINTS = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
+
 
 class Provider(ThreadingHTTPServer):
     """`person`: the claims of who signs in there. `asked`: the forms that were sent for a token."""
@@ -27,21 +29,13 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         here, path = self.server.issuer, urlsplit(self.path)
         if path.path == "/.well-known/openid-configuration":
-            self.answer(
-                {
-                    "issuer": here,
-                    "authorization_endpoint": f"{here}/authorize",
-                    "token_endpoint": f"{here}/token",
-                    "userinfo_endpoint": f"{here}/userinfo",
-                    "jwks_uri": f"{here}/keys",
-                }
-            )
+            endpoints = {f"{name}_endpoint": f"{here}/{path}" for name, path in ENDPOINTS.items()}
+            self.answer({"issuer": here, "jwks_uri": f"{here}/keys", **endpoints})
         elif path.path == "/authorize":
             asked = {name: values[0] for name, values in parse_qs(path.query).items()}
             self.send_response(302)
-            self.send_header(
-                "Location", f"{asked['redirect_uri']}?{urlencode({'code': 'c0de', 'state': asked['state']})}"
-            )
+            query = urlencode({"code": "c0de", "state": asked["state"]})
+            self.send_header("Location", f"{asked['redirect_uri']}?{query}")
             self.end_headers()
         elif path.path == "/userinfo" and self.headers["Authorization"] == "Bearer t0ken":
             self.answer(self.server.person)

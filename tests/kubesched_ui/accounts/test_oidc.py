@@ -24,13 +24,11 @@ def there(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with provider() as found:
-        monkeypatch.setenv("OIDC_ISSUER", found.issuer)
-        monkeypatch.setenv("OIDC_CLIENT_ID", "kubesched")
-        monkeypatch.setenv("OIDC_CLIENT_SECRET", "s3cret")
-        monkeypatch.setenv("OIDC_NAME", "Our house")
-        settings.SOCIALACCOUNT_PROVIDERS = {
-            "openid_connect": {"APPS": env.openid_connect(), "OAUTH_PKCE_ENABLED": True}
-        }
+        variables = {"ISSUER": found.issuer, "CLIENT_ID": "kubesched", "CLIENT_SECRET": "s3cret", "NAME": "Our house"}
+        for name, value in variables.items():
+            monkeypatch.setenv(f"OIDC_{name}", value)
+        provider_of_test = {"APPS": env.openid_connect(), "OAUTH_PKCE_ENABLED": True}
+        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": provider_of_test}
         yield found
 
 
@@ -78,9 +76,7 @@ def test_nobody_takes_an_account_over_by_its_name_or_mail(there: Provider, clien
     User.objects.create_superuser("grace", email="grace@example.com")
     there.person |= {"email": "grace@example.com", "email_verified": True}
     through(client)
-    assert (
-        "_auth_user_id" not in client.session or not User.objects.get(pk=client.session["_auth_user_id"]).is_superuser
-    )
+    assert not User.objects.filter(pk=client.session.get("_auth_user_id"), is_superuser=True).exists()
 
 
 def test_a_provider_needs_all_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Every kind of user opens every address. One without a permission fails here."""
 
+import itertools
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.urls import resolve
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.access import OWN, SEE
 from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
+from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.accounts.walk import Address, addresses, permissions
 from tests.kubesched_ui.http_api import body
@@ -152,17 +154,12 @@ def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
 
 def writes(client: Client, world: World) -> list[tuple[Address, str, Any]]:
     """All that can be written to, in such a way that nothing comes of it even where it may be done."""
-    found = []
-    for address in addresses(world):
-        if address.permission.write in LEVELS_OF_OBJECTS:
-            for method in ("post", "patch", "delete", "put"):
-                found.append((address, method, getattr(client, method)(address.whole)))
-    return found
+    writable = [address for address in addresses(world) if address.permission.write in LEVELS_OF_OBJECTS]
+    pairs = itertools.product(writable, ("post", "patch", "delete", "put"))
+    return [(address, method, getattr(client, method)(address.whole)) for address, method in pairs]
 
 
 def kept(world: World) -> tuple[Any, ...]:
-    from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
-
     rows = tuple(list(m.objects.order_by("pk").values_list("pk", flat=True)) for m in (Run, Scenario, Upgrade))
     return rows, Breakpoint.objects.count(), Run.objects.get(pk=world.run.pk).name
 

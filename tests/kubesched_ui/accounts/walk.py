@@ -41,11 +41,8 @@ def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tu
 
 def permissions() -> dict[str, Permission]:
     """Route -> what it requires, the admin's left out (it has one permission)."""
-    found = {}
-    for route, pattern in routes():
-        if not route.startswith(ADMIN):
-            found[route] = getattr(pattern.callback, "permission", Permission())
-    return found
+    found = {route: getattr(pattern.callback, "permission", Permission()) for route, pattern in routes()}
+    return {route: required for route, required in found.items() if not route.startswith(ADMIN)}
 
 
 def values(world: World, gone: bool = False) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tests.kubesched_ui.http_api import body, get, post, upload
 pytestmark = pytest.mark.django_db
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+CUT_OFF = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
 
 
 def run(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
@@ -93,20 +94,13 @@ def test_deleting_a_scenario_deletes_its_runs(client: Client) -> None:
         (b"no: kubernetes", "application/yaml"),
         (b"--x--", "multipart/form-data; boundary=x"),
         (b"garbage", "multipart/form-data"),
+        *((CUT_OFF, f"multipart/form-data{end}") for end in ("; boundary=x", "", "; boundary=\xff")),
     ],
 )
 def test_a_bad_upload_is_refused_with_a_sentence(client: Client, body: bytes, kind: str) -> None:
     answer = client.generic("POST", "/api/scenarios", body, content_type=kind)
     assert 400 <= answer.status_code < 500
     assert len(answer.json()["error"]) > 10
-    assert not Scenario.objects.exists()
-
-
-def test_pages_of_other_sites_may_not_write(client: Client) -> None:
-    answer = client.post(
-        "/api/scenarios", taught(), content_type="text/plain", headers={"origin": "http://evil.example"}
-    )
-    assert answer.status_code == 403
     assert not Scenario.objects.exists()
 
 
@@ -245,22 +239,11 @@ def test_what_is_not_there_is_404(client: Client, method: str, path: str) -> Non
     assert "There is no" in answer.json()["error"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "/events?since=-1",
-        "/events?since=x",
-        "/events?limit=0",
-        "/pods?page=0",
-        "/pods?sort=password",
-        "/export?format=xml",
-    ],
-)
-def test_bad_queries_are_422(client: Client, query: str) -> None:
-    found = run(client, upload(client, as_list(node("n1"), pod("a"))))
-    answer = client.get(found["url"] + query)
-    assert answer.status_code == 422
-    assert answer.json()["error"]
+def test_bad_queries_are_422(client: Client) -> None:
+    url = run(client, upload(client, as_list(node("n1"), pod("a"))))["url"]
+    for query in ("events?since=-1", "events?since=x", "events?limit=0", "pods?page=0", "pods?sort=password"):
+        assert get(client, f"{url}/{query}", 422)["error"], query
+    assert get(client, f"{url}/export?format=xml", 422)["error"]
 
 
 def test_a_queued_run_is_cancelled_at_once(client: Client) -> None:

@@ -21,7 +21,7 @@ from tests.conformance import golden_cases
 from tests.examples import selection
 from tests.kubesched_ui.api.recorded import alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
-from tests.kubesched_ui.http_api import executed, get, ran, start, upload
+from tests.kubesched_ui.http_api import executed, get, post, ran, start, upload
 from tests.scheduler_core.debugger.live import (
     ROOT,
     Raw,
@@ -213,7 +213,9 @@ def test_a_run_without_a_recording_says_so(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
     RecordingBlock.objects.filter(run=run).delete()
     recording_cache._kept.clear()
-    for what, query in (("state", {}), ("find", {"where": "true"}), ("object", {"kind": "Node", "name": "n1"})):
+    asked = {"state": {}, "find": {"where": "true"}, "object": {"kind": "Node", "name": "n1"}, "map": {}}
+    post(client, f"{run.url}/breakpoints", {"where": "true"}, 409)
+    for what, query in (asked | {"map/tape": {"after": 0}}).items():
         said = ask(client, run, what, status=409, **query)["error"]
         assert "has no recording" in said
         assert "Run it again" in said

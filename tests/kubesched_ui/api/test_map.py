@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.exports import run_export
-from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.models import Run
 from kubesched_ui.offload.pools import stop_pools
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.clusters import taught
@@ -131,12 +131,3 @@ def test_breakpoints_that_are_refused(client: Client, run: Run) -> None:
         add(client, run, body, 422)
     run.breakpoints.bulk_create(run.breakpoints.model(run=run, name=str(n), where="true") for n in range(49))
     assert "limit reached" in add(client, run, {"where": "true"}, 400)["error"]
-
-
-def test_a_run_without_a_recording_says_so(client: Client, run: Run) -> None:
-    RecordingBlock.objects.filter(run=run).delete()
-    run.last_seq += 1  # another key: what is kept of it is of before
-    run.save()
-    for what in ("map", "map/tape?after=0"):
-        assert client.get(f"{run.url}/{what}").status_code == 409
-    add(client, run, {"where": "true"}, 409)

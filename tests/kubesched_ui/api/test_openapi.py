@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from ninja import Schema
 
 from kubesched_ui.api import api
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
 from tests.kubesched_ui.http_api import post, ran, start, upload
 
@@ -108,15 +108,3 @@ def test_where_the_api_has_nothing_the_answer_is_json_too(client: Client, addres
     answer = client.get(address)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
     assert answer.json()["error"].endswith(".")
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; boundary=\xff"]
-)
-def test_a_form_that_is_broken_off_is_refused_with_a_sentence(client: Client, kind: str) -> None:
-    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
-    answer = client.generic("POST", "/api/scenarios", body, content_type=kind)
-    assert answer.status_code == 400
-    assert len(answer.json()["error"]) > 10
-    assert not Scenario.objects.exists()

@@ -12,7 +12,7 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.events import MAX_RANGES, TOP, cycle_events, ranges, ranking
-from kubesched_ui.models import ClusterObject, Run, Scenario
+from kubesched_ui.models import ClusterObject, Run
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
@@ -125,7 +125,8 @@ def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Vali
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     scenario = uploads.store_upload([("a.json", taught())]).scenario
     done = services.create_run(scenario, services.RunSettings(), send=False)
-    add_pod_of_another_scheduler(scenario)
+    values = {"kind": "Pod", "namespace": "default", "name": "other", "data": pod("other", schedulerName="other")}
+    ClusterObject.objects.create(scenario=scenario, position=99, **values)
     failed = services.create_run(scenario, services.RunSettings(pods=["default/other"]), send=False)
     seen: set[str] = set()
     for run in (done, failed):
@@ -141,13 +142,6 @@ def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Vali
     schema.validate(error)
 
 
-def add_pod_of_another_scheduler(scenario: Scenario) -> None:
-    data = pod("other", schedulerName="other")
-    ClusterObject.objects.create(
-        scenario=scenario, position=99, kind="Pod", namespace="default", name="other", data=data
-    )
-
-
 async def messages(path: str) -> list[Any]:
     """All frames of a websocket, until the server closes it."""
     socket = WebsocketCommunicator(application, path)
@@ -161,15 +155,8 @@ async def messages(path: str) -> list[Any]:
 def test_the_schema_refuses_what_is_wrong(schema: jsonschema.Draft202012Validator) -> None:
     right = {"seq": 1, "t": 0.0, "type": "assume", "pod": "a/b", "attempt": 1, "data": {"node": "n"}}
     schema.validate({"events": [right]})
-    wrongs = (
-        {"seq": 0},
-        {"type": "assumed"},
-        {"pod": ""},
-        {"attempt": 0},
-        {"data": {}},
-        {"data": {"node": "n", "x": 1}},
-    )
-    for wrong in wrongs:
+    data = ({"data": {}}, {"data": {"node": "n", "x": 1}})
+    for wrong in ({"seq": 0}, {"type": "assumed"}, {"pod": ""}, {"attempt": 0}, *data):
         with pytest.raises(jsonschema.ValidationError):
             schema.validate({"events": [right | wrong]})
 

@@ -11,7 +11,7 @@ from channels.testing import WebsocketCommunicator
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
 from kubesched_ui.websockets import subscriber
-from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run
+from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -21,8 +21,7 @@ pytestmark = [
 
 
 async def test_a_late_client_gets_everything() -> None:
-    run = await database_sync_to_async(new_run)()
-    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    run = await written()
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))
     assert await seqs(await connect(run, since=200)) == list(range(201, LAST + 1))
     assert await seqs(await connect(run, since=LAST)) == []
@@ -55,8 +54,7 @@ async def test_ten_clients_at_once_each_get_everything() -> None:
 
 
 async def test_one_pods_events_and_those_of_the_run() -> None:
-    run = await database_sync_to_async(new_run)()
-    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    run = await written()
     socket = await connect(run, more="&pod=ns/p7")
     events = [e async for frame in frames(socket) for e in frame]
     assert [e["type"] for e in events] == ["run.started", "cycle.started", "bind", "cycle.finished", "run.finished"]
