@@ -281,9 +281,7 @@ LOGGING = {
         "json": {"()": "kubesched_ui.observability.logs.JsonLines"},
     },
     "filters": {"addresses": {"()": "kubesched_ui.observability.logs.Addresses"}},
-    "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["addresses"]},
-    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["addresses"]}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
         "django.channels.server": {"level": "WARNING"},

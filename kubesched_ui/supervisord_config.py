@@ -120,10 +120,7 @@ def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict
     local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     address = f"http://{f'[{local}]' if ':' in local else local}:{port}/healthz"
     bounds = [word for name, size in memory.items() for word in ("-p", f"{name}={size}")]
-    commands = {
-        "httpok": ["TICK_5", "-E", "-p", "web", "-t", str(SILENT_S), address],
-        "memmon": ["TICK_5", *bounds],
-    }
+    commands = {"httpok": ["TICK_5", "-E", "-p", "web", "-t", str(SILENT_S), address], "memmon": ["TICK_5", *bounds]}
     return {
         f"eventlistener:{name}": {
             # Start after the other processes, which need the CPUs during their start.

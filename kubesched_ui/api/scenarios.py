@@ -120,9 +120,7 @@ def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
 
 
 @router.get(
-    "/scenarios/{int:scenario_id}/export",
-    response={200: None, **REFUSALS},
-    openapi_extra=sent_as("application/json"),
+    "/scenarios/{int:scenario_id}/export", response={200: None, **REFUSALS}, openapi_extra=sent_as("application/json")
 )
 def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Export the scenario's objects as a v1 List, which can be uploaded again."""

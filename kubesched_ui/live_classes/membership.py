@@ -14,16 +14,7 @@ from django.utils import timezone
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.rate_limits import Limit
 from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.models import (
-    CODE,
-    LETTERS,
-    MAX_NICKNAME,
-    OVER,
-    Answer,
-    LiveClass,
-    Rejected,
-    Student,
-)
+from kubesched_ui.live_classes.models import CODE, LETTERS, MAX_NICKNAME, OVER, Answer, LiveClass, Rejected, Student
 
 TRIES = Limit("room-codes", 100, 300)  # wrong codes per client IP; a whole school may share one
 REMOVED = "The teacher removed you from this class."

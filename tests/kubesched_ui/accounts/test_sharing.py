@@ -116,11 +116,8 @@ def test_samples_are_everybodys_who_is_signed_in_and_what_has_no_owner_is_the_ad
     eve, nobody, root = (access.viewer_of(world.eve), Viewer(), access.viewer_of(world.root))
     assert [can_view(who, Scenario, sample.pk) for who in (eve, nobody, root)] == [True, False, True]
     assert [can_view(who, Scenario, orphan.pk) for who in (eve, nobody, root)] == [False, False, True]
-    assert (
-        eve.has_permission(START, sample),
-        eve.has_permission(OWN, sample),
-        root.has_permission(OWN, sample),
-    ) == (True, False, True)
+    permitted = [(eve, START), (eve, OWN), (root, OWN)]
+    assert [who.has_permission(action, sample) for who, action in permitted] == [True, False, True]
 
 
 def test_what_others_do_is_not_counted(world: World) -> None:

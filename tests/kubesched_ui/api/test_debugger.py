@@ -22,15 +22,7 @@ from tests.examples import selection
 from tests.kubesched_ui.api.recorded import alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import executed, get, post, ran, start, upload
-from tests.scheduler_core.debugger.live import (
-    ROOT,
-    Raw,
-    Watched,
-    add_up,
-    told_state,
-    watch_once,
-    watch_time,
-)
+from tests.scheduler_core.debugger.live import ROOT, Raw, Watched, add_up, told_state, watch_once, watch_time
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -99,12 +99,7 @@ def test_a_scenario_in_time_has_its_own(client: Client) -> None:
     document = {
         "apiVersion": "kubesched.dev/v1alpha1",
         "kind": "Scenario",
-        "spec": {
-            "kubernetes": "1.36",
-            "featureGates": OFF,
-            "until": 10,
-            "objects": json.loads(cluster())["items"],
-        },
+        "spec": {"kubernetes": "1.36", "featureGates": OFF, "until": 10, "objects": json.loads(cluster())["items"]},
     }
     scenario = upload(client, json.dumps(document).encode())
     run = run_of(client, scenario)

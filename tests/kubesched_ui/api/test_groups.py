@@ -73,10 +73,7 @@ def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) ->
 
 def test_what_is_not_there(client: Client, run: Run) -> None:
     told = client.get(f"/api/runs/{run.pk}/groups/team/nobody")
-    assert (told.status_code, told.json()["error"]) == (
-        404,
-        f"Run {run.pk} has no cycle of a pod group team/nobody.",
-    )
+    assert (told.status_code, told.json()["error"]) == (404, f"Run {run.pk} has no cycle of a pod group team/nobody.")
     assert client.get(f"/api/runs/{run.pk}/groups/team/train", {"cycle": 1}).status_code == 404
     page_text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
     page_text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)

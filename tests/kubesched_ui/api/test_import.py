@@ -15,15 +15,7 @@ from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import services
 from tests.kubesched_ui.api.recorded import decided, lose_worker, recorded
-from tests.kubesched_ui.api.run_kinds import (
-    CORDON,
-    RUNS,
-    in_time,
-    in_time_forked,
-    small,
-    twice,
-    twice_later,
-)
+from tests.kubesched_ui.api.run_kinds import CORDON, RUNS, in_time, in_time_forked, small, twice, twice_later
 from tests.kubesched_ui.clusters import pod
 from tests.kubesched_ui.http_api import executed, exported, forked, imported, post
 

@@ -99,8 +99,7 @@ def test_a_refusal_after_the_choice_undoes_it(point: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "pairs"),
-    [([0], [[0, 0]]), ([0, 1, 2], [[0, 2]]), ([1, 3, 4, 9], [[1, 1], [3, 4], [9, 9]])],
+    ("rows", "pairs"), [([0], [[0, 0]]), ([0, 1, 2], [[0, 2]]), ([1, 3, 4, 9], [[1, 1], [3, 4], [9, 9]])]
 )
 def test_ranges(rows: list[int], pairs: list[list[int]]) -> None:
     assert ranges(np.array(rows)) == pairs

@@ -37,12 +37,7 @@ def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pyte
     def never(*args: object, **kwargs: object) -> None:
         raise AssertionError("what is asked was computed before it is revealed")
 
-    for module, function in (
-        (questions, "answer"),
-        (diagram, "revealed"),
-        (feedback, "explain"),
-        (questions, "judge"),
-    ):
+    for module, function in ((questions, "answer"), (diagram, "revealed"), (feedback, "explain"), (questions, "judge")):
         monkeypatch.setattr(module, function, never)
     for step in asking:
         sent = client.get(address(name, step)).content.decode()

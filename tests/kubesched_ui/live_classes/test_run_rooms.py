@@ -136,11 +136,7 @@ def test_the_attempts_before_and_after(run: Run) -> None:
 
 def test_the_attempts_of_a_pod() -> None:
     waits = pod("late", cpu="3")
-    run = ran(
-        scenario(node("n1"), pod("a", cpu="3"), waits),
-        in_time=True,
-        until=120,
-    )
+    run = ran(scenario(node("n1"), pod("a", cpu="3"), waits), in_time=True, until=120)
     numbers = list(run.cycles.filter(name="late").order_by("number").values_list("number", flat=True))
     base = f"/runs/{run.pk}/pods/default/late/"
     room = opened_on_run(run, f"{base}?cycle={numbers[0]}&point=filter")

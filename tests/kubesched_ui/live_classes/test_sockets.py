@@ -21,11 +21,7 @@ from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
 from tests.kubesched_ui.live_classes.conftest import Class, browser, opened
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.asyncio,
-    pytest.mark.usefixtures("forgetful_layer"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
 
 
 def kinds() -> dict[str, tuple[str, int]]:
@@ -169,13 +165,7 @@ async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPa
         for text in (silent, *told):
             for paragraph in secret:
                 assert paragraph not in text, (name, step, paragraph)
-            texts = (
-                "Right</span>",
-                "Not correct",
-                "The answer</span>",
-                'id="revealed"',
-                "How this value is computed",
-            )
+            texts = ("Right</span>", "Not correct", "The answer</span>", 'id="revealed"', "How this value is computed")
             for word in texts:
                 assert word not in text, (name, step, word)
         assert told[0] == told[1], (name, step)

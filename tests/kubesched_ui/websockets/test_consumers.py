@@ -13,11 +13,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.websockets import subscriber
 from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.asyncio,
-    pytest.mark.usefixtures("forgetful_layer"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
 
 
 async def test_a_late_client_gets_everything() -> None:

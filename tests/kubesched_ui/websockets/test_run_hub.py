@@ -18,11 +18,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.websockets import consumers, run_hub, socket_metrics
 from tests.kubesched_ui.websockets.viewing import LAST, connect, new_run, seqs, write_run, written
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.asyncio,
-    pytest.mark.usefixtures("forgetful_layer"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
 
 
 async def closed(socket: WebsocketCommunicator) -> tuple[int, str]:
