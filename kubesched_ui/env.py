@@ -245,19 +245,10 @@ def check_secret_key(key: str) -> str:
     return key
 
 
-def database_url(default: str) -> str:
-    """Return the URL of the database, with DATABASE_PASSWORD quoted and inserted. Raises InvalidEnvironment with
-    the name of the variable if the URL is invalid."""
-    return with_password(text("DATABASE_URL", default), "DATABASE_URL", "DATABASE_PASSWORD")
-
-
-def redis_url(default: str) -> str:
-    """Return the URL of Redis, with REDIS_PASSWORD quoted and inserted.
-    Raises InvalidEnvironment with the name of the variable if the URL is invalid."""
-    return with_password(text("REDIS_URL", default), "REDIS_URL", "REDIS_PASSWORD")
-
-
-def with_password(url: str, name: str, password_name: str) -> str:
+def url(name: str, password_name: str, default: str) -> str:
+    """Return the URL of a service, with its password quoted and inserted. Raises InvalidEnvironment with the name of
+    the variable if the URL is invalid."""
+    url = text(name, default)
     if url.startswith(("sqlite:", "unix:")):
         return url
     try:

@@ -65,8 +65,7 @@ class Gate:
     def resumeProducing(self) -> None:
         self.open.set()
 
-    def stopProducing(self) -> None:
-        self.open.set()
+    stopProducing = resumeProducing
 
 
 class Request(WebRequest):

@@ -107,7 +107,8 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": dj_database_url.parse(env.database_url(f"sqlite:///{VAR_DIR / 'kubesched.sqlite3'}"))}
+database = env.url("DATABASE_URL", "DATABASE_PASSWORD", f"sqlite:///{VAR_DIR / 'kubesched.sqlite3'}")
+DATABASES = {"default": dj_database_url.parse(database)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # Writers wait for each other instead of failing (IMMEDIATE), and do not block readers (WAL).
     DATABASES["default"]["OPTIONS"] = {
@@ -124,7 +125,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Broker and channel layer: one Redis-compatible server, by default the embedded one on a unix socket.
 BROKER_SOCKET = env.socket_path(VAR_DIR)
-REDIS_URL = env.redis_url(f"unix://{BROKER_SOCKET}")
+REDIS_URL = env.url("REDIS_URL", "REDIS_PASSWORD", f"unix://{BROKER_SOCKET}")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",

@@ -73,7 +73,9 @@ def revealed(facts: Facts) -> dict[str, Any]:
     picture: dict[str, Any] = {"point": focus.point, "cycle": cycle.number, "plugin": focus.plugin, "node": focus.node}
     data = cycle.as_dict
     picture["exchanges"] = [
-        one._replace(answered=to_yaml(one.answered)) for one in facts.run.exchanges if one.pod == _bare(cycle.pod)
+        one._replace(answered=to_yaml(one.answered))
+        for one in facts.run.exchanges
+        if one.pod == cycle.pod.partition("/")[2]
     ]
     if focus.point == "filter":
         picture["matrix"] = cycle_presenter.matrix(data, cycle.nodes)
@@ -93,10 +95,6 @@ def revealed(facts: Facts) -> dict[str, Any]:
     if tree := _tree(facts, cycle):
         picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
     return picture
-
-
-def _bare(key: str) -> str:
-    return key.partition("/")[2]
 
 
 def _tree(facts: Facts, cycle: Attempted) -> Tree | None:

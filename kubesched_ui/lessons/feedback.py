@@ -25,12 +25,9 @@ def explain(question: Question, verdict: Verdict) -> list[str]:
         return [verdict.problem]
     if known := _known_mistake(question, verdict.given):
         return [known]
-    told = [text for text in _BY_FORM[_kind(question)](question, verdict.given) if text]
-    return told or ["That is not correct. Check the numbers next to the question and try again."]
-
-
-def _kind(question: Question) -> str:
-    return question.ask.kind if question.ask.kind in _BY_FORM else "number"
+    explain_kind = _BY_KIND.get(question.ask.kind, _number)
+    sentences = [text for text in explain_kind(question, verdict.given) if text]
+    return sentences or ["That is not correct. Check the numbers next to the question and try again."]
 
 
 def _known_mistake(question: Question, given: Any) -> str:
@@ -84,12 +81,10 @@ def _other_score(question: Question, given: float) -> Iterator[str]:
 
 def _made_of(tree: Tree) -> str:
     """List the input values of a number, without intermediate results."""
-    leaves: dict[str, None] = {}
-    for leaf in _leaves(tree):
-        leaves[_leaf(leaf)] = None
-    told = list(leaves)
-    more = f" and {len(told) - MOST} more" if len(told) > MOST else ""
-    return f"It is computed from {'; '.join(told[:MOST])}{more}." if told else ""
+    leaves = dict.fromkeys(_leaf(leaf) for leaf in _leaves(tree))
+    values = list(leaves)
+    more = f" and {len(values) - MOST} more" if len(values) > MOST else ""
+    return f"It is computed from {'; '.join(values[:MOST])}{more}." if values else ""
 
 
 def _leaves(tree: Tree) -> Iterator[Tree]:
@@ -264,9 +259,7 @@ def _which(question: Question, given: Any) -> Iterator[str]:
         yield "You did not select all true options."
 
 
-_BY_FORM: dict[str, Callable[[Question, Any], Iterator[str]]] = {
-    "number": _number,
-    "score": _number,
+_BY_KIND: dict[str, Callable[[Question, Any], Iterator[str]]] = {  # number and score: _number
     "passes": _passes,
     "refuses": _refuses,
     "lands": _lands,

@@ -70,11 +70,11 @@ def options(question: Question) -> list[str]:
         case "passes" | "order":
             found = _compared(question)
         case "lands":
-            found = [*_nodes(facts), NOWHERE]
+            found = [*facts.nodes(), NOWHERE]
         case "refuses":
             found = [*facts.find(focus.pod, focus.attempt).as_dict["filter_order"], PASSES]
         case "victims":
-            found = [pod for node in _nodes(facts) for pod in facts.node(node)["pods"]]
+            found = [pod for node in facts.nodes() for pod in facts.node(node)["pods"]]
             found = sorted(key.removeprefix("default/") for key in found)
         case "rule":
             found = [*(name for name, _ in RULES), ONE_CANDIDATE, NO_RULE]
@@ -216,11 +216,7 @@ def _compared(question: Question) -> list[str]:
     facts, focus = question.facts, question.focus
     if question.ask.kind == "order" and not question.ask.of:
         return sorted(facts.find(focus.pod, focus.attempt).as_dict.get("total") or ())
-    return _nodes(facts)
-
-
-def _nodes(facts: Facts) -> list[str]:
-    return list(facts.run.state(facts.moment()).nodes())
+    return facts.nodes()
 
 
 def _events(facts: Facts) -> list[str]:

@@ -107,10 +107,8 @@ class Instance:
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """The JSON answer; bytes are sent as they are."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api{path}", data=data, method=method)
-        request.add_header(
-            "Content-Type", "application/octet-stream" if isinstance(body, bytes) else "application/json"
-        )
+        kind = {"Content-Type": "application/octet-stream" if isinstance(body, bytes) else "application/json"}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api{path}", data, kind, method=method)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or b"null")
 

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.conformance import golden_cases
+from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
 pytestmark = pytest.mark.slow
@@ -28,26 +29,8 @@ NODES, PODS = 300, 1500
 
 def cluster(nodes: int = NODES, pods: int = PODS) -> bytes:
     """Nodes of 16 CPUs and pods of 1: some stay pending when there are more than 16 to a node."""
-    items: list[dict[str, Any]] = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": f"n{n:04}", "labels": {"zone": f"z{n % 3}"}},
-            "status": {"allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"}},
-        }
-        for n in range(nodes)
-    ]
-    requests = {"cpu": "1", "memory": "1Gi"}
-    items += [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": f"p{n:05}", "namespace": "default"},
-            "spec": {"containers": [{"name": "c", "image": "x", "resources": {"requests": requests}}]},
-        }
-        for n in range(pods)
-    ]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    items = [node(f"n{n:04}", "16", "64Gi", labels={"zone": f"z{n % 3}"}) for n in range(nodes)]
+    return as_list(*items, *(pod(f"p{n:05}", memory="1Gi") for n in range(pods)))
 
 
 def needs(found: object, what: str) -> pytest.MarkDecorator:
@@ -173,11 +156,8 @@ def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subpr
 def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None:
     in_time = start_run(instance, scenario, in_time=True, until=30)
     runs = [start_run(instance, scenario), in_time]
-    crowds = [
-        crowd(instance, runs[0]),
-        crowd(instance, runs[0], "&pod=default/p00700", "--gaps"),
-        crowd(instance, in_time),
-    ]
+    crowds = [crowd(instance, runs[0]), crowd(instance, runs[0], "&pod=default/p00700", "--gaps")]
+    crowds.append(crowd(instance, in_time))
     told = [json.loads(one.communicate(timeout=150)[0]) for one in crowds]
     told.append(json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0]))  # it is over
     last = [str(instance.finished(run)["last_seq"]) for run in (runs[0], runs[0], in_time, runs[0])]
@@ -287,9 +267,7 @@ def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
 
 
 def test_a_nul_is_nothing_to_any_database(instance: Instance) -> None:
-    node, pod = (json.loads(cluster(1, 1))["items"][i] for i in (0, 1))
-    node["metadata"]["labels"] = pod["spec"]["nodeSelector"] = {"a": "\0"}
-    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, pod]}).encode()
+    body = as_list(node("n0000", labels={"a": "\0"}), pod("p00000", nodeSelector={"a": "\0"}))
     made = instance.api("POST", "/scenarios?name=nul", body)["id"]
     run = start_run(instance, made)
     assert instance.finished(run)["state"] == "done"

@@ -20,6 +20,8 @@ from tests.kubesched_ui.http_api import body, executed, get, post, start, upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
+TEXT = (Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text()
+SCHEMA = jsonschema.Draft202012Validator(json.loads(TEXT))
 SAMPLES = sorted(path.stem for path in FOLDER.glob("1[3-8]-*.yaml"))
 
 
@@ -68,11 +70,10 @@ def document(*objects: Any, **spec: Any) -> bytes:
     ],
 )
 def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str, release: str) -> None:
-    schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())
     run = sample(client, name, **({"release": release} if release else {}))
     assert (run["state"], run["in_time"], run["clock"]) == ("done", True, run["until"])
     found = events(client, run)
-    jsonschema.Draft202012Validator(schema).validate({"events": found})
+    SCHEMA.validate({"events": found})
     assert [e["seq"] for e in found] == list(range(1, run["last_seq"] + 1))
     assert [e["t"] for e in found] == sorted(e["t"] for e in found)
     assert all(e["data"].get("cause", 0) < e["seq"] for e in found)
@@ -102,8 +103,7 @@ def test_a_pod_that_is_being_deleted_is_skipped(client: Client) -> None:
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     run = ran(client, upload(client, as_list(node("n1"), gone, pod("a"))), in_time=True)
     assert (run["placed"], run["unschedulable"], run["cycles_done"]) == (1, 0, 1)
-    schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate({"events": events(client, run)})
+    SCHEMA.validate({"events": events(client, run)})
     (skipped,) = events(client, run, type="pod.skipped")
     said = "skip schedule deleting pod: default/gone"
     assert (skipped["pod"], skipped["data"]["message"]) == ("default/gone", said)

@@ -16,6 +16,7 @@ from kubesched_ui.lessons import catalog, diagram, feedback, markdown, questions
 from kubesched_ui.live_classes import membership, parts, publisher
 from kubesched_ui.live_classes.membership import REMOVED
 from kubesched_ui.live_classes.models import LiveClass, Student
+from kubesched_ui.websockets import publisher as websocket_publisher
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
@@ -117,7 +118,7 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
         async def group_send(self, name: str, message: dict[str, Any]) -> None:
             sent.append((name, message))
 
-    monkeypatch.setattr(publisher, "get_channel_layer", Layer)
+    monkeypatch.setattr(websocket_publisher, "get_channel_layer", Layer)
     publisher.publish(7)
     while not sent:
         await asyncio.sleep(0.01)
