@@ -30,8 +30,8 @@ def _node(i: int) -> dict[str, Any]:
     }
 
 
-def _pod(name: str, app: str, cpu: str = "100m", memory: str = "500Mi", **spec: Any) -> dict[str, Any]:
-    requests = {"cpu": cpu, "memory": memory}
+def _pod(name: str, app: str, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    requests = {"cpu": cpu, "memory": "500Mi"}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -40,37 +40,23 @@ def _pod(name: str, app: str, cpu: str = "100m", memory: str = "500Mi", **spec: 
     }
 
 
-def _basic(i: int) -> dict[str, Any]:
-    return _pod(f"pod-{i:06d}", f"a{i % 10}")
+def _spread(app: str) -> dict[str, Any]:
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **_selector(app)}
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def _antiaffinity(app: str) -> dict[str, Any]:
+    terms = [{"topologyKey": HOSTNAME, **_selector(app)}]
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+def _prefaffinity(app: str) -> dict[str, Any]:
+    terms = [{"weight": 10, "podAffinityTerm": {"topologyKey": ZONE, **_selector(app)}}]
+    return {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
 def _selector(app: str) -> dict[str, Any]:
-    return {"matchLabels": {"app": app}}
-
-
-def _spread(i: int) -> dict[str, Any]:
-    app = f"a{i % 10}"
-    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
-    return _pod(f"pod-{i:06d}", app, topologySpreadConstraints=[{**constraint, "labelSelector": _selector(app)}])
-
-
-def _antiaffinity(i: int) -> dict[str, Any]:
-    app = f"a{i % 500}"
-    term = {"topologyKey": HOSTNAME, "labelSelector": _selector(app)}
-    anti = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    return _pod(f"pod-{i:06d}", app, affinity={"podAntiAffinity": anti})
-
-
-def _prefaffinity(i: int) -> dict[str, Any]:
-    app = f"a{i % 10}"
-    term = {"weight": 10, "podAffinityTerm": {"topologyKey": ZONE, "labelSelector": _selector(app)}}
-    return _pod(
-        f"pod-{i:06d}", app, affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
-    )
-
-
-def _preemption(i: int) -> dict[str, Any]:
-    return _pod(f"pod-{i:06d}", f"a{i % 10}", cpu="4", priority=1000)
+    return {"labelSelector": {"matchLabels": {"app": app}}}
 
 
 def _victims(nodes: int) -> Iterator[dict[str, Any]]:
@@ -81,12 +67,13 @@ def _victims(nodes: int) -> Iterator[dict[str, Any]]:
         yield pod
 
 
-PODS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "basic": _basic,
-    "spread": _spread,
-    "antiaffinity": _antiaffinity,
-    "prefaffinity": _prefaffinity,
-    "preemption": _preemption,
+# Workload -> the number of apps, and the arguments of `_pod` for a pod of an app.
+PODS: dict[str, tuple[int, Callable[[str], dict[str, Any]]]] = {
+    "basic": (10, lambda app: {}),
+    "spread": (10, _spread),
+    "antiaffinity": (500, _antiaffinity),
+    "prefaffinity": (10, _prefaffinity),
+    "preemption": (10, lambda app: {"cpu": "4", "priority": 1000}),
 }
 WORKLOADS = (*PODS, "openb")
 
@@ -107,7 +94,8 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
     objects = [_node(i) for i in range(nodes)]
     if name == "preemption":
         objects.extend(_victims(nodes))
-    objects.extend(PODS[name](i) for i in range(pods))
+    apps, arguments = PODS[name]
+    objects.extend(_pod(f"pod-{i:06d}", app := f"a{i % apps}", **arguments(app)) for i in range(pods))
     return objects
 
 

@@ -26,7 +26,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import read_snapshot
+from scheduler_core.snapshot.files import objects_in, read_bytes
 
 CHANGES = 4  # maximum number of suggested fixes for a pod
 MOST_TRIED = 50  # maximum number of pods for which suggested fixes are searched
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     registry = with_plugins(args.plugins, PLUGINS)
     release = get_release(f"{args.release or NEWEST} {args.feature_gates}".strip())
     read = partial(load, release=release, registry=registry, unknown=args.unknown_plugins)
-    raws = read_snapshot(args.snapshot)
+    raws = objects_in(read_bytes(args.snapshot), args.snapshot)
     enabled = None if args.config else enabling(name for name in registry if name not in PLUGINS)
     configuration = read(enabled or configuration_of(args, raws, read))
     found = prepared(args.snapshot, raws, release, configuration, choices_of(args))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import IO, Any
 
-import msgspec
-
 from scheduler_core.commands.inputs import choices_of, print_notes
+from scheduler_core.commands.output import print_json
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.engine import Record
@@ -34,9 +33,11 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         choices=choices_of(args),
     )
     print_notes(run.notes, run.simulation.warnings)
-    write = _write_line if args.format == "jsonl" else write_row
     for record in run.run():
-        write(record, out)
+        if args.format == "jsonl":
+            print_json(as_json(record), out)
+        else:
+            write_row(record, out)
     left = run.engine.queue.parts()
     if args.format == "table":
         bound = len(run.api.cluster.pods) - len(run.api.lifecycle.assumed())
@@ -49,10 +50,6 @@ def as_json(record: Record) -> dict[str, Any]:
     """Return a record as plain data: seq, time, kind, cause (left out if there is none) and its data."""
     cause = {"cause": record.cause} if record.cause else {}
     return {"seq": record.seq, "time": round(record.time, 6), "kind": record.kind, **cause, **record.data}
-
-
-def _write_line(record: Record, out: IO[str]) -> None:
-    out.write(msgspec.json.encode(as_json(record)).decode() + "\n")
 
 
 def write_row(record: Record, out: IO[str]) -> None:

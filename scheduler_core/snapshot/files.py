@@ -19,17 +19,12 @@ MAX_YAML_BYTES = 64_000_000
 _MAX_LISTS = 8  # nested lists; kubectl writes one
 
 
-def read_snapshot(path: str) -> list[dict[str, Any]]:
-    """Return the objects of a JSON or YAML file (`-`: standard input), gzipped or not.
+def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
+    """Return the objects of a file's content, JSON or YAML.
 
     The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
     document is replaced by its objects. Raises InputError naming the file and the place in it.
     """
-    return objects_in(read_bytes(path), path)
-
-
-def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
-    """Return the objects of a file's content, as `read_snapshot` does."""
     documents = _documents(data, path)
     several = len(documents) > 1
     return [
