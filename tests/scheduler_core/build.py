@@ -1,5 +1,6 @@
 """Short ways to write Kubernetes objects, for the tests of the core."""
 
+import copy
 from typing import Any
 
 from scheduler_core.api.objects import Pod, decode_all
@@ -66,6 +67,18 @@ def pod(
     if on:
         full["nodeName"] = on
     return {"kind": "Pod", "metadata": metadata, "spec": full, "status": status or {}}
+
+
+def workload(kind: str, name: str = "web", *, pod: Raw, annotations: Raw | None = None, **spec: Any) -> Raw:
+    """A workload as a user writes it; `pod`: the spec of its pods; `spec`: further fields of its own."""
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels, "annotations": annotations or {}}, "spec": copy.deepcopy(pod)}
+    return {
+        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
+    }
 
 
 def claim(name: str, cls: str = "", volume: str = "", size: str = "10Gi", **more: Any) -> Raw:

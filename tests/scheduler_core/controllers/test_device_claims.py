@@ -9,7 +9,8 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import Prepared, prepare
-from tests.scheduler_core.dra.made import device, device_class, exactly, node, piece
+from tests.scheduler_core.build import workload
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, node, piece
 from tests.scheduler_core.timed import Played
 
 Raw = dict[str, Any]
@@ -53,13 +54,7 @@ def test_a_pod_that_somebody_wrote_gets_a_claim_of_its_own() -> None:
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
-    taken = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "a-gpu", "namespace": "default", "uid": "x"},
-        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly()}]}},
-    }
-    found = prepared(taken, wanting("a"))
+    found = prepared(claim("a-gpu", uid="x"), wanting("a"))
     assert {obj.name for obj in found.objects if isinstance(obj, ResourceClaim)} == {"a-gpu", "a-gpu-1"}
     assert placed(found) == {"a": "n1"}
 
@@ -73,17 +68,7 @@ def test_pods_of_a_cluster_are_left_as_they_are() -> None:
 
 
 def test_pods_of_workloads_each_have_their_own() -> None:
-    workload = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": SPEC},
-        },
-    }
-    assert list(placed(prepared(workload)).values()) == ["n1", "n1"]
+    assert list(placed(prepared(workload("Deployment", pod=SPEC, replicas=2))).values()) == ["n1", "n1"]
 
 
 def test_in_time_a_pod_that_comes_later_gets_one_too() -> None:

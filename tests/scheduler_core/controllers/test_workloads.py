@@ -3,29 +3,18 @@
 Source: https://kubernetes.io/docs/concepts/workloads/controllers/.
 """
 
+from functools import partial
+
 import pytest
 
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
-from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core import build
+from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.timed import Played, scenario
 
-
-def workload(kind: str, name: str = "web", cpu: str = "1", annotations: Raw | None = None, **spec: object) -> Raw:
-    template = pod("x", requests={"cpu": cpu})
-    return {
-        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": {
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}, "annotations": annotations or {}},
-                "spec": {**template["spec"], "terminationGracePeriodSeconds": 5},
-            },
-            **spec,
-        },
-    }
+POD = {**pod("x", requests={"cpu": "1"})["spec"], "terminationGracePeriodSeconds": 5}
+workload = partial(build.workload, pod=POD)
 
 
 def bound(played: Played) -> list[str]:
@@ -94,6 +83,6 @@ def test_deleting_a_workload_deletes_its_pods() -> None:
 
 def test_a_template_that_is_wrong_is_named() -> None:
     with pytest.raises(InputError) as error:
-        ScenarioRun(scenario(node("n1"), workload("Deployment", cpu="lots")))
+        ScenarioRun(scenario(node("n1"), workload("Deployment", pod=pod("x", requests={"cpu": "lots"})["spec"])))
     assert error.value.where == "Deployment web"
     assert error.value.field.startswith("spec.template.spec.containers[0]")

@@ -49,14 +49,12 @@ def test_what_a_pod_gets() -> None:
     assert spec["containers"][0]["ports"] == [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
     assert (spec["restartPolicy"], spec["schedulerName"]) == ("Always", "default-scheduler")
     assert spec["terminationGracePeriodSeconds"] == 30
-    assert [(t["key"].partition("/")[2], t["tolerationSeconds"]) for t in spec["tolerations"]] == [
-        ("not-ready", 300),
-        ("unreachable", 300),
-    ]
-    assert filled(pod({"name": "c", "ports": [{"containerPort": 80}]}))["spec"]["containers"][0]["ports"][0] == {
-        "containerPort": 80,
-        "protocol": "TCP",
+    tolerated = {
+        toleration["key"].partition("/")[2]: toleration["tolerationSeconds"] for toleration in spec["tolerations"]
     }
+    assert tolerated == {"not-ready": 300, "unreachable": 300}
+    other = filled(pod({"name": "c", "ports": [{"containerPort": 80}]}))["spec"]["containers"][0]
+    assert other["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
 
 
 def test_a_spread_constraint_is_left_as_it_is() -> None:
@@ -154,16 +152,13 @@ def test_other_objects(obj: Raw, path: str, value: Any) -> None:
 
 
 def test_it_is_told_how_often() -> None:
-    told = Filled()
-
-    def limited() -> Raw:
-        return {"name": "c", "resources": {"limits": {"cpu": "1"}}}
-
-    for written in (pod(limited(), limited()), pod(limited()), pod()):
-        told.add(fill(written), title(written))
-    assert told.message.startswith("Filled in as an API server does: requests from limits (3 containers of 2 pods); ")
-    assert "; schedulerName default-scheduler (3 pods); " in told.message
-    assert told.counts["requests from limits"] == 3
+    found = Filled()
+    for number in (2, 1, 0):
+        written = pod(*({"name": "c", "resources": {"limits": {"cpu": "1"}}} for _ in range(number)))
+        found.add(fill(written), title(written))
+    assert found.message.startswith("Filled in as an API server does: requests from limits (3 containers of 2 pods); ")
+    assert "; schedulerName default-scheduler (3 pods); " in found.message
+    assert found.counts["requests from limits"] == 3
     assert (Filled().message, bool(Filled())) == ("", False)
 
 
@@ -174,27 +169,9 @@ JSON = st.recursive(
 )
 FIELDS = st.sampled_from(
     [
-        "containers",
-        "initContainers",
-        "resources",
-        "limits",
-        "requests",
-        "ports",
-        "hostNetwork",
-        "tolerations",
-        "affinity",
-        "podAffinity",
-        "labels",
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "labelSelector",
-        "matchLabelKeys",
-        "template",
-        "spec",
-        "jobTemplate",
-        "metadata",
-        "capacity",
-        "status",
-        "selector",
+        *("containers", "initContainers", "resources", "limits", "requests", "ports", "hostNetwork", "tolerations"),
+        *("affinity", "podAffinity", "labels", "requiredDuringSchedulingIgnoredDuringExecution", "labelSelector"),
+        *("matchLabelKeys", "template", "spec", "jobTemplate", "metadata", "capacity", "status", "selector"),
         "matchExpressions",
     ]
 )

@@ -1,5 +1,6 @@
 """What a run begins with: priorities, whose pods they are, claims that are absent, pods of bare workloads."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
+from tests.scheduler_core import build
 from tests.scheduler_core.build import Raw, claim, mounts, node, pod
 from tests.scheduler_core.timed import Played
 
@@ -29,7 +31,7 @@ def placed(found: Prepared, **settings: Any) -> dict[str, str]:
     return {trace.pod.removeprefix("default/"): trace.node or trace.message for trace in cycles}
 
 
-def said(found: Prepared, code: str) -> str:
+def message_of(found: Prepared, code: str) -> str:
     """The one remark with that code; "" if there is none."""
     return " ".join(remark.message for remark in found.remarks if remark.code == code)
 
@@ -38,6 +40,13 @@ def written(name: str, **spec: Any) -> Raw:
     """A pod that no API server has seen."""
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+
+
+def limited(name: str, cpu: str) -> Raw:
+    """A new pod with limits alone."""
+    raw = written(name)
+    raw["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu}}
+    return raw
 
 
 def priority_class(name: str, value: int, **more: Any) -> Raw:
@@ -52,51 +61,44 @@ def pods(found: Prepared) -> dict[str, Pod]:
 
 
 def test_limits_without_requests_take_room() -> None:
-    limited = written("b")
-    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "3"}}
-    found = prepared(node("n1"), written("a", nodeName="n1"), written("c", nodeName="n1"), limited)
+    found = prepared(node("n1"), written("a", nodeName="n1"), written("c", nodeName="n1"), limited("b", "3"))
     assert "Insufficient cpu" in placed(found)["b"]
-    assert "requests from limits (1 container of 1 pod)" in said(found, "filled")
+    assert "requests from limits (1 container of 1 pod)" in message_of(found, "filled")
 
 
 def test_an_unprepared_simulation_takes_objects_as_they_are() -> None:
-    limited = written("b")
-    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "9"}}
-    (trace,) = Simulation([node("n1"), limited]).run()
+    (trace,) = Simulation([node("n1"), limited("b", "9")]).run()
     assert trace.node == "n1"
 
 
 # ---------------------------------------------------------------- priorities
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"priorityClassName": "high"}, (1000, "Never")),
-        ({"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"}, (1000, "PreemptLowerPriority")),
-        ({"priorityClassName": "system-node-critical"}, (2000001000, "PreemptLowerPriority")),
-        ({}, (7, "PreemptLowerPriority")),
-        ({"priority": 5}, (5, "")),
-        ({"priorityClassName": "gone"}, (None, "")),
-    ],
-)
-def test_priorities_of_pods_that_were_written_down(spec: Raw, expected: tuple[int, str]) -> None:
-    classes = (priority_class("high", 1000, preemptionPolicy="Never"), priority_class("usual", 7, globalDefault=True))
-    found = pods(prepared(*classes, written("a", **spec)))["a"].spec
-    assert (found.priority, found.preemption_policy) == expected
+CLASSES = (priority_class("high", 1000, preemptionPolicy="Never"), priority_class("usual", 7, globalDefault=True))
 
 
 @pytest.mark.parametrize(
-    ("spec", "expected"),
+    ("new", "spec", "expected"),
     [
-        ({"priorityClassName": "high"}, (1000, "Never")),
-        ({"priorityClassName": "high", "priority": 10}, (10, "Never")),
-        ({}, (None, "")),
+        (True, {"priorityClassName": "high"}, (1000, "Never")),
+        (
+            True,
+            {"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"},
+            (1000, "PreemptLowerPriority"),
+        ),
+        (True, {"priorityClassName": "system-node-critical"}, (2000001000, "PreemptLowerPriority")),
+        (True, {}, (7, "PreemptLowerPriority")),
+        (True, {"priority": 5}, (5, "")),
+        (True, {"priorityClassName": "gone"}, (None, "")),
+        (False, {"priorityClassName": "high"}, (1000, "Never")),
+        (False, {"priorityClassName": "high", "priority": 10}, (10, "Never")),
+        (False, {}, (None, "")),
     ],
 )
-def test_of_a_real_cluster_s_pod_only_what_is_missing(spec: Raw, expected: tuple[int, str]) -> None:
-    classes = (priority_class("high", 1000, preemptionPolicy="Never"), priority_class("usual", 7, globalDefault=True))
-    found = pods(prepared(*classes, pod("a", **{"priority": None, **spec})))["a"].spec
+def test_priorities_of_new_pods_and_of_those_of_a_cluster(new: bool, spec: Raw, expected: tuple[int, str]) -> None:
+    """A cluster's pod gets only what is missing."""
+    raw = written("a", **spec) if new else pod("a", **{"priority": None, **spec})
+    found = pods(prepared(*CLASSES, raw))["a"].spec
     assert (found.priority, found.preemption_policy) == expected
 
 
@@ -104,14 +106,14 @@ def test_the_class_decides_who_is_first_and_who_may_preempt() -> None:
     filler = pod("filler", on="n1", requests={"cpu": "4"}, priority=1)
     high = priority_class("high", 1000)
     found = prepared(node("n1"), high, filler, written("low"), written("boss", priorityClassName="high"))
-    assert said(found, "priorities") == "Priority filled in from the PriorityClass for 1 pod: high (1)."
+    assert message_of(found, "priorities") == "Priority filled in from the PriorityClass for 1 pod: high (1)."
     first = next(Simulation(found.objects, tie_break="name").run())
     assert (first.pod, first.nominated_node, first.victims) == ("default/boss", "n1", ["default/filler"])
 
 
-def test_a_class_that_does_not_exist_is_said() -> None:
+def test_a_class_that_does_not_exist_is_message_of() -> None:
     found = prepared(node("n1"), written("a", priorityClassName="gold"), written("b", priorityClassName="gold"))
-    assert said(found, "priority-class") == (
+    assert message_of(found, "priority-class") == (
         "2 pods name 1 PriorityClass missing from the snapshot, and count with priority 0: gold (2); "
         "default/a, default/b."
     )
@@ -124,7 +126,7 @@ def test_a_class_that_does_not_exist_is_said() -> None:
 def test_pods_that_are_being_deleted_are_skipped_and_counted() -> None:
     found = prepared(node("n1"), pod("gone", deleted=True), pod("running", on="n1", deleted=True), pod("a"))
     assert placed(found) == {"a": "n1"}
-    assert said(found, "deleting") == (
+    assert message_of(found, "deleting") == (
         "1 pod without a node is being deleted: kube-scheduler skips such pods, as here "
         "(skip schedule deleting pod: default/gone): default/gone."
     )
@@ -142,7 +144,7 @@ def test_pods_of_other_schedulers_are_counted_by_scheduler() -> None:
     found = prepared(node("n1"), *waiting, pod("gpu", schedulerName="gpu"), pod("on", on="n1", schedulerName="gpu"))
     assert placed(found) == {}
     assert found.others == {"volcano": 5, "gpu": 1}
-    assert said(found, "other-schedulers") == (
+    assert message_of(found, "other-schedulers") == (
         "6 pods wait for another scheduler and are left to it: "
         "volcano (5: default/v0, default/v1, default/v2 and 2 more), gpu (1: default/gpu). A run can take them."
     )
@@ -152,7 +154,7 @@ def test_pods_of_other_schedulers_are_counted_by_scheduler() -> None:
 def test_pods_of_other_schedulers_may_be_taken_by_the_default_profile(schedulers: tuple[str, ...], taker: str) -> None:
     found = prepared(node("n1"), pod("a", schedulerName="volcano"), choices=TAKE, schedulers=schedulers)
     assert pods(found)["a"].spec.scheduler_name == taker
-    assert said(found, "other-schedulers") == (
+    assert message_of(found, "other-schedulers") == (
         f"1 pod of other schedulers is taken by {taker}: volcano (1: default/a)."
     )
     assert found.others == {}
@@ -167,7 +169,7 @@ def claiming(name: str, of: str = "data", **more: Any) -> Raw:
 
 def test_a_snapshot_without_claims_may_lack_them() -> None:
     found = prepared(node("n1"), claiming("a"), claiming("b"), claiming("c", "other", on="n1"))
-    assert said(found, "absent-claims") == (
+    assert message_of(found, "absent-claims") == (
         "3 pods name 2 claims, but the snapshot has no claims. "
         "Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`, or let a run treat missing claims as bound."
     )
@@ -177,19 +179,20 @@ def test_a_snapshot_without_claims_may_lack_them() -> None:
 def test_single_claims_that_are_absent_are_named() -> None:
     there = claim("there")
     found = prepared(node("n1"), there, claiming("a", "there"), claiming("b"))
-    assert said(found, "absent-claims").startswith("1 pod names 1 claim missing from the snapshot: default/data. ")
-    assert said(prepared(node("n1"), there, claiming("a", "there")), "absent-claims") == ""
+    assert message_of(found, "absent-claims").startswith(
+        "1 pod names 1 claim missing from the snapshot: default/data. "
+    )
+    assert message_of(prepared(node("n1"), there, claiming("a", "there")), "absent-claims") == ""
 
 
 @pytest.mark.parametrize("release", ["1.27", "1.34"])
 def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
     zoned = node("n1", zone="a"), node("n2", zone="b", cpu="1")
-    own = pod(
-        "own", requests={"cpu": "3"}, volumes=[{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
-    )
+    ephemeral = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    own = pod("own", requests={"cpu": "3"}, volumes=[ephemeral])
     found = prepared(*zoned, claiming("a"), claiming("b"), own, choices=BOUND)
     assert placed(found, release=release) == {"a": "n1", "b": "n1", "own": "n1"}
-    assert said(found, "absent-claims") == (
+    assert message_of(found, "absent-claims") == (
         "3 pods name 2 claims missing from the snapshot: default/data, default/own-tmp. "
         "Missing claims count as bound to volumes without constraints."
     )
@@ -198,18 +201,8 @@ def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
 # ---------------------------------------------------------------- bare workloads
 
 
-def workload(kind: str, name: str = "web", **spec: Any) -> Raw:
-    """As somebody would write it down."""
-    template = {
-        "metadata": {"labels": {"app": name}},
-        "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "500m"}}}]},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template, **spec},
-    }
+LIMITED = {"containers": [{"name": "c", "resources": {"limits": {"cpu": "500m"}}}]}
+workload = partial(build.workload, pod=LIMITED)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +226,9 @@ def test_pods_of_a_bare_workload_are_those_that_a_run_in_time_makes(kind: str, s
     assert len(found.made) == number
     assert placed(found).keys() == {pod.name for pod in found.made}
     if number:
-        assert said(found, "workloads").endswith(f"created for workloads without pods: {kind} default/web ({number}).")
+        assert message_of(found, "workloads").endswith(
+            f"created for workloads without pods: {kind} default/web ({number})."
+        )
     in_time = Played(*objects, until=10, gracePeriods=False)
     begun = {r.data["pod"].removeprefix("default/") for r in in_time.of("pod.created")}
     if kind != "StatefulSet":  # whose pods come one after the other there
@@ -270,7 +265,7 @@ def test_numbers_of_a_stateful_set_and_their_claims() -> None:
     assert [p.name for p in found.made] == ["db-5", "db-6"]
     assert found.made[0].metadata.labels["apps.kubernetes.io/pod-index"] == "5"
     assert found.made[0].spec.volumes[0].persistent_volume_claim.claim_name == "data-db-5"  # type: ignore[union-attr]
-    assert said(found, "absent-claims").startswith("2 pods name 2 claims, but the snapshot has no claims")
+    assert message_of(found, "absent-claims").startswith("2 pods name 2 claims, but the snapshot has no claims")
     slow = {"kind": "StorageClass", "metadata": {"name": "slow"}, "provisioner": "p"}
     waiting = slow | {"volumeBindingMode": "WaitForFirstConsumer"}
     assert placed(prepared(node("n1"), waiting, ordered)) == {"db-5": "n1", "db-6": "n1"}
@@ -285,7 +280,7 @@ def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
     found = prepared(slow, data, data | {"metadata": {"name": "none"}, "spec": {"storageClassName": ""}})
     claims = {obj.name: obj.spec.storage_class_name for obj in found.objects if isinstance(obj, PersistentVolumeClaim)}
     assert claims == {"data": "slow", "none": ""}
-    assert said(found, "storage-class") == "The default StorageClass was filled in for 1 claim."
+    assert message_of(found, "storage-class") == "The default StorageClass was filled in for 1 claim."
 
 
 @pytest.mark.parametrize(
@@ -294,33 +289,28 @@ def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
         [workload("Deployment") | {"status": {"replicas": 1}}],
         [workload("Deployment") | {"metadata": {"name": "web", "uid": "u"}}],
         [workload("Deployment", replicas=3), pod("web-1-2", labels={"app": "web"}, on="n1")],
-        [
-            workload("Deployment", replicas=3),
-            written("web-1-2") | {"metadata": {"name": "x", "labels": {"app": "web"}}},
-        ],
+        [workload("Deployment", replicas=3), written("x") | {"metadata": {"name": "x", "labels": {"app": "web"}}}],
         [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {}}],
     ],
 )
 def test_workloads_of_a_cluster_and_those_whose_pods_are_there_make_none(there: list[Raw]) -> None:
     found = prepared(node("n1"), *there)
-    assert (found.made, found.bare, said(found, "workloads")) == ([], [], "")
+    assert (found.made, found.bare, message_of(found, "workloads")) == ([], [], "")
 
 
 def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
     made = workload("ReplicaSet")
-    made["metadata"] = {
-        "name": "web-5d4f8",
-        "ownerReferences": [None, {"kind": "Deployment", "name": "web", "controller": True}],
-    }
+    owner = {"kind": "Deployment", "name": "web", "controller": True}
+    made["metadata"] = {"name": "web-5d4f8", "ownerReferences": [None, owner]}
     assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
     del made["metadata"]["ownerReferences"]
     made["spec"]["template"]["metadata"]["labels"]["pod-template-hash"] = "5d4f8"
     assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
 
 
-def test_cron_jobs_are_said() -> None:
+def test_cron_jobs_are_message_of() -> None:
     cron = {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {}}}
-    assert said(prepared(node("n1"), cron), "cron-jobs") == (
+    assert message_of(prepared(node("n1"), cron), "cron-jobs") == (
         "CronJob default/nightly creates Jobs on a schedule; no run creates their pods."
     )
 
@@ -340,14 +330,12 @@ def test_a_broken_template_is_named() -> None:
 def test_in_time_a_pod_that_is_being_deleted_is_popped_and_skipped() -> None:
     played = Played(node("n1"), pod("gone", deleted=True), pod("a"))
     (skipped,) = played.of("pod.skipped")
-    assert (skipped.time, skipped.data) == (
-        0,
-        {"pod": "default/gone", "message": "skip schedule deleting pod: default/gone"},
-    )
+    message = "skip schedule deleting pod: default/gone"
+    assert (skipped.time, skipped.data) == (0, {"pod": "default/gone", "message": message})
     assert [r.data["pod"] for r in played.of("attempt")] == ["default/a"]
     assert played.moves("gone") == [(0, "active", "UnschedulablePodAdd"), (0, "popped", "Pop")]
     assert played.run.engine.queue.parts() == {}
-    assert "skip schedule deleting pod: default/gone" in " ".join(played.run.warnings)
+    assert message in " ".join(played.run.warnings)
 
 
 def test_in_time_choices_hold_for_pods_that_come_later() -> None:
@@ -364,17 +352,14 @@ def test_in_time_choices_hold_for_pods_that_come_later() -> None:
 
 
 def test_in_time_what_comes_later_is_filled_in() -> None:
-    limited = written("late")
-    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "9"}}
-    arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": limited["spec"]}}]
-    played = Played(node("n1"), workload("Deployment"), timeline=[{"at": 5, "create": limited}], arrivals=arrivals)
-    assert {r.data["pod"] for r in played.of("attempt") if r.data["result"] == "unschedulable"} == {
-        "default/late",
-        "default/job-0",
-    }
-    told = " ".join(played.run.warnings)
-    assert "requests from limits (1 container of 1 workload)" in told
-    assert "requests from limits (2 containers of 2 pods)" in told
+    late = limited("late", "9")
+    arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": late["spec"]}}]
+    played = Played(node("n1"), workload("Deployment"), timeline=[{"at": 5, "create": late}], arrivals=arrivals)
+    pending = {r.data["pod"] for r in played.of("attempt") if r.data["result"] == "unschedulable"}
+    assert pending == {"default/late", "default/job-0"}
+    warnings = " ".join(played.run.warnings)
+    assert "requests from limits (1 container of 1 workload)" in warnings
+    assert "requests from limits (2 containers of 2 pods)" in warnings
 
 
 def test_in_time_a_claim_that_comes_later_is_not_absent() -> None:
