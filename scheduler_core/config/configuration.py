@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `valid
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from scheduler_core.config.args import PluginArgs, check_range, complain_at, con
 from scheduler_core.config.discovery import find
 from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
-from scheduler_core.config.policy import Policy, is_policy, read_policy
+from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.policy_plugins import profile_of, reads_policies
 from scheduler_core.config.profile import (
@@ -71,11 +71,11 @@ class Configuration:
     """
 
     profiles: list[Profile]
-    percentage_of_nodes_to_score: int | None
-    pod_initial_backoff_seconds: int
-    pod_max_backoff_seconds: int
-    extenders: list[Extender]
-    warnings: list[str]
+    percentage_of_nodes_to_score: int | None = None
+    pod_initial_backoff_seconds: int = 1
+    pod_max_backoff_seconds: int = 10
+    extenders: list[Extender] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     given: frozenset[str] = frozenset()
 
     @property
@@ -114,10 +114,16 @@ def _load(
         name: info._replace(points=info.points - release.absent_points.get(name, frozenset()))
         for name, info in known.items()
     }
-    if is_policy(raw) and reads_policies(release):
-        return _of_policy(read_policy(raw, unknown_fields=False, grouped=True), release, known, warnings)
-    if is_policy(raw):
+    if is_policy(raw) and not reads_policies(release):
         raise UnreadPolicy(raw, release, known)
+    if is_policy(raw):
+        policy = read_policy(raw, unknown_fields=False, grouped=True)
+        return Configuration(
+            profiles=[profile_of(policy, release, known)],
+            extenders=[structs.replace(extender, tls_config=None) for extender in policy.extenders],
+            warnings=_shortened([*warnings, *extender_warnings(policy.extenders)]),
+            given=frozenset((POLICY,)),
+        )
     version = _version(raw, release, warnings)
     if version == "v1alpha1":
         raw, version = with_profile(raw, warnings), "v1alpha2"
@@ -155,19 +161,6 @@ def _load(
         extenders=[structs.replace(extender, tls_config=None) for extender in config.extenders],
         warnings=_shortened(warnings),
         given=frozenset(raw),
-    )
-
-
-def _of_policy(policy: Policy, release: Release, known: KnownPlugins, warnings: list[str]) -> Configuration:
-    """Return the configuration of a Policy that is translated into plugins."""
-    return Configuration(
-        profiles=[profile_of(policy, release, known)],
-        percentage_of_nodes_to_score=None,
-        pod_initial_backoff_seconds=File().pod_initial_backoff_seconds,
-        pod_max_backoff_seconds=File().pod_max_backoff_seconds,
-        extenders=[structs.replace(extender, tls_config=None) for extender in policy.extenders],
-        warnings=_shortened([*warnings, *extender_warnings(policy.extenders)]),
-        given=frozenset((POLICY,)),
     )
 
 
@@ -288,7 +281,7 @@ class _ProfileReader:
         for point, plugins in custom.items():
             draft.custom[point] = self._only_known(draft, point, plugins)
         for i, entry in enumerate(given.plugin_config):
-            gone = entry.name in self.release.removed_plugins or self._is_inside(entry.name)
+            gone = entry.name in self.release.removed_plugins or is_inside(entry.name, self.release)
             if gone and entry.name in raw_args:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
@@ -340,7 +333,7 @@ class _ProfileReader:
     def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
-            if self._usable(plugin.name) and not self._is_inside(plugin.name):
+            if self._usable(plugin.name) and not is_inside(plugin.name, self.release):
                 enabled.append(plugin)
             else:
                 draft.missing.append((plugin.name, draft.where, f"plugins.{point}.enabled[{i}]"))
@@ -360,9 +353,6 @@ class _ProfileReader:
 
     def _args_class(self, name: str) -> type[PluginArgs] | None:
         return self.known[name].args_class if name in self.known else None
-
-    def _is_inside(self, name: str) -> bool:
-        return is_inside(name, self.release)
 
     def _missing(self, name: str) -> str:
         what = what_is(name, self.known)

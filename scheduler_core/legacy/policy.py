@@ -25,11 +25,10 @@ from scheduler_core.config.policy import (
     priority_label,
     unknown_problem,
 )
-from scheduler_core.config.schema import DEFAULT_SCHEDULER
+from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.validation import extender_warnings, ignored_resources
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.profile import (
-    configuration,
     default_predicates,
     default_priorities,
     known_predicates,
@@ -77,7 +76,9 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
     )
     texts = [f"predicate {name}: upstream accepts it but never runs it" for name in unasked]
     texts += extender_warnings(policy.extenders)
-    return configuration(profile, texts, extenders=list(policy.extenders), given=frozenset(("Policy",)))
+    return Configuration(
+        profiles=[profile], warnings=texts, extenders=list(policy.extenders), given=frozenset((POLICY,))
+    )
 
 
 def _predicates(policy: Policy, release: Release) -> dict[str, _Chosen]:

@@ -33,7 +33,8 @@ def default_configuration(release: Release) -> Configuration:
     predicates = {*default_predicates(release), *mandatory_predicates(release)}
     ordered = [name for name in PREDICATES if name in predicates]
     args = {"InterPodAffinityPriority": InterPodAffinityArgs()}
-    return configuration(profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), args))
+    profile = profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), args)
+    return Configuration(profiles=[profile])
 
 
 def mandatory_predicates(release: Release) -> list[str]:
@@ -68,18 +69,6 @@ def known_priorities(release: Release) -> frozenset[str]:
     absent = set(_BY_ARGUMENT) | (set() if release.resource_limits_score else {RESOURCE_LIMITS})
     absent |= set() if release.even_pods_spread else {f"{EVEN_PODS_SPREAD}Priority"}
     return frozenset(PRIORITIES.keys() - absent)
-
-
-def configuration(profile: Profile, warnings: list[str] | None = None, **given: Any) -> Configuration:
-    """Return a configuration with one profile and defaults for everything else."""
-    rest: dict[str, Any] = {
-        "percentage_of_nodes_to_score": None,
-        "pod_initial_backoff_seconds": 1,
-        "pod_max_backoff_seconds": 10,
-        "extenders": [],
-        **given,
-    }
-    return Configuration(profiles=[profile], warnings=warnings or [], **rest)
 
 
 def profile_of(

@@ -16,13 +16,7 @@ from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
 from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.profile import (
-    configuration,
-    default_predicates,
-    default_priorities,
-    mandatory_predicates,
-    profile_of,
-)
+from scheduler_core.legacy.profile import default_predicates, default_priorities, mandatory_predicates, profile_of
 from scheduler_core.legacy.registry import PREDICATES
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.releases import Release
@@ -72,7 +66,7 @@ def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
     args = {"InterPodAffinityPriority": InterPodAffinityArgs(hard_pod_affinity_weight=1 if hard is None else hard)}
     scheduler = file.scheduler_name or DEFAULT_SCHEDULER
     profile = profile_of(scheduler, [name for name in PREDICATES if name in names], priorities, args)
-    made = configuration(profile, percentage_of_nodes_to_score=share, given=frozenset(raw))
+    made = Configuration(profiles=[profile], percentage_of_nodes_to_score=share, given=frozenset(raw))
     return replace(made, warnings=list(_left_out(file)))
 
 
