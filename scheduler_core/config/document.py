@@ -100,12 +100,10 @@ def _read_json(text: str, where: str) -> Any:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except RecursionError as error:
         raise InputError(where, "", f"is nested deeper than {MAX_DEPTH} levels") from error
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, InputError):
         raise
     except UnicodeError as error:
         raise InputError(where, "", "has an escape that is no character (a lone surrogate)") from error
-    except InputError:
-        raise
     except ValueError as error:
         raise InputError(where, "", f"has a number that cannot be read: {error}") from error
     return value

@@ -77,16 +77,11 @@ _PRIORITIES: Mapping[str, str] = {
 }
 """Priority -> its Score plugin. Keys that are plugin names stand for priorities with an argument."""
 
-_DEFAULT_WEIGHTS = {
-    "SelectorSpreadPriority": 1,
-    "InterPodAffinityPriority": 1,
-    "LeastRequestedPriority": 1,
-    "BalancedResourceAllocation": 1,
-    "NodePreferAvoidPodsPriority": 10000,
-    "NodeAffinityPriority": 1,
-    "TaintTolerationPriority": 1,
-    "ImageLocalityPriority": 1,
-}
+_DEFAULT_PRIORITIES = (
+    *("SelectorSpreadPriority", "InterPodAffinityPriority", "LeastRequestedPriority", "BalancedResourceAllocation"),
+    *("NodeAffinityPriority", "TaintTolerationPriority", "ImageLocalityPriority"),
+)
+_DEFAULT_WEIGHTS = {**dict.fromkeys(_DEFAULT_PRIORITIES, 1), "NodePreferAvoidPodsPriority": 10000}
 _SPREADING = ("SelectorSpread", "DefaultPodTopologySpread")
 _IGNORED = "EqualPriority"
 

@@ -15,18 +15,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases.release import PluginWeights, Release
 
 POINTS = (
-    "preEnqueue",
-    "queueSort",
-    "preFilter",
-    "filter",
-    "postFilter",
-    "preScore",
-    "score",
-    "reserve",
-    "permit",
-    "preBind",
-    "bind",
-    "postBind",
+    *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score"),
+    *("reserve", "permit", "preBind", "bind", "postBind"),
 )
 """The extension points in the order in which a pod passes them."""
 

@@ -10,6 +10,7 @@ pkg/apis/storage/v1/defaults.go, pkg/registry/core/pod/strategy.go, plugin/pkg/a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -29,39 +30,33 @@ FILLED = "Filled in as an API server does: "  # the beginning of the message
 
 
 class Filled:
-    """Counters of applied defaults: (default, part, kind of object) -> (number of parts, number of objects)."""
+    """Counters of applied defaults: (default, part, kind of object) -> the number of objects.
+
+    `counts`: default -> how often it was applied.
+    """
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], tuple[int, int]] = {}
+        self._objects, self._parts = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+        self.counts = Counter[str]()
 
     def add(self, notes: Iterable[Note], owner: str) -> None:
         """Add the notes that `fill` returned for an object. `owner`: the name of its kind, such as `pod`."""
-        for what, times, thing in notes:
-            key = (what, thing, owner)
-            things, owners = self._counts.get(key, (0, 0))
-            self._counts[key] = (things + times, owners + 1)
+        for what, times, part in notes:
+            self._objects[what, part, owner] += 1
+            self._parts[what, part, owner] += times
+            self.counts[what] += times
 
     def __bool__(self) -> bool:
-        return bool(self._counts)
+        return bool(self.counts)
 
     @property
     def message(self) -> str:
         """One sentence; "" if no default was applied."""
-        if not self._counts:
-            return ""
-        parts = []
-        for (what, thing, owner), (things, owners) in self._counts.items():
-            where = count(owners, owner)
-            parts.append(f"{what} ({count(things, thing)} of {where})" if thing else f"{what} ({where})")
-        return f"{FILLED}{'; '.join(parts)}."
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Default -> how often it was applied."""
-        found: dict[str, int] = {}
-        for (what, _, _), (things, _) in self._counts.items():
-            found[what] = found.get(what, 0) + things
-        return found
+        found = []
+        for (what, part, owner), owners in self._objects.items():
+            parts = f"{count(self._parts[what, part, owner], part)} of " if part else ""
+            found.append(f"{what} ({parts}{count(owners, owner)})")
+        return f"{FILLED}{'; '.join(found)}." if found else ""
 
 
 def fill(obj: Any, release: Release | None = None, admission: bool = True) -> list[Note]:
@@ -113,13 +108,14 @@ def _pod_spec(spec: Raw, release: Release | None) -> Iterator[Note]:
         yield f"{field} {value}", _set(spec, field, value), ""
 
 
-def _requests(container: Raw) -> bool:
-    """Set missing requests to the limits. Return whether there were any."""
-    resources = _dict(container.get("resources"))
+def _requests(owner: Raw, counts: Callable[[Any], bool] = lambda name: True) -> bool:
+    """Set missing requests of a container or pod to the limits, if `counts` says so. Return whether there were any."""
+    resources = _dict(owner.get("resources"))
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
     if not isinstance(own, dict):
         return False
-    added = {name: amount for name, amount in limits.items() if own.get(name) is None and amount is not None}
+    missing = {name: amount for name, amount in limits.items() if own.get(name) is None and amount is not None}
+    added = {name: amount for name, amount in missing.items() if counts(name)}
     if added:
         resources["requests"] = {**own, **added}
     return bool(added)
@@ -131,19 +127,9 @@ def _requests_of_pod(spec: Raw, containers: list[Raw]) -> bool:
     Returns whether any were set. Upstream also writes the sums of the containers' requests, which do not change what
     the scheduler counts.
     """
-    resources = _dict(spec.get("resources"))
-    own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
-    if not isinstance(own, dict):
-        return False
-    requested = {name for c in containers for name in _dict(_dict(c.get("resources")).get("requests"))} | own.keys()
-    added = {
-        name: amount
-        for name, amount in limits.items()
-        if name not in requested and (name in ("cpu", "memory") or str(name).startswith("hugepages-"))
-    }
-    if added:
-        resources["requests"] = {**own, **added}
-    return bool(added)
+    requested = {name for c in containers for name in _dict(_dict(c.get("resources")).get("requests"))}
+    whole = ("cpu", "memory")
+    return _requests(spec, lambda name: name not in requested and (name in whole or str(name).startswith("hugepages-")))
 
 
 def _host_port(port: Raw) -> bool:
