@@ -24,7 +24,7 @@ from scheduler_core.framework.waiting_pods import timeout_message
 from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
-from scheduler_core.legacy.registry import ALGORITHMS
+from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.pod_groups.group_cycle import GroupScheduler, order_of

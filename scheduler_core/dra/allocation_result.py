@@ -10,13 +10,7 @@ import uuid
 from collections.abc import Iterable
 
 from scheduler_core.api import quantity
-from scheduler_core.api.devices import (
-    Allocated,
-    AllocatedDevice,
-    Allocation,
-    DeviceConfiguration,
-    ResourceClaim,
-)
+from scheduler_core.api.devices import Allocated, AllocatedDevice, Allocation, DeviceConfiguration, ResourceClaim
 from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.dra.allocation import Found, Taken
 from scheduler_core.dra.allocation_request import Plan, RequestData

@@ -10,7 +10,7 @@ from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.policy import configuration_of
-from scheduler_core.legacy.profile import default_configuration
+from scheduler_core.legacy.profile import default_profile
 from scheduler_core.legacy.v1alpha1_config import read_component
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import Release
@@ -34,7 +34,7 @@ def load(
 def load_legacy(source: str | bytes | Mapping[str, Any] | None, release: Release) -> Configuration:
     """Load the configuration in `source`; None for the default algorithm provider. Raises InputError."""
     if source is None:
-        return default_configuration(release)
+        return Configuration(profiles=[default_profile(release)])
     found, warnings = find(source)
     try:
         if is_policy(found.raw):

@@ -28,6 +28,7 @@ from scheduler_core.config.policy import (
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.validation import extender_warnings, ignored_resources
 from scheduler_core.errors import InputError
+from scheduler_core.legacy.predicates import PREDICATES
 from scheduler_core.legacy.profile import (
     default_predicates,
     default_priorities,
@@ -36,7 +37,6 @@ from scheduler_core.legacy.profile import (
     mandatory_predicates,
     profile_of,
 )
-from scheduler_core.legacy.registry import PREDICATES
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.plugins.node_label import NodeLabelArgs
 from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs

@@ -10,6 +10,7 @@ pkg/scheduler/volumebinder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -338,3 +339,17 @@ class NoVolumeZoneConflict(VolumeZone):
         found = self.cluster.storage_classes.get(class_of_claim(claim)) if claim is not None else None
         waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
         return "" if waits else f'PersistentVolumeClaim was not found: "{name}"'
+
+
+PREDICATES: Mapping[str, type[fwk.Plugin]] = {
+    cls.name: cls
+    for cls in (
+        *(CheckNodeCondition, CheckNodeUnschedulable, GeneralPredicates, HostName, PodFitsHostPorts),
+        *(MatchNodeSelector, PodFitsResources, NoDiskConflict, PodToleratesNodeTaints, CheckNodeLabelPresence),
+        *(CheckServiceAffinity, MaxEBSVolumeCount, MaxGCEPDVolumeCount, MaxCSIVolumeCountPred),
+        *(MaxAzureDiskVolumeCount, MaxCinderVolumeCount, CheckVolumeBinding, NoVolumeZoneConflict),
+        *(CheckNodeMemoryPressure, CheckNodePIDPressure, CheckNodeDiskPressure, EvenPodsSpread),
+        MatchInterPodAffinity,
+    )
+}
+"""All predicates, in the order in which they run, regardless of the order in a Policy (predicatesOrdering)."""

@@ -6,6 +6,7 @@ scale. Source: pkg/scheduler/algorithm/priorities, pkg/scheduler/api (MaxPriorit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -212,3 +213,14 @@ def _limit_of(pod: PodInfo, name: str) -> int:
         for containers in (pod.pod.spec.containers, pod.pod.spec.init_containers)
     )
     return max(sum(limits), *init_limits, 0)
+
+
+PRIORITIES: Mapping[str, type[fwk.Plugin]] = {
+    cls.name: cls
+    for cls in (
+        *(SelectorSpreadPriority, InterPodAffinityPriority, LeastRequestedPriority, BalancedResourceAllocation),
+        *(NodePreferAvoidPodsPriority, NodeAffinityPriority, TaintTolerationPriority, ImageLocalityPriority),
+        *(EqualPriority, MostRequestedPriority, RequestedToCapacityRatioPriority, ResourceLimitsPriority),
+        *(ServiceSpreadingPriority, ServiceAntiAffinityPriority, NodeLabelPriority, EvenPodsSpreadPriority),
+    )
+}

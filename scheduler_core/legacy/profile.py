@@ -8,17 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.profile import POINTS, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
 from scheduler_core.framework import interface as fwk
-from scheduler_core.legacy.registry import ALGORITHMS, PREDICATES, PRIORITIES
+from scheduler_core.legacy.predicates import PREDICATES
+from scheduler_core.legacy.priorities import PRIORITIES
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.releases import Release
 from scheduler_core.releases.release import PluginWeights
 
+ALGORITHMS: dict[str, type[fwk.Plugin]] = {
+    **PREDICATES,
+    **PRIORITIES,
+    PrioritySort.name: PrioritySort,
+    DefaultBinder.name: DefaultBinder,
+}
+"""All algorithms of a profile by name. Queue sort and bind are neither predicates nor priorities, but work as in later
+releases."""
 _PREPARING = ("preFilter", "preScore", "reserve", "preBind")
 # With TaintNodesByCondition, the first group replaces the second. The first predicate of each group is mandatory; of
 # the taint predicates both are.
@@ -28,13 +36,16 @@ _BY_ARGUMENT = ("CheckNodeLabelPresence", "CheckServiceAffinity", "NodeLabelPrio
 EVEN_PODS_SPREAD, RESOURCE_LIMITS = "EvenPodsSpread", "ResourceLimitsPriority"
 
 
-def default_configuration(release: Release) -> Configuration:
-    """Return the configuration with the predicates and priorities of the default provider."""
+def default_profile(
+    release: Release, scheduler: str = DEFAULT_SCHEDULER, hard_pod_affinity_weight: int = 1, packs: bool = False
+) -> Profile:
+    """Return the profile of the default provider, or if `packs` of ClusterAutoscalerProvider, which fills nodes."""
     predicates = {*default_predicates(release), *mandatory_predicates(release)}
     ordered = [name for name in PREDICATES if name in predicates]
-    args = {"InterPodAffinityPriority": InterPodAffinityArgs()}
-    profile = profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), args)
-    return Configuration(profiles=[profile])
+    renamed = {"LeastRequestedPriority": "MostRequestedPriority"} if packs else {}
+    priorities = tuple((renamed.get(name, name), weight) for name, weight in default_priorities(release))
+    args = {"InterPodAffinityPriority": InterPodAffinityArgs(hard_pod_affinity_weight=hard_pod_affinity_weight)}
+    return profile_of(scheduler, ordered, priorities, args)
 
 
 def mandatory_predicates(release: Release) -> list[str]:

@@ -6,7 +6,6 @@ Source: pkg/scheduler/apis/config (types.go of 1.16), cmd/kube-scheduler/app/opt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,9 +15,7 @@ from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
 from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.profile import default_predicates, default_priorities, mandatory_predicates, profile_of
-from scheduler_core.legacy.registry import PREDICATES
-from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
+from scheduler_core.legacy.profile import default_profile
 from scheduler_core.releases import Release
 
 VERSION = f"{GROUP}/v1alpha1"
@@ -58,16 +55,10 @@ def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
         raise InputError(KIND, "hardPodAffinitySymmetricWeight", f"must be in 0..100, got {hard}")
     if share is not None and not 0 <= share <= 100:
         raise InputError(KIND, "percentageOfNodesToScore", f"must be in 0..100, got {share}")
-    priorities = default_priorities(release)
-    if provider == PROVIDERS[1]:
-        renamed = {"LeastRequestedPriority": "MostRequestedPriority"}
-        priorities = tuple((renamed.get(name, name), weight) for name, weight in priorities)
-    names = {*default_predicates(release), *mandatory_predicates(release)}
-    args = {"InterPodAffinityPriority": InterPodAffinityArgs(hard_pod_affinity_weight=1 if hard is None else hard)}
-    scheduler = file.scheduler_name or DEFAULT_SCHEDULER
-    profile = profile_of(scheduler, [name for name in PREDICATES if name in names], priorities, args)
-    made = Configuration(profiles=[profile], percentage_of_nodes_to_score=share, given=frozenset(raw))
-    return replace(made, warnings=list(_left_out(file)))
+    weight = 1 if hard is None else hard
+    profile = default_profile(release, file.scheduler_name or DEFAULT_SCHEDULER, weight, provider == PROVIDERS[1])
+    warnings, given = _left_out(file), frozenset(raw)
+    return Configuration(profiles=[profile], warnings=warnings, percentage_of_nodes_to_score=share, given=given)
 
 
 def _left_out(file: _File) -> list[str]:

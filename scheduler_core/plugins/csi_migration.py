@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.api.objects import (
-    CSINode,
-    NodeSelectorTerm,
-    PersistentVolume,
-    Requirement,
-    VolumeSource,
-)
+from scheduler_core.api.objects import CSINode, NodeSelectorTerm, PersistentVolume, Requirement, VolumeSource
 from scheduler_core.plugins.volumes import affinity_terms
 from scheduler_core.releases import Release
 

@@ -8,12 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import (
-    CSIStorageCapacity,
-    LabelSelector,
-    NodeSelectorTerm,
-    Requirement,
-)
+from scheduler_core.api.objects import CSIStorageCapacity, LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.volumes import Rows, admitted_rows

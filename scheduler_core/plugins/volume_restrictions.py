@@ -12,13 +12,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import (
-    ISCSI,
-    RBD,
-    AWSElasticBlockStore,
-    GCEPersistentDisk,
-    Volume,
-)
+from scheduler_core.api.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, Volume
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
