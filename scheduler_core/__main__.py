@@ -152,7 +152,7 @@ def _add_queries(commands: Commands) -> None:
     add = _add_run(
         commands,
         "remedies",
-        "remedies:run",
+        "query:remedies",
         help="print suggested fixes for a pod of a run, each of them verified",
         description="Runs a snapshot or a scenario and prints changes with which a pending pod fits, or goes to a "
         "node; without a pod, what all pending pods lack in total. See docs/debugger.md.",
@@ -165,7 +165,7 @@ def _add_queries(commands: Commands) -> None:
     add = _add_run(
         commands,
         "provenance",
-        "provenance:run",
+        "query:provenance",
         help="print where a number of a run comes from",
         description="Runs a snapshot or a scenario and prints what a verdict, a score or a choice was computed from, "
         "down to fields of objects; see docs/debugger.md.",

@@ -1,1 +1,1 @@
-"""Commands of `python -m scheduler_core`, one file for each, and their shared input code."""
+"""Commands of `python -m scheduler_core`, and what they share."""

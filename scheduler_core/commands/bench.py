@@ -95,7 +95,9 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
     if name == "preemption":
         objects.extend(_victims(nodes))
     apps, arguments = PODS[name]
-    objects.extend(_pod(f"pod-{i:06d}", app := f"a{i % apps}", **arguments(app)) for i in range(pods))
+    for i in range(pods):
+        app = f"a{i % apps}"
+        objects.append(_pod(f"pod-{i:06d}", app, **arguments(app)))
     return objects
 
 

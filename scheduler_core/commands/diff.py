@@ -8,7 +8,7 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import count
-from scheduler_core.commands.output import print_json, write_table
+from scheduler_core.commands.console import print_json, write_table
 from scheduler_core.commands.query import Played, play
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
-from scheduler_core.commands.output import print_json
+from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer

@@ -1,23 +1,23 @@
-"""python -m scheduler_core state, find: runs and records a file, then queries the recording."""
+"""python -m scheduler_core state, find, remedies, provenance: runs and records a file, then queries the recording."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
 from scheduler_core.cluster import formatting
-from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
-from scheduler_core.commands.output import print_json, write_table
+from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
 from scheduler_core.config import Configuration
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import timepoints
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.debugger.provenance import NotDecided
+from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
 from scheduler_core.debugger.recording import (
     FACTS_PART,
     MOVES_PART,
@@ -28,10 +28,14 @@ from scheduler_core.debugger.recording import (
     objects_from,
 )
 from scheduler_core.debugger.search import CycleSearch
+from scheduler_core.debugger.suggestions import search
+from scheduler_core.debugger.suggestions.pending import all_pending
+from scheduler_core.debugger.suggestions.prefer_node import prefer_node
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
+from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
@@ -195,3 +199,80 @@ def find(args: argparse.Namespace, out: IO[str]) -> int:
     if found["note"]:
         print(found["note"], file=out)
     return 0 if found["matches"] else 1
+
+
+def remedies(args: argparse.Namespace, out: IO[str]) -> int:
+    """Write the suggested fixes for a pod, or those for all pending pods.
+
+    Returns 0, or 1 if there are none. Raises InputError.
+    """
+    played = play(args)
+    if args.pod is None:
+        return _all_pending(played, out, args.json)
+    pod = args.pod if "/" in args.pod else f"default/{args.pod}"
+    number = played.cycle_of(pod, args.attempt)
+    simulation = played.restored().at(played.recording.before_cycle(number))
+    attempt = int(played.facts.table["attempt"][number - 1])
+    preference = prefer_node(simulation, pod, args.node, attempt=attempt) if args.node else None
+    found = preference.remedies if preference is not None else search.remedies(simulation, pod, attempt=attempt)
+    if args.json:
+        print_json(found, out)
+        return 0 if found else 1
+    if preference is not None and preference.note:
+        print(preference.note, file=out)
+    if found:
+        for remedy in found:
+            print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
+    elif preference is None:
+        print(f"{pod} needs no fix, or no fix was found.", file=out)
+    elif not preference.goes_there or preference.tied:
+        print(f"No fix was found that makes {args.node} the only best node.", file=out)
+    return 0 if found else 1
+
+
+def _all_pending(played: Played, out: IO[str], as_json: bool) -> int:
+    found = all_pending(played.restored().at(played.recording.end))
+    if as_json:
+        print_json(found, out)
+        return 0 if found.remedies else 1
+    print(f"{formatting.count(found.pending, 'pod')} pending.", file=out)
+    for one in found.bottlenecks:
+        print(f"{one.pods:>6} {one.plugin}: {one.reason} (such as {one.example})", file=out)
+    for more in found.remedies:
+        print(f"add    {more.text}", file=out)
+    return 0 if found.remedies else 1
+
+
+def provenance(args: argparse.Namespace, out: IO[str]) -> int:
+    """Write the tree of a number of an attempt. Returns 0. Raises InputError."""
+    question = Question(args.point, args.node, args.plugin, args.page)
+    played = play(args, keep=True)
+    number = played.cycle_of(args.pod, args.attempt)
+    trace = CycleTrace.decode(played.cycles[number - 1][0])
+    tree = provenance_of(played.restored(), number, trace).explain(question)
+    if args.json:
+        print_json(tree, out)
+        return 0
+    print(tree.text, file=out)
+    for line in tree_lines(tree):
+        print(line, file=out)
+    return 0
+
+
+def tree_lines(tree: Tree, depth: int = 0) -> Iterator[str]:
+    """Yield the tree as text, one line for each value."""
+    value = str(tree.value).lower() if isinstance(tree.value, bool) else tree.value
+    head = f"{'  ' * depth}{value}{tree.unit}  {tree.op}"
+    about = [tree.label] if tree.label else []
+    if tree.source is not None:
+        source = tree.source
+        about.append(f"{source.kind} {f'{source.namespace}/' * bool(source.namespace)}{source.name} {source.path}")
+    if tree.op == "argument":
+        about.append(f"{tree.plugin} {tree.path}" + (" (default)" if tree.default else ""))
+    if tree.op == "over":
+        about.append(f"{tree.function} of {tree.count}" + (f", on {tree.node}" if tree.node else ""))
+    if tree.cycle:
+        about.append(f"cycle {tree.cycle}")
+    yield "  ".join([head, *about])
+    for arg in tree.args or ():
+        yield from tree_lines(arg, depth + 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import IO, Any
 
-from scheduler_core.commands.inputs import choices_of, print_notes
-from scheduler_core.commands.output import print_json
+from scheduler_core.commands.console import choices_of, print_json, print_notes
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.engine import Record

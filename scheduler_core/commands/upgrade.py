@@ -12,8 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.commands.inputs import choices_of, configuration_of, prepared, print_notes
-from scheduler_core.commands.output import print_json, write_table
+from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
 from scheduler_core.commands.query import is_scenario
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.outcomes import Outcome

@@ -1,11 +1,13 @@
-"""Shared input code of the commands: reads the objects of a snapshot and the configuration."""
+"""What the commands share: the objects of a snapshot, its configuration, and output."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, Any
+
+import msgspec
 
 from scheduler_core.api.objects import Node, Pod
 from scheduler_core.config import Configuration, UnknownPlugins
@@ -66,3 +68,15 @@ def print_notes(notes: Iterable[str], warnings: Iterable[str] = ()) -> None:
     for kind, messages in (("note", notes), ("warning", warnings)):
         for message in messages:
             print(f"{kind}: {message}", file=sys.stderr)
+
+
+def print_json(value: Any, out: IO[str]) -> None:
+    """Write a value as one line of JSON."""
+    print(msgspec.json.encode(value).decode(), file=out, flush=True)
+
+
+def write_table(rows: Sequence[tuple[str, ...]], out: IO[str]) -> None:
+    """Write rows with aligned columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=out)
