@@ -83,31 +83,24 @@ class Admission:
     def _set_priority(self, pod: Pod) -> None:
         where, spec = f"Pod {pod.key}", pod.spec
         value, policy = self._wanted(pod, where)
-        if spec.priority is not None and spec.priority != value:
-            problem = f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
-            problem += f"priority admission controller computed {value} from the given PriorityClass name"
-            raise InputError(where, "spec.priority", problem)
-        if spec.preemption_policy and spec.preemption_policy != policy:
-            problem = (
-                f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; "
-            )
-            problem += f"priority admission controller computed {policy} from the given PriorityClass name"
-            raise InputError(where, "spec.preemptionPolicy", problem)
+        for field, what, given, computed in (
+            ("spec.priority", "integer value of priority", spec.priority, value),
+            ("spec.preemptionPolicy", "string value of PreemptionPolicy", spec.preemption_policy or None, policy),
+        ):
+            if given is not None and given != computed:
+                problem = f"the {what} ({given}) must not be provided in pod spec; priority admission controller "
+                problem += f"computed {computed} from the given PriorityClass name"
+                raise InputError(where, field, problem)
         spec.priority, spec.preemption_policy = value, policy
 
     def _wanted(self, pod: Pod, where: str) -> tuple[int, str]:
         name = pod.spec.priority_class_name
-        if not name:
-            default = self._default()
-            if default is None:
-                return 0, PREEMPT_LOWER
-            pod.spec.priority_class_name = default.name
-            return default.value, default.preemption_policy or PREEMPT_LOWER
-        if name in self._classes:
-            chosen = self._classes[name]
+        chosen = self._classes.get(name) if name else self._default()
+        if chosen is not None:
+            pod.spec.priority_class_name = chosen.name
             return chosen.value, chosen.preemption_policy or PREEMPT_LOWER
-        if name in SYSTEM_CLASSES:
-            return SYSTEM_CLASSES[name], PREEMPT_LOWER
+        if not name or name in SYSTEM_CLASSES:
+            return SYSTEM_CLASSES.get(name, 0), PREEMPT_LOWER
         raise InputError(where, "spec.priorityClassName", f"no PriorityClass with name {name} was found")
 
     def _default(self) -> PriorityClass | None:

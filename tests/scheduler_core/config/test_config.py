@@ -117,6 +117,7 @@ def test_default_args() -> None:
     assert args["DefaultPreemption"].min_candidate_nodes_absolute == 100
     assert args["InterPodAffinity"].hard_pod_affinity_weight == 1
     assert args["InterPodAffinity"].ignore_preferred_terms_of_existing_pods is False
+    assert one_profile(None, [{"name": "InterPodAffinity"}]).args["InterPodAffinity"] == args["InterPodAffinity"]
     assert args["NodeAffinity"].added_affinity is None
     assert (args["PodTopologySpread"].defaulting_type, args["PodTopologySpread"].default_constraints) == ("System", ())
     assert (args["VolumeBinding"].bind_timeout_seconds, args["VolumeBinding"].shape) == (600, None)
@@ -197,6 +198,8 @@ def test_plugin_disabled_in_multi_point_can_serve_one_point() -> None:
 def test_queue_sort_can_be_replaced() -> None:
     plugins = {"queueSort": {"disabled": entries("*"), "enabled": entries("OtherSort")}}
     assert names(one_profile(plugins), "queueSort") == ["OtherSort"]
+    plugins = {"multiPoint": {"disabled": entries("PrioritySort")}, "queueSort": {"enabled": entries("PrioritySort")}}
+    assert names(one_profile(plugins), "queueSort") == ["PrioritySort"]
 
 
 WHERE = 'profiles[0] "default-scheduler": '
@@ -231,11 +234,6 @@ WHERE = 'profiles[0] "default-scheduler": '
 def test_refused_plugins(plugins: Any, message: str) -> None:
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
     assert refusal(config(profiles=[profile])) == WHERE + message
-
-
-def test_queue_sort_of_order_part_three_is_last() -> None:
-    plugins = {"multiPoint": {"disabled": entries("PrioritySort")}, "queueSort": {"enabled": entries("PrioritySort")}}
-    assert names(one_profile(plugins), "queueSort") == ["PrioritySort"]
 
 
 # --- plugins that are not known ---
@@ -353,11 +351,6 @@ def test_v1beta2_replaces_in_place_and_appends() -> None:
     assert profile.plugins["score"][-1] == ("Mine", 1)
 
 
-def test_v1beta1_refuses_a_default_enabled_again() -> None:
-    with pytest.raises(InputError, match="plugin 'ImageLocality' is enabled twice"):
-        one_profile({"score": {"enabled": entries(("ImageLocality", 4))}}, version="v1beta1")
-
-
 def test_v1beta1_most_allocated_becomes_a_strategy_of_fit() -> None:
     score = {
         "disabled": entries("NodeResourcesLeastAllocated", "NodeResourcesFit"),
@@ -392,11 +385,6 @@ def test_v1beta1_requested_to_capacity_ratio() -> None:
     assert [(p.utilization, p.score) for p in strategy.requested_to_capacity_ratio.shape] == [(0, 0), (100, 10)]
 
 
-def test_v1beta1_two_resource_scores_cannot_be_told_by_one_plugin() -> None:
-    with pytest.raises(InputError, match="NodeResourcesLeastAllocated and NodeResourcesMostAllocated cannot both"):
-        one_profile({"score": {"enabled": entries("NodeResourcesMostAllocated")}}, version="v1beta1")
-
-
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
@@ -412,6 +400,10 @@ def test_v1beta1_two_resource_scores_cannot_be_told_by_one_plugin() -> None:
         (config("v1beta2", profiles=[{"plugins": {"multiPoint": {}}}]), "profiles[0]: plugins.multiPoint: unknown field in v1beta2"),
         (config("v1beta1", profiles=[{"plugins": {"preEnqueue": {}}}]), "plugins.preEnqueue: unknown field in v1beta1"),
         (config("v1beta3", profiles=[{"percentageOfNodesToScore": 5}]), "percentageOfNodesToScore: unknown field in v1beta3"),
+        (with_profile({"score": {"enabled": entries(("ImageLocality", 4))}}, version="v1beta1"),
+         "plugin 'ImageLocality' is enabled twice"),
+        (with_profile({"score": {"enabled": entries("NodeResourcesMostAllocated")}}, version="v1beta1"),
+         "NodeResourcesLeastAllocated and NodeResourcesMostAllocated cannot both"),
         (config(healthzBindAddress=":0"), "KubeSchedulerConfiguration: healthzBindAddress: unknown field in v1"),
         (config("v1beta1", profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}]),
          'profiles[0] "default-scheduler": pluginConfig[0] NodeResourcesFit: args.scoringStrategy: unknown field in v1beta1'),
@@ -440,6 +432,8 @@ def test_refused_versions(raw: dict[str, Any], message: str) -> None:
         ({"leaderElection": {"leader": True}}, "leaderElection: unknown field leader"),
         ({"profile": []}, "KubeSchedulerConfiguration: unknown field profile"),
         ({"profiles": {}}, "KubeSchedulerConfiguration: profiles: must be a list, got a mapping"),
+        ({"profiles": [{"pluginConfig": [{"name": "NodeAffinity"}, {"name": "NodeAffinity"}]}]},
+         "pluginConfig[1] NodeAffinity: name: this plugin is configured twice"),
         ({"profiles": ["x"]}, "profiles[0]: must be a mapping, got a text"),
         ({"profiles": [{"schedulerName": ""}]}, 'profiles[0] "": schedulerName: must be given and not empty'),
         ({"profiles": [{"schedulerName": "a"}, {}]}, "profiles[1]: schedulerName: must be given and not empty"),
@@ -594,15 +588,6 @@ def test_weights_that_are_missing_or_zero_are_one() -> None:
     assert [(resource.name, resource.weight) for resource in resources] == [("cpu", 1), ("memory", 1)]
 
 
-def test_a_plugin_without_args_has_the_defaults() -> None:
-    assert one_profile(None, [{"name": "InterPodAffinity"}]).args["InterPodAffinity"].hard_pod_affinity_weight == 1
-
-
-def test_a_plugin_configured_twice_is_refused() -> None:
-    problem = refusal(with_profile(None, [{"name": "NodeAffinity"}, {"name": "NodeAffinity"}]))
-    assert problem.endswith("pluginConfig[1] NodeAffinity: name: this plugin is configured twice")
-
-
 # --- text ---
 
 
@@ -623,10 +608,6 @@ profiles:
     }
     assert load(text) == load(json.dumps(config(**fields)).encode()) == load(config(**fields))
     assert load(text).profiles[0].plugins["score"] == ()
-
-
-def test_a_bare_object_is_read_as_v1() -> None:
-    assert load({"profiles": [{"schedulerName": "x"}]}).profiles[0].scheduler_name == "x"
 
 
 def config_map(name: str, **data: Any) -> dict[str, Any]:
@@ -689,7 +670,8 @@ def test_what_cannot_be_read_says_what_helps(text: str, says: str) -> None:
     assert says in refusal(text)
 
 
-def test_the_configuration_is_found_among_other_documents() -> None:
+def test_the_configuration_is_found_among_other_documents_and_may_be_bare() -> None:
+    assert load({"profiles": [{"schedulerName": "x"}]}).profiles[0].scheduler_name == "x"
     assert load(f"apiVersion: v1\nkind: Namespace\n---\n---\n{json.dumps(config(parallelism=3))}").warnings == []
 
 
@@ -738,19 +720,15 @@ def test_refused_texts(text: str | bytes, message: str) -> None:
 
 
 def test_what_grows_with_the_text_is_limited() -> None:
-    with pytest.raises(InputError, match="profiles: must be at most 100, got 101"):
-        load(config(profiles=[{"schedulerName": f"s{i}"} for i in range(101)]))
+    many = config(profiles=[{"schedulerName": f"s{i}"} for i in range(101)])
+    assert refusal(many).endswith("profiles: must be at most 100, got 101")
+    itself = config()
+    itself["profiles"] = [itself]
+    assert "is nested deeper than 64 levels" in refusal(itself)
     plugins = {"filter": {"enabled": entries(*(f"Nope{i}" for i in range(500)))}}
     warnings = load(config(profiles=[{"plugins": plugins}]), unknown="leave_out").warnings
     assert len(warnings) == 101
     assert warnings[-1] == "and 400 more"
-
-
-def test_an_object_that_contains_itself_is_refused() -> None:
-    raw = config()
-    raw["profiles"] = [raw]
-    with pytest.raises(InputError, match="is nested deeper than 64 levels"):
-        load(raw)
 
 
 # --- whatever is given: a configuration or an InputError ---
