@@ -1,6 +1,8 @@
 // Draws <div class="chart" data-chart="id"> with Plotly (data-library) after the page has loaded and when the chart
 // becomes visible. Plotly is large, so the data (data-source) is fetched together with it and is not part of the
 // page.
+import { whenVisible } from "./dom.js";
+import { fetchJson } from "./requests.js";
 
 const drawn = new Map(); // element -> function that redraws it
 const loaded = new Promise((resolve) => {
@@ -42,17 +44,13 @@ function spread({ columns = {}, ...trace }) {
   return trace;
 }
 
-async function fetched(address) {
-  const response = await fetch(address, { headers: { "X-Requested-With": "fetch" } });
-  if (!response.ok) throw new Error("The chart's figures could not be read.");
-  return response.json();
-}
+const figureOf = (holder) => fetchJson(holder.dataset.source, "The chart's figures could not be read.");
 
 async function drawWithPlotly(holder) {
   await loaded;
   let figure;
   try {
-    const [Plotly, first] = await Promise.all([plotly(holder.dataset.library), fetched(holder.dataset.source)]);
+    const [Plotly, first] = await Promise.all([plotly(holder.dataset.library), figureOf(holder)]);
     const show = () =>
       Plotly.react(holder, figure.data.map(spread), themed(figure.layout), {
         displaylogo: false,
@@ -65,7 +63,7 @@ async function drawWithPlotly(holder) {
     holder.on("plotly_click", (event) => follow(event.points[0]));
     document.addEventListener("themechange", show);
     drawn.set(holder, async () => {
-      figure = await fetched(holder.dataset.source);
+      figure = await figureOf(holder);
       show();
     });
   } catch (error) {
@@ -82,19 +80,9 @@ function follow(point) {
   if (address) location.assign(address);
 }
 
-const seen = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      drawWithPlotly(target);
-    }
-  },
-  { rootMargin: "200px" },
-);
-
 export function drawCharts(root) {
-  for (const holder of root.querySelectorAll("[data-chart]")) seen.observe(holder);
+  for (const holder of root.querySelectorAll("[data-chart]"))
+    whenVisible(holder, () => drawWithPlotly(holder), "200px");
 }
 
 // Redraws a chart that was drawn before, because its data has changed.

@@ -1,6 +1,6 @@
 // @ts-check
 // Number formats of pages.
-const number = new Intl.NumberFormat("en");
+export const number = new Intl.NumberFormat("en");
 
 /**
  * Format a count with its noun: "1 node", "1,200 nodes".

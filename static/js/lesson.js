@@ -1,24 +1,17 @@
 // Lessons: checks answers without reloading the page, and stores the progress only in this browser.
-import { done, finished, KEY, kept, note, summary } from "./lesson_progress.js";
+import { store, stored } from "./browser_storage.js";
+import { done, finished, KEY, note, summary } from "./lesson_progress.js";
 import { beginWalks } from "./object_flow.js";
+import { fetchPage } from "./requests.js";
 
 const REVEALED = "kubesched.revealed"; // the steps whose answers were revealed, in the same format
-const remembered = () => kept(KEY);
-
-function remember(text, key = KEY) {
-  try {
-    localStorage.setItem(key, text);
-  } catch {
-    // storage is unavailable, so the progress is not stored
-  }
-}
 
 // ---- one lesson
 
 function showDone() {
   const lesson = document.getElementById("lesson");
   if (!lesson) return;
-  const steps = done(remembered(), lesson.dataset.lesson);
+  const steps = done(stored(KEY), lesson.dataset.lesson);
   for (const link of lesson.querySelectorAll(".lesson-steps a")) {
     link.toggleAttribute("data-done", steps.includes(Number(link.dataset.step)));
   }
@@ -28,10 +21,10 @@ function noteStep() {
   const lesson = document.getElementById("lesson");
   if (!lesson) return;
   const [name, step] = [lesson.dataset.lesson, Number(lesson.dataset.step)];
-  if (lesson.hasAttribute("data-right")) remember(note(remembered(), name, step));
-  if (lesson.hasAttribute("data-revealed")) remember(note(kept(REVEALED), name, step), REVEALED);
+  if (lesson.hasAttribute("data-right")) store(KEY, note(stored(KEY), name, step));
+  if (lesson.hasAttribute("data-revealed")) store(REVEALED, note(stored(REVEALED), name, step));
   const again = lesson.querySelector("[data-again]");
-  if (again) again.hidden = !done(kept(REVEALED), name).includes(step);
+  if (again) again.hidden = !done(stored(REVEALED), name).includes(step);
   showDone();
   beginWalks();
 }
@@ -42,8 +35,7 @@ async function send(form, button) {
   form.setAttribute("aria-busy", "true");
   let fresh = null;
   try {
-    const response = await fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } });
-    fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("lesson");
+    fresh = (await fetchPage(form.action, { method: "POST", body })).getElementById("lesson");
   } catch {
     // submit the form normally instead
   }
@@ -80,11 +72,11 @@ function showCourse() {
     questions: Number(row.dataset.questions),
   }));
   for (const { row, name, questions } of lessons) {
-    const steps = done(remembered(), name);
-    row.toggleAttribute("data-finished", finished(remembered(), name, questions));
+    const steps = done(stored(KEY), name);
+    row.toggleAttribute("data-finished", finished(stored(KEY), name, questions));
     if (steps.length) row.querySelector("[data-done]").textContent = `${steps.length} of ${questions} done`;
   }
-  const { text, next } = summary(remembered(), lessons);
+  const { text, next } = summary(stored(KEY), lessons);
   course.querySelector("[data-progress]").textContent = text;
   course.querySelector("[data-forget]").hidden = !text;
   const link = course.querySelector("[data-continue]");
@@ -96,8 +88,8 @@ function showCourse() {
 
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-forget]")) return;
-  remember("{}");
-  remember("{}", REVEALED);
+  store(KEY, null);
+  store(REVEALED, null);
   location.reload();
 });
 

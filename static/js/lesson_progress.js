@@ -3,15 +3,6 @@
 
 export const KEY = "kubesched.lessons";
 
-/** Return the stored text, or null if there is none or storage is unavailable. @param {string} key */
-export function kept(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
 /** @param {string | null} text @returns {Record<string, number[]>} */
 function read(text) {
   try {

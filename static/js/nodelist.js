@@ -1,4 +1,5 @@
 // List of all nodes. Only visible rows are in the DOM, so 5,000 nodes cost as much as 20.
+import { el } from "./dom.js";
 import { counted } from "./format.js";
 
 const HEIGHT = 30;
@@ -65,33 +66,23 @@ export class NodeList {
     this.rows.replaceChildren(...lines);
   }
 
-  line({ node, index, why: told }, at) {
+  line({ node, index, why }, at) {
     const group = this.groups[index];
-    const line = document.createElement("div");
-    line.className = "line";
-    line.style.top = `${at * HEIGHT}px`;
-    const who = document.createElement("a");
-    who.className = "who";
-    who.href = `${this.base}${encodeURIComponent(node)}/`;
-    who.textContent = node;
-    const why = document.createElement("span");
-    why.className = "why";
-    why.textContent = group.state === "refused" ? `${group.plugin || "PreFilter"}: ${told}` : WORD[group.state];
-    why.title = why.textContent;
-    const cells = document.createElement("span");
-    cells.className = "cells";
-    cells.setAttribute("aria-hidden", "true");
-    group.cells.forEach((kind, column) => {
-      const cell = document.createElement("span");
-      cell.className = `cell ${kind}`;
-      cell.title = this.plugins[column];
-      Object.assign(cell.dataset, { from: "filter", plugin: this.plugins[column], node });
-      const mark = document.createElement("i");
-      mark.textContent = GLYPH[kind];
-      cell.append(mark);
-      cells.append(cell);
+    const href = `${this.base}${encodeURIComponent(node)}/`;
+    const text = group.state === "refused" ? `${group.plugin || "PreFilter"}: ${why}` : WORD[group.state];
+    const cells = group.cells.map((kind, column) => {
+      const plugin = this.plugins[column];
+      const about = { class: `cell ${kind}`, title: plugin, "data-from": "filter", "data-plugin": plugin };
+      return el("span", { ...about, "data-node": node }, el("i", { text: GLYPH[kind] }));
     });
-    line.append(who, why, cells);
+    const line = el(
+      "div",
+      { class: "line" },
+      el("a", { class: "who", href, text: node }),
+      el("span", { class: "why", text, title: text }),
+      el("span", { class: "cells", "aria-hidden": "true" }, ...cells),
+    );
+    line.style.top = `${at * HEIGHT}px`;
     return line;
   }
 }

@@ -1,5 +1,5 @@
 // Shared by all pages: theme switch, copy buttons, parts that are updated in place.
-
+import { store } from "./browser_storage.js";
 import { swapParts } from "./partial_update.js";
 import { tellOfScrolling } from "./scroll.js";
 
@@ -8,11 +8,7 @@ function switchTheme() {
   const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
   const next = now === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
-  try {
-    localStorage.setItem("theme", next);
-  } catch {
-    /* the choice is not stored, but the theme is switched */
-  }
+  store("theme", next);
   document.dispatchEvent(new Event("themechange"));
 }
 

@@ -1,17 +1,18 @@
 // Links and forms inside [data-swap="#part"] fetch their page and replace only that part. Scroll position and focus
 // are preserved. Without JavaScript they are ordinary links and forms.
+import { fetchPage } from "./requests.js";
+
 let latest = 0;
 // address of the shown page; a change of the fragment (#...) replaces nothing
 let shown = location.pathname + location.search;
 
-export async function swap(url, selector, { push = true } = {}) {
+async function swap(url, selector, { push = true } = {}) {
   const mine = ++latest;
   const part = document.querySelector(selector);
   part?.setAttribute("aria-busy", "true");
   try {
-    const response = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
+    const fresh = (await fetchPage(url)).querySelector(selector);
     if (mine !== latest) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector(selector);
     if (!fresh || !part) {
       location.assign(url);
       return;
@@ -32,6 +33,19 @@ export async function swap(url, selector, { push = true } = {}) {
   } catch {
     part?.removeAttribute("aria-busy");
   }
+}
+
+// CSRF tokens differ in every response and are ignored. A button that did not change keeps the focus.
+const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
+
+// Fetches the page again and updates its [data-part] elements. Returns the new page.
+export async function refreshParts() {
+  const fresh = await fetchPage(location.href);
+  for (const old of document.querySelectorAll("[data-part]")) {
+    const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
+    if (now && plain(now) !== plain(old)) old.innerHTML = now.innerHTML;
+  }
+  return fresh;
 }
 
 function target(form) {

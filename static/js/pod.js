@@ -1,8 +1,11 @@
 // Pod page: moves through extension points with arrow keys, follows a live run, and shows thousands of nodes quickly.
+import { keepParams, param, pushAddress, replaceParams, withParams } from "./address.js";
 import { showClaims } from "./claims.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
+import { POINT_OF } from "./map/url_state.js";
 import { NodeList } from "./nodelist.js";
+import { fetchPage } from "./requests.js";
 import { followPod } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";
 
@@ -19,8 +22,7 @@ const POINTS = [
   "bind",
   "postbind",
 ];
-// Points of provenance trees (provenance.js) -> the panel that contains them.
-const PANELS = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
+const KEPT = ["point", "plugin", "t"]; // parameters that links to other attempts and pods keep
 let list = null;
 let first = document.getElementById("pod").dataset.point;
 
@@ -40,12 +42,7 @@ function open(point, push = true) {
       bar.scrollTo({ left: step.offsetLeft - (bar.clientWidth - step.clientWidth) / 2, behavior: "auto" });
     } else link.removeAttribute("aria-current");
   }
-  if (push) {
-    const address = new URL(location.href);
-    address.searchParams.set("point", point);
-    if (point !== "filter") address.searchParams.delete("plugin");
-    history.pushState({ own: true }, "", address);
-  }
+  if (push) pushAddress(withParams({ point, ...(point !== "filter" && { plugin: null }) }));
   if (point === "filter") {
     list?.render();
     showClaims();
@@ -65,7 +62,7 @@ const turns = (way) => () => {
   turning = turning.then(() => {
     const link = document.querySelector(`[data-way="${way}"]`);
     if (!link) return undefined;
-    takeAlong(link);
+    keepParams(link, KEPT);
     return visit(link.href);
   });
 };
@@ -74,11 +71,8 @@ function toCycle(number) {
   const { cycle, cycles } = document.getElementById("pod").dataset;
   const wanted = Math.max(1, Math.min(Number(cycles), number));
   if (!cycle || wanted === Number(cycle)) return;
-  const here = new URL(location.href);
-  const address = new URL(`${here.pathname.split("/pods/")[0]}/cycles/${wanted}/`, here);
-  for (const key of ["point", "plugin"])
-    if (here.searchParams.has(key)) address.searchParams.set(key, here.searchParams.get(key));
-  location.assign(address);
+  const page = `${location.pathname.split("/pods/")[0]}/cycles/${wanted}/`;
+  location.assign(withParams({ point: param("point"), plugin: param("plugin") }, page));
 }
 const cycleBy = (by) => () => toCycle(Number(document.getElementById("pod").dataset.cycle) + by);
 
@@ -111,7 +105,7 @@ onKeys({
   s: () => {
     const link = document.querySelector("[data-present]");
     if (!link) return;
-    takeAlong(link);
+    keepParams(link, KEPT);
     link.click();
   },
 });
@@ -134,14 +128,13 @@ let shown = attemptIn(location);
 
 // Replaces the shown attempt. Its URL can be shared, and Back returns to the previous attempt.
 async function visit(address, push = true) {
-  const response = await fetch(address, { headers: { "X-Requested-With": "fetch" } });
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
+  const fresh = (await fetchPage(address)).getElementById("pod");
   if (!fresh) {
     location.assign(address);
     return;
   }
   const way = document.activeElement?.closest("[data-way]")?.dataset.way;
-  if (push) history.pushState({ own: true }, "", address);
+  if (push) pushAddress(address);
   shown = attemptIn(address);
   const story = document.getElementById("way"); // the timeline covers all attempts
   if (story) fresh.querySelector("#way")?.replaceWith(story);
@@ -149,22 +142,12 @@ async function visit(address, push = true) {
   document.querySelector(`[data-way="${way}"]`)?.focus({ preventScroll: true });
 }
 
-// Links to other attempts and pods keep the shown point, plugin and timepoint.
-function takeAlong(link) {
-  const here = new URL(location.href).searchParams;
-  const address = new URL(link.href);
-  for (const key of ["point", "plugin", "t"])
-    if (here.has(key)) address.searchParams.set(key, here.get(key));
-    else address.searchParams.delete(key);
-  link.href = address.href;
-}
-
 for (const type of ["click", "auxclick", "contextmenu"])
   document.addEventListener(
     type,
     (event) => {
       const link = event.target.closest("a[data-keep]");
-      if (link) takeAlong(link);
+      if (link) keepParams(link, KEPT);
     },
     { capture: true },
   );
@@ -195,13 +178,12 @@ document.addEventListener("click", (event) => {
 });
 
 addEventListener("popstate", () => {
-  const query = new URL(location.href).searchParams;
   if (attemptIn(location) !== shown) {
     visit(location.href, false);
     return;
   }
-  open(PANELS[query.get("point")] || query.get("point") || first, false);
-  choosePlugin(query.get("plugin") || "", false);
+  open(POINT_OF[param("point")] || param("point") || first, false);
+  choosePlugin(param("plugin") || "", false);
 });
 
 // Selects a plugin in the matrix or the score table: highlights its column and the lines of the pod's YAML that it
@@ -223,13 +205,7 @@ function choosePlugin(name, push = true) {
     if (hit) first ??= line;
   }
   if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
-  if (push) {
-    const address = new URL(location.href);
-    if (name) address.searchParams.set("plugin", name);
-    else address.searchParams.delete("plugin");
-    address.searchParams.set("point", current());
-    history.replaceState({ own: true }, "", address);
-  }
+  if (push) replaceParams({ plugin: name || null, point: current() }, { own: true });
 }
 
 // Clicking a line of the YAML selects the plugin that reads it.
@@ -250,9 +226,8 @@ document.addEventListener("click", (event) => {
 function setUp() {
   const data = document.getElementById("matrix-data");
   list = data ? new NodeList(JSON.parse(data.textContent)) : null;
-  const query = new URL(location.href).searchParams;
-  if (query.get("plugin")) choosePlugin(query.get("plugin"), false);
-  if (query.get("node")) list?.search(query.get("node"), false);
+  if (param("plugin")) choosePlugin(param("plugin"), false);
+  if (param("node")) list?.search(param("node"), false);
   loadParts();
   showAttempt();
 }
@@ -264,13 +239,12 @@ function place(fresh) {
   first = fresh.dataset.point;
   setUp();
   document.dispatchEvent(new Event("podrefreshed"));
-  open(wanted && new URL(location.href).searchParams.has("point") ? wanted : first, false);
+  open(wanted && param("point") !== null ? wanted : first, false);
 }
 
 // Live updates: the stepper highlights points as events arrive; when the cycle ends, the page is updated.
 async function reload() {
-  const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
+  const fresh = (await fetchPage(location.href)).getElementById("pod");
   if (!fresh) return;
   place(fresh);
   for (const item of steps()) if (!item.querySelector(".off")) item.classList.add("arriving");

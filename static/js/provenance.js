@@ -1,5 +1,8 @@
 // Provenance dialog: a click on a number opens its tree, with a sentence first. The URL contains the open tree.
-import { el } from "./dom.js";
+import { param, pushAddress, withParams } from "./address.js";
+import { button, el } from "./dom.js";
+import { POINT_OF } from "./map/url_state.js";
+import { fetchJson } from "./requests.js";
 
 const panel = document.getElementById("from");
 const asked = document.getElementById("from-asked");
@@ -41,8 +44,7 @@ const OPEN_LEVELS = 3;
 const page = () => document.getElementById("pod").dataset;
 const asking = () => JSON.parse(document.getElementById("asking")?.textContent ?? "{}");
 const KEYS = ["point", "plugin", "node", "move", "until"]; // the last two are used for queue times
-const focusOf = (address) => Object.fromEntries(KEYS.map((key) => [key, address.searchParams.get(key) ?? ""]));
-const given = (focus) => Object.fromEntries(Object.entries(focus).filter(([, value]) => value));
+const focusHere = () => Object.fromEntries(KEYS.map((key) => [key, param(key) ?? ""]));
 
 // ---- formatting of values
 
@@ -94,8 +96,7 @@ function links(tree) {
     const node = encodeURIComponent(tree.node);
     found.push(el("a", { href: `${base}/nodes/${node}/`, text: tree.node, class: "chip" }));
   }
-  if (tree.op === "rest" && tree.page)
-    found.push(el("button", { type: "button", class: "quiet tiny", "data-page": tree.page, text: "show them" }));
+  if (tree.op === "rest" && tree.page) found.push(button("show them", { class: "quiet tiny", "data-page": tree.page }));
   return found;
 }
 
@@ -132,23 +133,23 @@ async function ask(focus, number = 1) {
   const mine = ++latest;
   fill(focus);
   told.setAttribute("aria-busy", "true");
-  const { run, pod, cycle } = page();
-  const query = new URLSearchParams({ ...given({ ...focus, cycle: focus.move ? "" : cycle }), page: number });
-  const place = pod.split("/").map(encodeURIComponent).join("/");
-  let answer;
-  try {
-    answer = await (await fetch(`/api/runs/${run}/pods/${place}/provenance?${query}`)).json();
-  } catch {
-    answer = { error: "This could not be asked; try again." };
-  }
+  const found = await request({ ...focus, cycle: focus.move ? "" : page().cycle, page: number }).then(
+    (tree) => [
+      el("p", { class: "lead", text: tree.text }),
+      el("ul", { class: "tree" }, branch(tree, size(tree) <= SMALL ? -Infinity : 0)),
+    ],
+    ({ message }) => [el("p", { class: "notice bad", role: "alert", text: message })],
+  );
   if (mine !== latest) return;
   told.removeAttribute("aria-busy");
-  if (answer.error) told.replaceChildren(el("p", { class: "notice bad", role: "alert", text: answer.error }));
-  else
-    told.replaceChildren(
-      el("p", { class: "lead", text: answer.text }),
-      el("ul", { class: "tree" }, branch(answer, size(answer) <= SMALL ? -Infinity : 0)),
-    );
+  told.replaceChildren(...found);
+}
+
+function request(query) {
+  const { run, pod } = page();
+  const place = pod.split("/").map(encodeURIComponent).join("/");
+  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  return fetchJson(`/api/runs/${run}/pods/${place}/provenance?${given}`, "This could not be asked; try again.");
 }
 
 function fill({ point, plugin = "", node = "" }) {
@@ -176,33 +177,27 @@ const isFocus = ({ point, plugin, node, move }) =>
   (point === "queue" && move !== "") ||
   (point in (asking().points ?? {}) && node !== "" && (plugin !== "" || point === "total" || point === "preemption"));
 
-function address(focus) {
-  const there = new URL(location.href);
-  for (const key of KEYS)
-    if (focus[key]) there.searchParams.set(key, focus[key]);
-    else there.searchParams.delete(key);
-  return there;
-}
+const push = (focus) => pushAddress(withParams(Object.fromEntries(KEYS.map((key) => [key, focus[key] || null]))));
 
-function show(focus, push) {
-  if (push) history.pushState({ own: true }, "", address(focus));
+function show(focus) {
   if (!panel.open) panel.showModal();
   ask(focus);
 }
 
 function look() {
-  const focus = focusOf(new URL(location.href));
-  if (isFocus(focus)) show(focus, false);
+  const focus = focusHere();
+  if (isFocus(focus)) show(focus);
   else if (panel.open) panel.close();
 }
 
 document.addEventListener("click", (event) => {
   const from = event.target.closest("[data-from]");
   if (from) {
-    show(wanted(from), true);
+    push(wanted(from));
+    show(wanted(from));
   } else if (event.target === panel) panel.close();
   const more = event.target.closest("#from-told [data-page]");
-  if (more) ask(focusOf(new URL(location.href)), Number(more.dataset.page));
+  if (more) ask(focusHere(), Number(more.dataset.page));
 });
 // Returns the focus that a value on the page requests.
 function wanted({ dataset: { from: point, plugin = "", node = asking().node, move = "", until = "" } }) {
@@ -215,9 +210,7 @@ document.addEventListener("pointerover", (event) => {
   const from = event.target.closest("[data-from]");
   if (!from || from.dataset.from === "queue" || near === page().cycle) return;
   near = page().cycle;
-  const { run, pod, cycle } = page();
-  const place = pod.split("/").map(encodeURIComponent).join("/");
-  fetch(`/api/runs/${run}/pods/${place}/provenance?${new URLSearchParams({ ...wanted(from), cycle })}`);
+  request({ ...wanted(from), cycle: near }).catch(() => {}); // a click shows the error
 });
 
 asked.addEventListener("submit", (event) => event.preventDefault());
@@ -225,18 +218,14 @@ asked.addEventListener("change", () => {
   const focus = Object.fromEntries(new FormData(asked));
   const plugins = asking().points[focus.point] ?? [];
   if (!plugins.includes(focus.plugin)) focus.plugin = plugins[0] ?? "";
-  show(focus, true);
+  push(focus);
+  show(focus);
 });
 panel.addEventListener("close", () => {
-  const { point, plugin } = focusOf(new URL(location.href));
-  if (!isFocus(focusOf(new URL(location.href)))) return;
-  if (point === "queue") {
-    history.pushState({ own: true }, "", address({}));
-    return;
-  }
-  const panels = { preemption: "postfilter", raw: "score", normalized: "score", weighted: "score", total: "score" };
-  const panelOf = panels[point] ?? point;
-  history.pushState({ own: true }, "", address({ point: panelOf, plugin: point === "filter" ? plugin : "", node: "" }));
+  const { point, plugin } = focusHere();
+  if (!isFocus(focusHere())) return;
+  if (point === "queue") push({});
+  else push({ point: POINT_OF[point] ?? point, plugin: point === "filter" ? plugin : "" });
 });
 addEventListener("popstate", look);
 look();

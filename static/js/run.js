@@ -1,8 +1,11 @@
 // The page of a run. While the run is active, its progress arrives over a websocket; the page then fetches its parts,
 // tables and charts, as often as the server answers in time.
+import { keepParams } from "./address.js";
 import { drawCharts, redraw } from "./charts.js";
+import { number } from "./format.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
+import { refreshParts } from "./partial_update.js";
 import { connect } from "./socket.js";
 
 const page = document.getElementById("run");
@@ -11,7 +14,6 @@ const inTime = page.dataset.inTime !== undefined;
 
 function showProgress(done, planned) {
   const total = Math.max(planned, done);
-  const number = new Intl.NumberFormat("en");
   const progress = document.getElementById("progress");
   progress.max = total || 1;
   progress.value = done;
@@ -20,17 +22,9 @@ function showProgress(done, planned) {
   if (of && total) of.textContent = `/ ${number.format(total)}`;
 }
 
-// CSRF tokens differ in every response and are ignored. A button that did not change keeps the focus.
-const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
-
 // Updates the parts that the server renders. The user's search, focus and scroll position are preserved.
 async function refresh() {
-  const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  for (const old of document.querySelectorAll("[data-part]")) {
-    const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && plain(now) !== plain(old)) old.innerHTML = now.innerHTML;
-  }
+  const fresh = await refreshParts();
   const bar = fresh.getElementById("progress");
   if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
   document.querySelectorAll("[data-source]").forEach(redraw);
@@ -78,12 +72,7 @@ function live() {
 
 // Presentation starts at the cycle that the map shows.
 const there = document.querySelector("[data-present]");
-there.addEventListener("click", () => {
-  const at = new URL(location.href).searchParams;
-  const address = new URL(there.href);
-  for (const key of ["cycle", "point", "plugin"]) if (at.has(key)) address.searchParams.set(key, at.get(key));
-  there.href = address.href;
-});
+there.addEventListener("click", () => keepParams(there, ["cycle", "point", "plugin"]));
 onKeys({ s: () => there.click() });
 
 drawCharts(document);

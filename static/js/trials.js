@@ -1,18 +1,11 @@
 // Steps through the preemption dry run on a node: all pods of lower priority are removed, then each is reprieved. The
 // URL contains node and step (`node`, `trial`), so reload and Back show the same state.
+import { param, pushAddress, replaceParams, withParams } from "./address.js";
 import { loadParts, reload } from "./lazy_load.js";
 
 const box = () => document.getElementById("trials");
 const steps = () => [...(box()?.querySelectorAll("[data-trial]") ?? [])];
-const asked = () => new URL(location.href).searchParams;
-
-function note(changes, push) {
-  const address = new URL(location.href);
-  address.searchParams.set("point", "postfilter");
-  for (const [key, value] of Object.entries(changes)) address.searchParams.set(key, value);
-  address.searchParams.delete("plugin");
-  history[push ? "pushState" : "replaceState"]({ own: true }, "", address);
-}
+const query = (node, trial) => ({ point: "postfilter", node, trial, plugin: undefined });
 
 // Shows the node after this step.
 function show(number) {
@@ -31,13 +24,9 @@ function show(number) {
 }
 
 async function open(node, trial) {
-  const here = box();
-  const address = new URL(here.dataset.load, location.href);
-  address.searchParams.set("node", node);
-  here.dataset.load = `${address.pathname}${address.search}`;
-  await reload(here);
+  await reload(box(), { node });
   const number = trial < 0 ? steps().length : trial;
-  note({ node, trial: number }, false);
+  replaceParams(query(node, number), { own: true });
   show(number);
 }
 
@@ -57,7 +46,7 @@ export function trialBy(by) {
 }
 
 function choose(number) {
-  note({ node: box().querySelector("[data-node]").dataset.node, trial: number }, false);
+  replaceParams(query(box().querySelector("[data-node]").dataset.node, number), { own: true });
   show(number);
 }
 
@@ -65,8 +54,8 @@ function choose(number) {
 export async function showTrials() {
   if (!box()) return;
   await loadParts(box().parentElement);
-  const node = asked().get("node");
-  const trial = Number(asked().get("trial")) || 0;
+  const node = param("node");
+  const trial = Number(param("trial")) || 0;
   if (node && node !== box().querySelector("[data-node]")?.dataset.node) await open(node, trial);
   else show(trial);
 }
@@ -77,7 +66,7 @@ document.addEventListener("click", (event) => {
   const other = event.target.closest("[data-trials-of]");
   if (other && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    note({ node: other.dataset.trialsOf, trial: 0 }, true);
+    pushAddress(withParams(query(other.dataset.trialsOf, 0)));
     open(other.dataset.trialsOf, 0);
     box().scrollIntoView({ block: "nearest" });
   }

@@ -1,4 +1,6 @@
 // Drop zone: files dropped anywhere on the page, selected files and pasted text are sent with the same form.
+import { el } from "./dom.js";
+
 const zone = document.querySelector(".drop");
 const input = zone.querySelector("input[type=file]");
 const status = zone.querySelector("[role=status]");
@@ -102,11 +104,8 @@ function refuse(request) {
   const why = sentence
     ? { textContent: JSON.parse(request.responseText).error }
     : (page.querySelector("[role=alert]") ?? page.querySelector("main"));
-  const notice = document.createElement("p");
-  notice.className = "notice bad wrap";
-  notice.setAttribute("role", "alert");
-  notice.textContent = why?.textContent ?? "The upload did not arrive: the connection was lost. Try again.";
-  zone.append(notice);
+  const text = why?.textContent ?? "The upload did not arrive: the connection was lost. Try again.";
+  zone.append(el("p", { class: "notice bad wrap", role: "alert", text }));
   bar.hidden = true;
   status.textContent = "";
   for (const button of zone.querySelectorAll("button, input")) button.disabled = false;

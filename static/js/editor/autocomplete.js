@@ -1,5 +1,6 @@
 // Completion in the editor (Ctrl-Space), from the Kubernetes schema and the scheduler configuration API.
 /* global CodeMirror */
+import { el } from "../dom.js";
 import { offers } from "./hints.js";
 
 let table = null; // promise of the schema, fetched once
@@ -21,11 +22,8 @@ export async function complete(cm, address, release) {
   const shown = list.map(({ text, held, about }) => ({
     text,
     render(box) {
-      const name = document.createElement("strong");
-      name.textContent = text.replace(/:\s*$/, "");
-      const more = document.createElement("small");
-      more.textContent = ` ${held}${about ? ` · ${about}` : ""}`;
-      box.append(name, more);
+      const more = ` ${held}${about ? ` · ${about}` : ""}`;
+      box.append(el("strong", { text: text.replace(/:\s*$/, "") }), el("small", { text: more }));
     },
   }));
   cm.showHint({ hint: () => ({ list: shown, from, to: { line, ch } }), completeSingle: false });

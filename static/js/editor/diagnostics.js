@@ -1,5 +1,5 @@
 // The list of problems below the text. Each entry links to its line and offers a fix if there is one.
-import { el } from "../dom.js";
+import { button, el } from "../dom.js";
 import { counted } from "../format.js";
 
 const VALUE = /^(["']?\s*:\s+)("[^"]*"|'[^']*'|[^\s,[\]{}]+)/;
@@ -21,14 +21,10 @@ export class Wrong {
     this.at = -1;
     this.editor.mark(problems);
     const rows = problems.map((problem, index) => {
-      const to = el("button", { class: "quiet", "data-problem": index, text: `Line ${problem.line + 1}` });
-      to.type = "button";
+      const to = button(`Line ${problem.line + 1}`, { class: "quiet", "data-problem": index });
       const row = el("li", { class: problem.severity }, to, ` ${problem.message} `);
-      if (problem.fix && problem.end) {
-        const fix = el("button", { "data-problem": index, "data-fix": "", text: `Write ${problem.fix}` });
-        fix.type = "button";
-        row.append(fix);
-      }
+      if (problem.fix && problem.end)
+        row.append(button(`Write ${problem.fix}`, { "data-problem": index, "data-fix": "" }));
       return row;
     });
     if (more) rows.push(el("li", { text: `and ${counted(more, "more problem")}` }));

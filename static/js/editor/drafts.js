@@ -1,5 +1,7 @@
 // Keeps the edited text, and the scenarios of earlier test runs, in browser storage, so that a reload does not lose
 // them.
+import { store, stored } from "../browser_storage.js";
+
 const KEY = "kubesched.composer";
 const MOST = 20; // number of remembered test runs
 
@@ -12,18 +14,14 @@ export class Drafts {
   // {text, tries, from}, or {} if nothing is stored.
   get kept() {
     try {
-      return JSON.parse(localStorage.getItem(this.key)) ?? {};
+      return JSON.parse(stored(this.key)) ?? {};
     } catch {
-      return {}; // storage may be unavailable
+      return {}; // the text is not ours
     }
   }
 
   keep(more) {
-    try {
-      localStorage.setItem(this.key, JSON.stringify({ ...this.kept, ...more }));
-    } catch {
-      // then nothing is stored
-    }
+    store(this.key, JSON.stringify({ ...this.kept, ...more }));
   }
 
   forget() {

@@ -1,6 +1,12 @@
 // The text editor: CodeMirror with problem marks and the edits of forms. Undo reverts both typed and form edits.
 /* global CodeMirror */
+import { el } from "../dom.js";
 import { complete } from "./autocomplete.js";
+
+const INDENT = {
+  Tab: (cm) => (cm.somethingSelected() ? cm.indentSelection("add") : cm.replaceSelection("  ", "end")),
+  "Shift-Tab": (cm) => cm.indentSelection("subtract"),
+};
 
 export class Editor {
   // `changed`: called after each change. `run`: called by Ctrl-Enter. `fields`: URL of the Kubernetes schema. `find`,
@@ -22,8 +28,7 @@ export class Editor {
       undoDepth: 1000,
       historyEventDelay: 400,
       extraKeys: {
-        Tab: (one) => (one.somethingSelected() ? one.indentSelection("add") : one.replaceSelection("  ", "end")),
-        "Shift-Tab": (one) => one.indentSelection("subtract"),
+        ...INDENT,
         Esc: (one) => this.leave(one),
         "Ctrl-Space": () => complete(cm, fields, this.release),
         [find_key]: () => find(),
@@ -56,10 +61,7 @@ export class Editor {
   }
 
   hold() {
-    const keys = { ...this.cm.getOption("extraKeys") };
-    keys.Tab = (one) => (one.somethingSelected() ? one.indentSelection("add") : one.replaceSelection("  ", "end"));
-    keys["Shift-Tab"] = (one) => one.indentSelection("subtract");
-    this.cm.setOption("extraKeys", keys);
+    this.cm.setOption("extraKeys", { ...this.cm.getOption("extraKeys"), ...INDENT });
   }
 
   // Inserts the changed lines from the server as one undo step.
@@ -91,18 +93,12 @@ export class Editor {
       this.marks = [];
       cm.clearGutter("composer-marks");
       for (const problem of [...problems].reverse()) {
-        const { line, severity } = problem;
-        const sign = document.createElement("span");
-        sign.className = `composer-mark ${severity}`;
-        sign.title = problem.message;
-        sign.textContent = severity === "error" ? "✕" : "!";
+        const { line, severity, column, message: title } = problem;
+        const sign = el("span", { class: `composer-mark ${severity}`, title, text: severity === "error" ? "✕" : "!" });
         cm.setGutterMarker(line, "composer-marks", sign);
         const end = problem.end || cm.getLine(line)?.length || 0;
-        const range = [
-          { line, ch: problem.column },
-          { line, ch: end },
-        ];
-        this.marks.push(cm.markText(...range, { className: `composer-wrong ${severity}`, title: problem.message }));
+        const style = { className: `composer-wrong ${severity}`, title };
+        this.marks.push(cm.markText({ line, ch: column }, { line, ch: end }, style));
       }
     });
   }
@@ -113,14 +109,6 @@ export class Editor {
     cm.focus();
     cm.setCursor({ line, ch: column });
     cm.scrollIntoView({ line, ch: column }, cm.getScrollInfo().clientHeight / 3);
-  }
-
-  undo() {
-    this.cm.undo();
-  }
-
-  redo() {
-    this.cm.redo();
   }
 
   get history() {

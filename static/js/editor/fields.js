@@ -1,12 +1,11 @@
 // Form fields: each shows the value at a path of an object and reports changes of it.
-import { el } from "../dom.js";
+import { el, button as plainButton } from "../dom.js";
 import { empty, get, number, words } from "./values.js";
 
 let ids = 0;
 
-function button(text, attributes, pressed) {
-  const made = el("button", { ...attributes, text });
-  made.type = "button";
+export function button(text, attributes, pressed) {
+  const made = plainButton(text, attributes);
   made.addEventListener("click", pressed);
   return made;
 }
@@ -150,5 +149,3 @@ function cards(spec, at, value, put, whole) {
   const add = button(`Add ${spec.one}`, { "data-at": `${at.join("/")}/+` }, more);
   return el("fieldset", { class: "field wide cards" }, el("legend", { text: spec.label }), ...boxes, add);
 }
-
-export { button };

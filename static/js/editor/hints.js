@@ -97,7 +97,7 @@ function argsOf(plugin, { schema, api }) {
 }
 
 /** Describe a type in words. @param {string} held */
-export function spelled(held) {
+function spelled(held) {
   if (held.startsWith("[")) return `list of ${held.slice(1, -1)}`;
   if (held.startsWith("{")) return `map to ${held.slice(1, -1)}`;
   return held === "any" ? "" : held;

@@ -139,8 +139,8 @@ async function go(place) {
 const doing = {
   run: () => go("run"),
   save: () => go("save"),
-  undo: () => editor.undo(),
-  redo: () => editor.redo(),
+  undo: () => editor.cm.undo(),
+  redo: () => editor.cm.redo(),
   find: () => finding.open(),
   anew: () => editor.cm.setValue(sent), // undo reverts it
 };

@@ -6,7 +6,7 @@ import { edited, resized, ZONE } from "./node_groups.js";
 import { get, set } from "./values.js";
 
 // [name, CPUs, memory], common sizes of cloud providers.
-export const SIZES = [
+const SIZES = [
   ["small", "2", "4Gi"],
   ["general", "2", "8Gi"],
   ["general", "4", "16Gi"],

@@ -4,7 +4,7 @@ import { EFFECTS } from "./constraints.js";
 import { button, fields } from "./fields.js";
 import { container, KINDS, pod } from "./kinds.js";
 import { fresh as freshNodes } from "./nodes.js";
-import { get, set } from "./values.js";
+import { get } from "./values.js";
 
 const node = { as: "text", path: [], label: "Node", from: "nodes" };
 const reference = [
@@ -92,7 +92,7 @@ const NODE = [
   { as: "labels", path: ["metadata", "labels"], label: "Labels", from: "node-labels" },
 ];
 
-export const operationOf = (entry) => Object.keys(OPERATIONS).find((name) => entry?.[name] !== undefined) ?? "taint";
+const operationOf = (entry) => Object.keys(OPERATIONS).find((name) => entry?.[name] !== undefined) ?? "taint";
 
 // Summarises a timeline entry.
 export function says(entry) {
@@ -188,5 +188,3 @@ export const ABOUT = [
     ],
   },
 ];
-
-export const emptyScenario = () => set(undefined, ["metadata", "name"], "My cluster");

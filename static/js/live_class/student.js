@@ -1,6 +1,7 @@
 // Student page of a live class: follows the class, shows earlier steps, and resends an answer until the server
 // confirms it.
-
+import { store, stored } from "../browser_storage.js";
+import { el } from "../dom.js";
 import { again, keyOf } from "./outbox.js";
 import { fill, link, say, show } from "./socket.js";
 
@@ -25,14 +26,8 @@ function steps(last) {
   const links = [...nav.querySelectorAll("a")];
   for (const extra of links.slice(last)) extra.remove();
   for (let number = links.length + 1; number <= last; number++) {
-    const made = document.createElement("a");
-    const spoken = document.createElement("span");
-    spoken.className = "visually-hidden";
-    spoken.textContent = "Step ";
-    made.href = `?step=${number}`;
-    made.dataset.step = number;
-    made.append(spoken, String(number));
-    nav.append(made);
+    const spoken = el("span", { class: "visually-hidden", text: "Step " });
+    nav.append(el("a", { href: `?step=${number}`, "data-step": number }, spoken, String(number)));
   }
   for (const one of nav.querySelectorAll("a")) {
     if (Number(one.dataset.step) === shown.step) one.setAttribute("aria-current", "step");
@@ -73,7 +68,7 @@ function own({ step, mine, answered }) {
   if (told !== mine) fill(place, mine); // equal text is not announced again
   told = mine;
   lock(answered || Boolean(shown.revealed));
-  if (answered) forget(step);
+  if (answered) keep(step, null);
   else if (pending(step)) send(step);
 }
 
@@ -133,21 +128,8 @@ room.addEventListener("click", (event) => {
 
 // ---- answers
 
-function pending(step) {
-  try {
-    return sessionStorage.getItem(keyOf(code, step));
-  } catch {
-    return null; // storage may be unavailable
-  }
-}
-
-function forget(step) {
-  try {
-    sessionStorage.removeItem(keyOf(code, step));
-  } catch {
-    // then nothing was stored
-  }
-}
+const pending = (step) => stored(keyOf(code, step), "sessionStorage");
+const keep = (step, body) => store(keyOf(code, step), body, "sessionStorage");
 
 const underWay = new Set();
 
@@ -168,7 +150,7 @@ async function send(step, body = pending(step)) {
     const wait = again(status, tries, Math.random());
     if (wait === null) {
       underWay.delete(step);
-      forget(step);
+      keep(step, null);
       problem(told.ok || step !== shown.step ? "" : told.error || "The answer was not accepted. Reload the page.");
       if (told.ok) own(told);
       return;
@@ -182,11 +164,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form)).toString();
   problem("");
-  try {
-    sessionStorage.setItem(keyOf(code, shown.step), body);
-  } catch {
-    // then a reload loses the answer
-  }
+  keep(shown.step, body);
   send(shown.step, body);
 });
 

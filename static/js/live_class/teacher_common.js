@@ -4,7 +4,7 @@ import { say, show } from "./socket.js";
 
 const forms = [...document.querySelectorAll("form[data-moves]")];
 
-export async function send(room, body) {
+async function send(room, body) {
   try {
     const headers = { "X-Requested-With": "fetch" };
     const response = await fetch(forms[0].action, { method: "POST", headers, body });

@@ -1,4 +1,6 @@
 // Requests of the map.
+import { fetchJson } from "../requests.js";
+
 export class Source {
   constructor(base) {
     this.base = base;
@@ -6,14 +8,8 @@ export class Source {
     this.names = new Map(); // version -> node names of the rows
   }
 
-  async get(path, options = {}) {
-    const response = await fetch(this.base + path, {
-      headers: { Accept: "application/json", ...options.headers },
-      ...options,
-    });
-    const found = response.status === 204 ? null : await response.json().catch(() => ({}));
-    if (response.ok) return found;
-    throw Object.assign(new Error(found?.error || "The run could not be asked."), found);
+  get(path, options) {
+    return fetchJson(this.base + path, "The run could not be read.", options);
   }
 
   // `where`: {cycle}, {t} or {seq}.

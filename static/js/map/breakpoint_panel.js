@@ -1,13 +1,12 @@
 // Search for cycles by an expression, and breakpoints: stored expressions at which playback stops.
 import { el } from "../dom.js";
-import { counted } from "../format.js";
+import { counted, number } from "../format.js";
 import { clock } from "../timeline/clock.js";
 import { ALWAYS, nearest, unused } from "./breakpoints.js";
-import { ready } from "./inspector.js";
+import { offered, ready } from "./inspector.js";
 import { withFocus } from "./url_state.js";
 
 const SHOWN = 50;
-const number = new Intl.NumberFormat("en");
 
 export class Stops {
   constructor(box, source, player) {
@@ -21,7 +20,9 @@ export class Stops {
     box
       .querySelector("[data-always]")
       .append(
-        ...ALWAYS.map((one) => el("li", {}, el("span", { text: one.name.replace("the next ", "") }), ...ready([one]))),
+        ...ALWAYS.map((one) =>
+          el("li", {}, el("span", { text: one.name.replace("the next ", "") }), ...offered([one])),
+        ),
       );
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -54,22 +55,8 @@ export class Stops {
             name,
             ...(name === where ? [] : [el("code", { class: "tiny muted", text: ` ${where}` })]),
           ),
-          el("button", {
-            type: "button",
-            class: "ready",
-            "data-next": where,
-            "aria-label": `To the next time: ${name}`,
-            title: "To the next one",
-            text: "⇥",
-          }),
-          el("button", {
-            type: "button",
-            class: "ready",
-            "data-drop": id,
-            "aria-label": `Remove ${name}`,
-            title: "Remove",
-            text: "✕",
-          }),
+          ready("⇥", `To the next time: ${name}`, { "data-next": where, title: "To the next one" }),
+          ready("✕", `Remove ${name}`, { "data-drop": id, title: "Remove" }),
         ),
       ),
     );

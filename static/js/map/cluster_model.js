@@ -5,17 +5,14 @@
 /**
  * @typedef {Record<string, number>} Amounts
  * @typedef {{ id: number, key: string, requests: Amounts, owner: string, priority: number, node: string, state: number,
- *   came: number }} Pod
+ *   came: number }} Pod `state`: 0 gone, 1 pending, 2 assumed, 3 bound
  * @typedef {{ name: string, allocatable: Amounts, taints: string[], unschedulable: boolean,
  *   labels: Record<string, string> }} Node
  * @typedef {{ at: number, undo: () => void, redo: () => void, node?: string, was?: string, pod?: Pod }} Change
- * @typedef {{ number: number, at: number, pod: string, attempt: number, result: string }} Cycle
+ * @typedef {{ number: number, at: number, pod: string }} Cycle
  */
 
-export const GONE = 0;
-export const PENDING = 1;
-export const ASSUMED = 2;
-export const BOUND = 3;
+const GONE = 0;
 
 export class World {
   /** @param {any} picture response of /map */
@@ -32,8 +29,6 @@ export class World {
     this.pods = new Map();
     /** Pods by node, in order of arrival. @type {Map<string, Pod[]>} */
     this.on = new Map();
-    /** @type {Map<string, string>} */
-    this.nominated = new Map(Object.entries(picture.nominated));
     /** @type {Change[]} */
     this.tape = [];
     this.place = 0; // number of applied changes of the stream
@@ -79,19 +74,13 @@ export class World {
 
   /** @param {Pod} pod @param {string} node @param {number} state @param {number} came */
   #put(pod, node, state, came) {
-    if (pod.node) {
-      const there = /** @type {Pod[]} */ (this.on.get(pod.node));
-      there.splice(there.indexOf(pod), 1);
-    }
+    const before = this.on.get(pod.node);
+    before?.splice(before.indexOf(pod), 1);
     Object.assign(pod, { node, state, came });
     if (!node) return;
-    const there = this.on.get(node);
-    if (!there) this.on.set(node, [pod]);
-    else {
-      let index = there.length;
-      while (index > 0 && there[index - 1].came > came) index -= 1;
-      there.splice(index, 0, pod);
-    }
+    const there = this.on.get(node) ?? [];
+    there.splice(there.findLastIndex((other) => other.came <= came) + 1, 0, pod);
+    this.on.set(node, there);
   }
 
   /** Add a piece of the change stream at its start or end. @param {any} piece response of /map/tape */
@@ -101,9 +90,9 @@ export class World {
     this.#know(piece.pods);
     const changes = [...this.#places(piece.places), ...this.#others(piece)];
     changes.sort((a, b) => a.at - b.at);
-    const { number, at, pod, attempt, result } = piece.cycles;
+    const { number, at, pod } = piece.cycles;
     number.forEach((/** @type {number} */ one, /** @type {number} */ row) => {
-      this.cycle.set(one, { number: one, at: at[row], pod: pod[row], attempt: attempt[row], result: result[row] });
+      this.cycle.set(one, { number: one, at: at[row], pod: pod[row] });
     });
     const instants = piece.instants.at.map((/** @type {number} */ from, /** @type {number} */ row) => ({
       at: from,
@@ -133,7 +122,7 @@ export class World {
   }
 
   /** @param {any} piece @returns {Change[]} */
-  #others({ nodes, nominated }) {
+  #others({ nodes }) {
     /** @type {Change[]} */
     const found = [];
     for (const { at, name, now, was } of nodes) {
@@ -141,13 +130,6 @@ export class World {
         this.shape += 1;
         if (node) this.nodes.set(name, { ...node, name, unschedulable: Boolean(node.unschedulable) });
         else this.nodes.delete(name);
-      };
-      found.push({ at, redo: () => set(now), undo: () => set(was) });
-    }
-    for (const { at, pod, now, was } of nominated) {
-      const set = (/** @type {string} */ node) => {
-        if (node) this.nominated.set(pod, node);
-        else this.nominated.delete(pod);
       };
       found.push({ at, redo: () => set(now), undo: () => set(was) });
     }

@@ -1,5 +1,6 @@
 // Two runs side by side: one set of controls moves both maps. See docs/debugger.md, Compare.
-import { el } from "../dom.js";
+import { replaceParams, withParams } from "../address.js";
+import { el, whenVisible } from "../dom.js";
 import { counted } from "../format.js";
 import { byCycle, byPod, byTime, difference } from "./alignment.js";
 import { Source } from "./api.js";
@@ -165,18 +166,14 @@ async function asTable(button) {
 
 // Another stepping mode needs other controls, so the page is reloaded.
 box.querySelector("[data-how]").addEventListener("change", ({ target }) => {
-  const address = new URL(location.href);
-  address.searchParams.set("together", target.value);
-  address.searchParams.delete("t");
+  const address = withParams({ together: target.value, t: null });
   address.hash = "maps";
   location.assign(address);
 });
 
 document.addEventListener("swapped", () => {
   if (!leader.player.world) return;
-  const address = new URL(location.href);
-  address.searchParams.set("together", together);
-  history.replaceState(history.state, "", address);
+  replaceParams({ together });
   choices.write("group", "fill", "colour");
   leader.player.write("replace");
 });
@@ -187,9 +184,4 @@ async function open() {
   await leader.player.open();
 }
 
-const opened = new IntersectionObserver((entries) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  opened.disconnect();
-  open().catch(failed);
-});
-opened.observe(box);
+whenVisible(box, () => open().catch(failed));

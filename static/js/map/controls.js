@@ -1,12 +1,10 @@
 // Playback controls of a map: slider, buttons, speed and keys move a player.
 import { el } from "../dom.js";
-import { counted } from "../format.js";
+import { counted, number } from "../format.js";
 import { onKeys } from "../keys.js";
 import { clock } from "../timeline/clock.js";
 import { SPEEDS, speedFor } from "./stepper.js";
 import { focusIn } from "./url_state.js";
-
-const number = new Intl.NumberFormat("en");
 
 // Describes the position of a player.
 export function placeOf(player, inTime) {

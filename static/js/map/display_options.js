@@ -1,4 +1,5 @@
 // Display options of a map: grouping, resource and colours, stored in the URL.
+import { param, replaceParams } from "../address.js";
 import { el } from "../dom.js";
 import { BY } from "./colours.js";
 import { BY_NOTHING, BY_ROLE, called, choices, usual } from "./grouping.js";
@@ -31,13 +32,11 @@ export class Choices {
   }
 
   kept(name) {
-    return new URL(location.href).searchParams.get(this.key(name));
+    return param(this.key(name));
   }
 
   write(...names) {
-    const address = new URL(location.href);
-    for (const name of names) address.searchParams.set(this.key(name), this.by[name]);
-    history.replaceState(history.state, "", address);
+    replaceParams(Object.fromEntries(names.map((name) => [this.key(name), this.by[name]])));
   }
 
   // Offers the choices for these clusters.

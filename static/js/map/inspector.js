@@ -1,6 +1,6 @@
 // Panel next to the map: the current pod with the steps of its cycle, and the selected node.
-import { el } from "../dom.js";
-import { counted } from "../format.js";
+import { button, el } from "../dom.js";
+import { counted, number } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
 import { ofNode, ofPlugin, ofPod, ofReason } from "./breakpoints.js";
 import { told as eventTold } from "./moves.js";
@@ -11,7 +11,6 @@ import { words } from "./verdicts.js";
 
 const PODS = 14; // pods of a node listed initially
 const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
-const number = new Intl.NumberFormat("en");
 
 export class Aside {
   constructor(box, player, view) {
@@ -47,7 +46,7 @@ export class Aside {
       el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` }),
     );
     const who = el("p", { class: "row" }, el("a", { href: page, text: told.pod, class: "name" }), result);
-    const again = el("p", { class: "row tight" }, ...ready(ofPod(told.pod), true));
+    const again = el("p", { class: "row tight" }, ...offered(ofPod(told.pod), true));
     const where = told.node ? `to ${told.node}` : told.nominated ? `nominated to ${told.nominated}` : told.message;
     const said = el("p", { class: "small muted wrap", text: `attempt ${told.attempt}${where ? `, ${where}` : ""}` });
     this.cycleBox.replaceChildren(head, who, said, again, this.steps(told), ...this.reasons(told));
@@ -104,7 +103,8 @@ export class Aside {
         link,
         el("span", { class: "tiny muted", text: ` ${step.said}` }),
       );
-      if (step.plugin && step.point === "filter" && index === shown) item.append(" ", ...ready(ofPlugin(step.plugin)));
+      if (step.plugin && step.point === "filter" && index === shown)
+        item.append(" ", ...offered(ofPlugin(step.plugin)));
       if (step.node && step.point === "postfilter" && index === shown) {
         const trials = withFocus("", { cycle: told.number, point: step.point, node: step.node });
         item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, told.pod) + trials, text: "each trial" }));
@@ -141,7 +141,7 @@ export class Aside {
         {},
         el("span", { class: "num", text: `${number.format(count)} ` }),
         el("span", { class: "wrap", text: reason, title: plugin }),
-        ...ready(ofReason(reason)),
+        ...offered(ofReason(reason)),
       ),
     );
     return [el("h4", { text: "Nodes refused, by reason" }), el("ul", { class: "reasons" }, ...items)];
@@ -175,13 +175,7 @@ export class Aside {
       ),
     );
     const more = there.length - list.length;
-    const close = el("button", {
-      type: "button",
-      class: "quiet",
-      "data-close-node": "",
-      "aria-label": "Look at no node",
-      text: "✕",
-    });
+    const close = button("✕", { class: "quiet", "data-close-node": "", "aria-label": "Look at no node" });
     this.nodeBox.replaceChildren(
       el(
         "div",
@@ -190,7 +184,7 @@ export class Aside {
         close,
       ),
       el("p", { class: "small wrap", text: facts.join(" · ") }),
-      el("div", { class: "row tight" }, ...ready(ofNode(node.name), true)),
+      el("div", { class: "row tight" }, ...offered(ofNode(node.name), true)),
       el(
         "ul",
         { class: "pods-here" },
@@ -201,24 +195,19 @@ export class Aside {
   }
 }
 
+export const ready = (text, label, attributes) =>
+  button(text, { class: "ready", title: label, "aria-label": label, ...attributes });
+
 // Buttons that go to the next match of an expression and that create a breakpoint. `named`: show the name as text.
-export function ready(offers, named = false) {
+export function offered(offers, named = false) {
   return offers.map(({ name, where }) => {
     const [next, stop] = [`To the next time: ${name}`, `Stop whenever: ${name}`];
     const text = named ? `⇥ ${name.slice(name.indexOf(" ") + 1)}` : "⇥";
     return el(
       "span",
       { class: "again" },
-      el("button", { type: "button", class: "ready", "data-next": where, title: next, "aria-label": next, text }),
-      el("button", {
-        type: "button",
-        class: "ready",
-        "data-keep": where,
-        "data-name": name,
-        title: stop,
-        "aria-label": stop,
-        text: "●",
-      }),
+      ready(text, next, { "data-next": where }),
+      ready("●", stop, { "data-keep": where, "data-name": name }),
     );
   });
 }

@@ -1,5 +1,5 @@
 // The map of a run with its controls. See docs/debugger.md, The map.
-
+import { whenVisible } from "../dom.js";
 import { Source } from "./api.js";
 import { Stops } from "./breakpoint_panel.js";
 import { Controls } from "./controls.js";
@@ -113,10 +113,7 @@ document.addEventListener("refreshed", () => {
   if (!player.playing) player.follow().catch(failed);
 });
 
-const opened = new IntersectionObserver((entries) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  opened.disconnect();
+whenVisible(box, () => {
   player.open().catch(failed);
   stops.load().catch((error) => stops.say(error.message));
 });
-opened.observe(box);

@@ -1,4 +1,5 @@
 // Table of the pods that are on different nodes in two runs at a timepoint.
+import { withParams } from "../address.js";
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { withFocus } from "./url_state.js";
@@ -34,8 +35,7 @@ export class Apart {
     this.more.hidden = pods.length <= shown;
     this.body.replaceChildren(
       ...pods.slice(0, shown).map(({ pod, a, b }) => {
-        const address = new URL(location.href);
-        address.searchParams.set("pod", pod);
+        const address = withParams({ pod });
         address.hash = "pod";
         const link = el("a", { href: address.href, text: pod });
         return el("tr", {}, el("th", { scope: "row", class: "name" }, link), this.place(a), this.place(b));

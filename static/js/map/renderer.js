@@ -1,6 +1,6 @@
 // Draws the map on a canvas. Boxes and blocks of the same style are one path: a frame of 5,000 nodes takes a few
 // milliseconds.
-
+import { number } from "../format.js";
 import { toView } from "./camera.js";
 import { HEAT, heatOf, inkOn } from "./colours.js";
 import { HEAD, PAD, placeOf } from "./layout.js";
@@ -57,7 +57,6 @@ const RANKS = [
   "back",
 ];
 const rankOf = (style) => RANKS.indexOf(style.split("-")[0]);
-const number = new Intl.NumberFormat("en");
 const percent = new Intl.NumberFormat("en", { style: "percent" });
 
 export class Painter {

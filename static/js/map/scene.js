@@ -7,7 +7,7 @@ import { blocks } from "./quantities.js";
  * @typedef {import("./cluster_model.js").World} World
  * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {import("./layout.js").Tile} Tile
- * @typedef {{ node: string, share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`:
+ * @typedef {{ share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`:
  *   requested share of the resource; `parts`: start and end of each pod's block; `classes`: their colour classes
  * @typedef {{ nodes: number, pods: number, share: number, bins: number[] }} Sum `bins`: nodes that are 0 to 10% full,
  *   10 to 20% ..., last those above 100%
@@ -41,13 +41,8 @@ export class Scene {
     const pods = this.world.on.get(name) ?? [];
     const has = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
     const parts = blocks(pods, this.resource, has);
-    const made = {
-      node: name,
-      pods: [...pods],
-      parts,
-      share: parts.at(-1)?.[1] ?? 0,
-      classes: pods.map(this.colouring.of),
-    };
+    const share = parts.at(-1)?.[1] ?? 0;
+    const made = { pods: [...pods], parts, share, classes: pods.map(this.colouring.of) };
     this.boxes.set(name, made);
     return made;
   }
@@ -80,19 +75,17 @@ export const binOf = (share) =>
   share > 1 + 1e-9 ? BINS - 1 : Math.min(BINS - 2, Math.floor(share * (BINS - 1) + 1e-9));
 
 /**
- * Count a group's verdicts: nodes rejected by each plugin, nodes that fit, and the best score.
+ * Count a group's nodes that each plugin rejects, and those that are unseen.
  * @param {Tile} tile
  * @param {import("./verdicts.js").Picture} picture
  */
 export function tally(tile, { plugins, of }) {
   const refused = plugins.map(() => 0);
-  let [fit, unseen, best] = [0, 0, -1];
+  let unseen = 0;
   for (const name of tile.nodes) {
     const verdict = of.get(name);
     if (verdict?.kind === "refused") refused[verdict.by ?? 0] += 1;
     else if (verdict?.kind === "unseen") unseen += 1;
-    else fit += 1;
-    if (verdict?.kind === "heat") best = Math.max(best, verdict.value ?? 0);
   }
-  return { refused, fit, unseen, best };
+  return { refused, unseen };
 }

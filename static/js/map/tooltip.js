@@ -1,4 +1,5 @@
 // Tooltip of the map: describes the node, group or pod under the pointer.
+import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { toMap } from "./camera.js";
 import { placeOf } from "./layout.js";
@@ -21,7 +22,7 @@ export class Tip {
     view.canvas.style.cursor = found ? "pointer" : "";
     if (!found) return;
     const lines = this.lines(found, point);
-    box.replaceChildren(...lines.map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+    box.replaceChildren(...lines.map((text) => el("span", { text })));
     const { width, height } = view.size;
     box.style.left = `${Math.max(0, Math.min(width - box.offsetWidth, point.x + 14))}px`;
     box.style.top = `${point.y + 18 + box.offsetHeight > height ? point.y - box.offsetHeight - 8 : point.y + 18}px`;

@@ -20,7 +20,13 @@ const KEYS = [
  * Point of a provenance tree -> the extension point that it belongs to (docs/debugger.md, Where a number comes from).
  * @type {Record<string, string>}
  */
-const POINT_OF = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
+export const POINT_OF = {
+  raw: "score",
+  normalized: "score",
+  weighted: "score",
+  total: "score",
+  preemption: "postfilter",
+};
 
 /** @param {string} search query of the URL @returns {Focus} */
 export function focusIn(search) {

@@ -4,7 +4,7 @@
 
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
- * @typedef {{ kind: "refused" | "left" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
+ * @typedef {{ kind: "refused" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
  *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`:
  *   whether this step decided; `value`: a score from 0 to 1
  * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>, scored: [number, number] | null }} Picture
@@ -12,7 +12,6 @@
 
 const REFUSING = ["preenqueue", "prefilter"];
 const CHOSEN = ["reserve", "permit", "prebind", "bind"];
-export const PREFILTER = "PreFilter";
 
 /** @param {number[][]} ranges @returns {Generator<number>} */
 export function* rowsOf(ranges) {
@@ -37,18 +36,11 @@ export function pictured(cycle, at) {
   /** @type {Step[]} */
   const done = whole ? cycle.steps : cycle.steps.slice(0, at + 1);
   if (cycle.rejected && REFUSING.includes(step.point) && step.plugin === cycle.rejected.plugin) {
-    const why = cycle.rejected.reasons.join("; ");
-    add(picture, cycle, [[0, cycle.nodes - 1]], { name: cycle.rejected.plugin, now: true }, why);
+    add(picture, cycle, [[0, cycle.nodes - 1]], cycle.rejected, true);
     return picture;
   }
   if (cycle.left_out && done.some(({ point, plugin }) => point !== "prefilter" || !plugin))
-    add(
-      picture,
-      cycle,
-      cycle.left_out.rows,
-      { name: PREFILTER, now: step.point === "prefilter" },
-      cycle.left_out.reasons.join("; "),
-    );
+    add(picture, cycle, cycle.left_out.rows, { ...cycle.left_out, plugin: "PreFilter" }, step.point === "prefilter");
   for (const row of rowsOf(cycle.unlooked)) of.set(cycle.names[row], { kind: "unseen" });
   filters(picture, cycle, done, step);
   if (step.point === "postfilter") preempting(picture, cycle, step);
@@ -70,8 +62,12 @@ function outcome({ steps, node, postfilter }) {
   return postfilter ? { ...last, point: "postfilter", node: "" } : last;
 }
 
-/** @param {Picture} picture @param {any} cycle @param {number[][]} ranges @param {{ name: string, now: boolean }} plugin @param {string} why */
-function add(picture, cycle, ranges, { name, now }, why) {
+/**
+ * @param {Picture} picture @param {any} cycle @param {number[][]} ranges
+ * @param {{ plugin: string, reasons: string[] }} status @param {boolean} now
+ */
+function add(picture, cycle, ranges, { plugin: name, reasons }, now) {
+  const why = reasons.join("; ");
   let by = picture.plugins.findIndex((known) => known.name === name);
   if (by < 0) by = picture.plugins.push({ name, nodes: 0, now }) - 1;
   for (const row of rowsOf(ranges)) {
@@ -86,13 +82,12 @@ function filters(picture, cycle, done, step) {
   for (const { plugin, decisive } of cycle.filters) {
     if (!asked.has(plugin)) continue;
     const now = step.point === "filter" && step.plugin === plugin;
-    for (const { reasons, rows } of decisive) add(picture, cycle, rows, { name: plugin, now }, reasons.join("; "));
+    for (const { reasons, rows } of decisive) add(picture, cycle, rows, { plugin, reasons }, now);
   }
   if (!asked.has("")) return;
   // The check with nominated pods decides last about a node.
   for (const { row, status } of cycle.nominated) {
-    const now = step.point === "filter" && !step.plugin;
-    if (status) add(picture, cycle, [[row, row]], { name: status.plugin, now }, status.reasons.join("; "));
+    if (status) add(picture, cycle, [[row, row]], status, step.point === "filter" && !step.plugin);
     else picture.of.delete(cycle.names[row]);
   }
 }
@@ -111,18 +106,10 @@ function scoring(picture, cycle, step) {
   const total = !step.plugin;
   const points = total ? cycle.total : cycle.scores?.plugin === step.plugin ? cycle.scores.normalized : null;
   if (!points?.length) return;
-  const [low, high] = points.reduce(
-    (/** @type {[number, number]} */ [least, most], /** @type {number} */ value) => [
-      Math.min(least, value),
-      Math.max(most, value),
-    ],
-    [Infinity, -Infinity],
-  );
+  const [low, high] = [Math.min(...points), Math.max(...points)];
   picture.scored = [low, high];
-  let index = 0;
-  for (const row of rowsOf(cycle.feasible)) {
+  for (const [index, row] of [...rowsOf(cycle.feasible)].entries()) {
     const score = points[index];
-    index += 1;
     picture.of.set(cycle.names[row], { kind: "heat", score, value: high > low ? (score - low) / (high - low) : 1 });
   }
 }
@@ -132,7 +119,6 @@ export function words(verdict, { plugins }) {
   if (!verdict) return "";
   const said = {
     refused: `${plugins[verdict.by ?? 0]?.name} refuses: ${verdict.why}`,
-    left: "left out",
     unseen: "not looked at",
     heat: `${verdict.score?.toLocaleString("en")} points`,
     fits: "fits",

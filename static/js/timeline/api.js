@@ -1,5 +1,5 @@
 // Fetches the data of the charts over virtual time: overviews, and time windows, which are cached.
-
+import { fetchJson } from "../requests.js";
 import { Stretch } from "./time_window.js";
 
 const BINS = 960; // number of time intervals in an overview
@@ -12,11 +12,8 @@ export class Source {
     this.asked = new Map();
   }
 
-  async get(path) {
-    const response = await fetch(this.base + path, { headers: { Accept: "application/json" } });
-    const found = await response.json().catch(() => ({}));
-    if (!response.ok) throw new Error(found.error || "The time of this run could not be read.");
-    return found;
+  get(path) {
+    return fetchJson(this.base + path, "The time of this run could not be read.");
   }
 
   overview(axis) {

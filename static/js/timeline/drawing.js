@@ -14,37 +14,25 @@ const MARKS = {
 };
 
 export function patterns() {
-  const defs = svg("defs");
-  for (const [lane, mark] of Object.entries(MARKS)) {
-    const tile = svg("pattern", {
-      id: `lane-${lane}`,
-      width: 8,
-      height: 8,
-      patternUnits: "userSpaceOnUse",
-      class: `lane-${lane}`,
-    });
-    tile.append(svg("rect", { width: 8, height: 8, class: "ground" }), svg("path", { d: mark, class: "mark-line" }));
-    defs.append(tile);
-  }
-  const head = svg("marker", {
-    id: "arrow",
-    viewBox: "0 0 8 8",
-    refX: 7,
-    refY: 4,
-    markerWidth: 7,
-    markerHeight: 7,
-    orient: "auto-start-reverse",
-  });
-  head.append(svg("path", { d: "M0 0.5L8 4L0 7.5z", class: "arrow-head" }));
-  defs.append(head);
-  return defs;
+  const size = { width: 8, height: 8 };
+  const tiles = Object.entries(MARKS).map(([lane, mark]) =>
+    svg(
+      "pattern",
+      { id: `lane-${lane}`, ...size, patternUnits: "userSpaceOnUse", class: `lane-${lane}` },
+      svg("rect", { ...size, class: "ground" }),
+      svg("path", { d: mark, class: "mark-line" }),
+    ),
+  );
+  const about = { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, orient: "auto-start-reverse" };
+  const tip = svg("path", { d: "M0 0.5L8 4L0 7.5z", class: "arrow-head" });
+  return svg("defs", {}, ...tiles, svg("marker", { ...about, markerWidth: 7, markerHeight: 7 }, tip));
 }
 
 // Returns a small sample of a queue's pattern, for legends and tables.
 export function swatch(lane) {
-  const box = svg("svg", { width: 16, height: 12, class: "swatch", "aria-hidden": "true" });
-  box.append(svg("rect", { width: 16, height: 12, rx: 2, fill: `url(#lane-${drawnAs(lane)})` }));
-  return box;
+  const size = { width: 16, height: 12 };
+  const box = svg("rect", { ...size, rx: 2, fill: `url(#lane-${drawnAs(lane)})` });
+  return svg("svg", { ...size, class: "swatch", "aria-hidden": "true" }, box);
 }
 
 // One shape per kind of mark, in a box from -6 to 6.

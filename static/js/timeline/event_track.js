@@ -1,5 +1,6 @@
 // @ts-check
 // The event track: marks that would overlap are merged and show their number.
+import { number } from "../format.js";
 import { clock } from "./clock.js";
 
 /** Meaning of each kind of mark, singular and plural. @type {Record<string, [one: string, many: string]>} */
@@ -21,8 +22,6 @@ export const KINDS = {
   withdrawn: ["nomination taken back", "nominations taken back"],
   warning: ["warning", "warnings"],
 };
-
-const number = new Intl.NumberFormat("en");
 
 /**
  * Nearby marks of one kind, as the API returns them: `t` of the first, `to` of the last.

@@ -60,24 +60,19 @@ export class TrackRows {
     const middle = (group.left + group.right) / 2;
     const wide = group.right - group.left;
     const kind = group.kinds[0][0];
-    const mark = svg("g", {
-      class: `mark mark-${kind}`,
-      role: "button",
-      tabindex: first ? 0 : -1,
-      "aria-label": words,
-      "data-at": group.t,
-      transform: `translate(${middle.toFixed(1)} ${HEIGHT / 2})`,
-    });
-    mark.append(svg("title", {}, words));
-    if (group.count === 1) mark.append(markShape(kind));
-    else {
-      const text = brief(group.count);
-      const width = Math.max(wide + 10, text.length * 6.4 + 9);
-      mark.append(
-        svg("rect", { x: -width / 2, y: -8, width, height: 16, rx: 8, class: "many" }),
-        svg("text", { y: 4, "text-anchor": "middle" }, text),
-      );
-    }
+    const text = brief(group.count);
+    const width = Math.max(wide + 10, text.length * 6.4 + 9);
+    const many = [
+      svg("rect", { x: -width / 2, y: -8, width, height: 16, rx: 8, class: "many" }),
+      svg("text", { y: 4, "text-anchor": "middle" }, text),
+    ];
+    const transform = `translate(${middle.toFixed(1)} ${HEIGHT / 2})`;
+    const mark = svg(
+      "g",
+      { class: `mark mark-${kind}`, role: "button", tabindex: first ? 0 : -1, "aria-label": words, transform },
+      svg("title", {}, words),
+      ...(group.count === 1 ? [markShape(kind)] : many),
+    );
     const choose = () => {
       row.place = [...row.picture.querySelectorAll(".mark")].indexOf(mark);
       this.go(group.t);
@@ -127,13 +122,7 @@ function say(row, words, now = false) {
 }
 
 function legendOf(kind) {
-  const box = svg("svg", {
-    width: 14,
-    height: 14,
-    viewBox: "-7 -7 14 14",
-    class: `mark mark-${kind}`,
-    "aria-hidden": "true",
-  });
-  box.append(markShape(kind));
+  const size = { width: 14, height: 14, viewBox: "-7 -7 14 14" };
+  const box = svg("svg", { ...size, class: `mark mark-${kind}`, "aria-hidden": "true" }, markShape(kind));
   return el("span", {}, box, KINDS[kind]?.[0] ?? kind);
 }

@@ -1,5 +1,5 @@
 // The timeline of a pod in virtual time: a chart of its queues, and tables of its events.
-
+import { fetchJson } from "../requests.js";
 import { exact } from "./labels.js";
 import { WayPicture } from "./pod_timeline_chart.js";
 import { fillTables } from "./pod_timeline_tables.js";
@@ -69,9 +69,7 @@ class Way {
 async function load(box) {
   const wait = box.querySelector(".wait");
   try {
-    const response = await fetch(box.dataset.src, { headers: { Accept: "application/json" } });
-    const history = await response.json();
-    if (!response.ok) throw new Error(history.error || "The history of this pod could not be read.");
+    const history = await fetchJson(box.dataset.src, "The history of this pod could not be read.");
     box.querySelector(".way-body").hidden = false;
     new Way(box, history);
     wait.remove();

@@ -12,6 +12,9 @@ const LINE = 18; // line height of names
 
 export const attemptAddress = ({ number, t }) => `?attempt=${number}&t=${exact(t)}`;
 
+const arrow = (d, title, strong) =>
+  svg("path", { d, class: strong ? "arrow strong" : "arrow" }, svg("title", {}, title));
+
 export class WayPicture {
   constructor(box, { moves, attempts, happened = [], preempted = [], preempted_by = [] }) {
     this.picture = box.querySelector(".way");
@@ -76,9 +79,8 @@ export class WayPicture {
       const left = this.x(Math.max(from, this.range[0]));
       const width = Math.max(1.5, this.x(Math.min(to, this.range[1])) - left);
       const place = { x: left, y: BAR.y, width, height: BAR.height };
-      const box = svg("rect", { ...place, fill: `url(#lane-${lane})`, class: "segment" });
-      box.append(svg("title", {}, `${nameOf(lane)} for ${span(to - from)}, from ${clock(from)} to ${clock(to)}`));
-      parts.push(box);
+      const title = `${nameOf(lane)} for ${span(to - from)}, from ${clock(from)} to ${clock(to)}`;
+      parts.push(svg("rect", { ...place, fill: `url(#lane-${lane})`, class: "segment" }, svg("title", {}, title)));
       const fitting = [`${nameOf(lane)} ${span(to - from)}`, nameOf(lane)].find(
         (text) => text.length * 6.6 + 10 < width,
       );
@@ -99,9 +101,7 @@ export class WayPicture {
       const left = Math.min(Math.max(2, x - wide / 2), this.width - wide - 2);
       const level = levels.findIndex((taken) => taken.every(([a, b]) => left > b || left + wide < a));
       const top = level < 0 ? BAR.y - 12 : 16 + level * 17;
-      const arrow = svg("path", { d: `M${x} ${top + 3}V${BAR.y - 1}`, class: cause.strong ? "arrow strong" : "arrow" });
-      arrow.append(svg("title", {}, cause.title));
-      parts.unshift(arrow);
+      parts.unshift(arrow(`M${x} ${top + 3}V${BAR.y - 1}`, cause.title, cause.strong));
       if (level < 0) continue;
       levels[level].push([left, left + wide]);
       const place = { x: left + wide / 2, y: top, "text-anchor": "middle" };
@@ -112,12 +112,9 @@ export class WayPicture {
 
   // Returns a label, as a link if it names another pod.
   name(text, place, pod, t, title) {
-    const label = svg("text", { ...place, class: "who" }, text);
-    label.append(svg("title", {}, title));
+    const label = svg("text", { ...place, class: "who" }, text, svg("title", {}, title));
     if (!pod || pod === this.own) return label;
-    const link = svg("a", { href: podAddress(this.pods, pod, t), "aria-label": title });
-    link.append(label);
-    return link;
+    return svg("a", { href: podAddress(this.pods, pod, t), "aria-label": title }, label);
   }
 
   // The displaced pods: arrows from the attempt to each name, on the side with more space.
@@ -135,10 +132,9 @@ export class WayPicture {
       shown.forEach((victim, index) => {
         const y = start + 26 + height + index * LINE;
         const title = evictionOf(victim);
-        const arrow = svg("path", { d: `M${x} ${start}C${x} ${y} ${x} ${y} ${edge} ${y}`, class: "arrow strong" });
-        arrow.append(svg("title", {}, title));
         const place = { x: edge + 5 * side, y: y + 4, "text-anchor": anchor };
-        parts.push(arrow, this.name(`evicts ${shortened(nameIn(victim.pod), 34)}`, place, victim.pod, t, title));
+        parts.push(arrow(`M${x} ${start}C${x} ${y} ${x} ${y} ${edge} ${y}`, title, true));
+        parts.push(this.name(`evicts ${shortened(nameIn(victim.pod), 34)}`, place, victim.pod, t, title));
       });
       height += shown.length * LINE;
       if (group.length > VICTIMS) {
@@ -160,17 +156,16 @@ export class WayPicture {
         const x = this.x(attempt.t);
         const title = `Attempt ${attempt.number} at ${clock(attempt.t)}: ${resultOf(attempt)}`;
         const tone = outcomeOf(attempt)[0];
-        const link = svg("a", { href: attemptAddress(attempt), class: `attempt ${tone}`, "aria-label": title });
-        if (x - before > 21) {
-          before = x;
-          const text = attempt.number > 99 ? "·" : String(attempt.number);
-          link.append(
-            svg("circle", { cx: x, cy: y, r: 9 }),
-            svg("text", { x, y: y + 3.5, "text-anchor": "middle" }, text),
-          );
-        } else link.append(svg("circle", { cx: x, cy: y + 15, r: 3 }));
-        link.append(svg("title", {}, title));
-        return link;
+        const wide = x - before > 21;
+        if (wide) before = x;
+        const text = attempt.number > 99 ? "·" : String(attempt.number);
+        return svg(
+          "a",
+          { href: attemptAddress(attempt), class: `attempt ${tone}`, "aria-label": title },
+          svg("circle", wide ? { cx: x, cy: y, r: 9 } : { cx: x, cy: y + 15, r: 3 }),
+          wide ? svg("text", { x, y: y + 3.5, "text-anchor": "middle" }, text) : "",
+          svg("title", {}, title),
+        );
       });
   }
 

@@ -1,6 +1,7 @@
 // The tables of a pod's timeline: where its time went, and every attempt and move with its cause.
 
-import { el } from "../dom.js";
+import { button, el } from "../dom.js";
+import { number } from "../format.js";
 import { clock, span } from "./clock.js";
 import { swatch } from "./drawing.js";
 import { exact, nameOf, podAddress } from "./labels.js";
@@ -8,7 +9,6 @@ import { outcomeOf, rowsOf, summaryOf, waitsOf } from "./pod_history.js";
 import { attemptAddress } from "./pod_timeline_chart.js";
 
 const ROWS = 400;
-const number = new Intl.NumberFormat("en");
 
 export function fillTables(box, history) {
   const writer = new Writer(box, history);
@@ -38,14 +38,12 @@ const time = (t) =>
 
 // Button that opens the provenance of a move's time, or of the end of the stay that it began (provenance.js).
 const whence = (seq, text, label, until = false) =>
-  el("button", {
-    type: "button",
+  button(text, {
     class: "quiet tiny",
     "data-from": "queue",
     "data-move": seq,
     "data-until": until ? "true" : "",
     "aria-label": `${label}${until ? `: ${text}` : ""}`,
-    text,
   });
 
 class Writer {

@@ -1,6 +1,7 @@
 // The queue rows over virtual time: the size of each queue, and its pods at the selected time.
 
 import { el, svg } from "../dom.js";
+import { number } from "../format.js";
 import { clock, ticks } from "./clock.js";
 import { patterns, swatch } from "./drawing.js";
 import { LANES, podAddress, shortened } from "./labels.js";
@@ -8,14 +9,11 @@ import { LANES, podAddress, shortened } from "./labels.js";
 const CHIPS = 24;
 const HEIGHT = 40;
 const EMPTY = 12; // height of a queue that is empty in the whole visible range
-const number = new Intl.NumberFormat("en");
 
 export class LaneRows {
   constructor(box, lanes) {
     this.pods = box.dataset.pods;
-    const holder = svg("svg", { width: 0, height: 0, "aria-hidden": "true", class: "patterns" });
-    holder.append(patterns());
-    box.append(holder);
+    box.append(svg("svg", { width: 0, height: 0, "aria-hidden": "true", class: "patterns" }, patterns()));
     const place = box.querySelector(".lane-rows");
     this.rows = lanes.map((lane, index) => {
       const row = made(lane, index);

@@ -1,6 +1,7 @@
 // A run over virtual time: slider, event track and queue rows on one axis, one cursor, and a player that moves it.
 
 import { el } from "../dom.js";
+import { counted, number } from "../format.js";
 import { Source } from "./api.js";
 import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "./axis.js";
 import { advanced, clock, SPEEDS, span, speedFor } from "./clock.js";
@@ -9,7 +10,6 @@ import { TrackRows } from "./event_track_rows.js";
 import { LaneRows } from "./queue_rows.js";
 import { remember, remembered } from "./url_time.js";
 
-const number = new Intl.NumberFormat("en");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const FRAME = 33; // milliseconds
 const CALM_FRAME = 700;
@@ -47,9 +47,8 @@ class Player {
   }
 
   size({ pods, moves }) {
-    const [some, all] = [number.format(pods), number.format(moves)];
-    this.box.querySelector("[data-note]").textContent =
-      `${some} ${pods === 1 ? "pod" : "pods"}, ${all} ${moves === 1 ? "move" : "moves"}, ${span(this.axis.until)}`;
+    const parts = [counted(pods, "pod"), counted(moves, "move"), span(this.axis.until)];
+    this.box.querySelector("[data-note]").textContent = parts.join(", ");
   }
 
   build({ lanes }) {
