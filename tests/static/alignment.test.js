@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byCycle, byPod, byTime, difference } from "../../static/js/map/alignment.js";
+import { maps } from "./helpers.js";
 
 test("by cycle the shorter run stays at its end, and a step is the same step", () => {
   const focus = { cycle: 4, point: "filter", plugin: "NodeName", node: "n1", t: undefined };
@@ -41,15 +42,6 @@ test("pods lie differently if they are on another node, or on one in one run alo
     { pod: "x/new", a: null, b: "n3" },
   ]);
   assert.deepEqual([...keys].sort(), ["x/lost", "x/moved", "x/new"]);
-  assert.deepEqual(
-    nodes.map((counts) => [...counts]),
-    [
-      [
-        ["n1", 1],
-        ["n2", 1],
-      ],
-      [["n3", 2]],
-    ],
-  );
+  maps(Object.fromEntries, nodes, [{ n1: 1, n2: 1 }, { n3: 2 }]);
   assert.deepEqual(difference(a, a).pods, []);
 });

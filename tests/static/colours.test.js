@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BY, colouring, HEAT, heatOf, inkOn, lettersOf } from "../../static/js/map/colours.js";
+import { maps } from "./helpers.js";
 
 const pod = (key, more = {}) => ({ key, owner: "", priority: 0, came: 0, state: 3, ...more });
 const about = { before: 2, last: 9, victims: new Set() };
@@ -30,26 +31,17 @@ test("the most frequent namespaces have a class, the others share one", () => {
 test("owners, priorities, ages, outcomes", () => {
   const pods = [pod("a/b"), pod("a/c", { owner: "ReplicaSet web-1" })];
   const owners = colouring("owner", pods, "light", about);
-  assert.deepEqual(
-    pods.map((one) => named(owners, one)),
-    ["no owner", "web-1"],
-  );
+  maps((one) => named(owners, one), pods, ["no owner", "web-1"]);
   const ranked = [-10, 0, 5, 100, 1000, 2000, 3000].map((priority) => pod("a/b", { priority }));
   const priorities = colouring("priority", ranked, "light", about);
   const classes = ranked.map((one) => priorities.of(one));
   assert.deepEqual(classes, [...classes].sort());
   assert.equal(named(priorities, ranked[0]), "-10 to 0");
   const ages = colouring("age", pods, "light", about);
-  assert.deepEqual(
-    [0, 2, 4, 9].map((came) => ages.of(pod("a/b", { came }))),
-    [0, 1, 2, 4],
-  );
+  maps((came) => ages.of(pod("a/b", { came })), [0, 2, 4, 9], [0, 1, 2, 4]);
   const outcomes = colouring("verdict", pods, "light", { ...about, victims: new Set(["a/v"]) });
   const each = [pod("a/b"), pod("a/b", { came: 5 }), pod("a/b", { came: 5, state: 2 }), pod("a/v")];
-  assert.deepEqual(
-    each.map((one) => outcomes.of(one)),
-    [0, 1, 2, 3],
-  );
+  maps(outcomes.of, each, [0, 1, 2, 3]);
 });
 
 test("letters are those of the names where they can be", () => {
@@ -57,10 +49,7 @@ test("letters are those of the names where they can be", () => {
 });
 
 test("scores have a colour from end to end", () => {
-  assert.deepEqual(
-    [0, 0.5, 1].map((value) => heatOf(value, "light")),
-    [0, HEAT.light.length / 2, HEAT.light.length - 1],
-  );
+  maps((value) => heatOf(value, "light"), [0, 0.5, 1], [0, HEAT.light.length / 2, HEAT.light.length - 1]);
 });
 
 // How a colour is seen: relative luminance, and as by who has no red or no green cones (Machado and others, 2009).
@@ -78,18 +67,13 @@ const MATRICES = {
     [-0.01182, 0.04294, 0.968881],
   ],
 };
-const luminance = (colour) =>
-  0.2126 * linear(channels(colour)[0]) + 0.7152 * linear(channels(colour)[1]) + 0.0722 * linear(channels(colour)[2]);
+const weighted = (row, rgb) => row.reduce((sum, part, index) => sum + part * rgb[index], 0);
+const luminance = (colour) => weighted([0.2126, 0.7152, 0.0722], channels(colour).map(linear));
 
 // CIE 1976 L*a*b* of a colour as it is seen.
 function seen(colour, matrix) {
   const rgb = channels(colour).map(linear);
-  const [r, g, b] = matrix.map((row) =>
-    Math.max(
-      0,
-      row.reduce((sum, part, index) => sum + part * rgb[index], 0),
-    ),
-  );
+  const [r, g, b] = matrix.map((row) => Math.max(0, weighted(row, rgb)));
   const f = (t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
   const x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
   const y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  drawnAs,
-  exact,
-  LANES,
-  nameIn,
-  nameOf,
-  nodeAddress,
-  podAddress,
-  shortened,
-} from "../../static/js/timeline/labels.js";
+import * as labels from "../../static/js/timeline/labels.js";
+
+const { exact, LANES, nameOf, nodeAddress, podAddress, shortened } = labels;
 
 test("a long name keeps its beginning and its end", () => {
   assert.equal(shortened("short"), "short");
@@ -39,6 +32,6 @@ test("every lane that is passed through is called and drawn as something", () =>
   assert.equal(nameOf(""), "new");
   assert.equal(nameOf(null), "new");
   assert.equal(nameOf("backoff"), "backoff");
-  for (const lane of Object.keys(LANES)) assert.ok(drawnAs(lane) in LANES && drawnAs(lane) !== "popped");
-  assert.equal(nameIn("shop/front-1"), "front-1");
+  for (const lane of Object.keys(LANES)) assert.ok(labels.drawnAs(lane) in LANES && labels.drawnAs(lane) !== "popped");
+  assert.equal(labels.nameIn("shop/front-1"), "front-1");
 });

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  copied,
-  edited,
-  groups,
-  resized,
-  stemOf,
-  title,
-  unusedStem,
-  ZONE,
-} from "../../static/js/editor/node_groups.js";
+import * as grouping from "../../static/js/editor/node_groups.js";
+import { maps } from "./helpers.js";
+
+const { groups, resized, stemOf, unusedStem, ZONE } = grouping;
 
 const node = (name, zone, more = {}) => ({
   kind: "Node",
@@ -24,54 +18,39 @@ function after(things, changes) {
   const now = things.map((thing, at) => changes.find((one) => one.thing === at && one.value)?.value ?? thing.value);
   return [...now.filter((_, at) => !gone.has(at)), ...changes.filter((one) => one.add).map((one) => one.add)];
 }
-const told = (values) =>
-  values.filter(({ kind }) => kind === "Node").map(({ metadata }) => [metadata.name, metadata.labels?.[ZONE]]);
+const zones = (values) =>
+  values.filter(({ kind }) => kind === "Node").map(({ metadata }) => `${metadata.name} ${metadata.labels?.[ZONE]}`);
 
 test("nodes that are alike but for name and zone are one group", () => {
   const [group, ...rest] = groups(three);
   assert.deepEqual(group.things, [0, 2, 3]);
   assert.deepEqual(group.zones, ["a", "b"]);
-  assert.equal(title(group), "n-1 to n-3");
+  assert.equal(grouping.title(group), "n-1 to n-3");
   assert.deepEqual(rest, []);
   const other = groups([...three, node("n-4", "a", { spec: { unschedulable: true } }), node("m-1", "a")]);
-  assert.deepEqual(
-    other.map(({ things }) => things),
-    [[0, 2, 3], [4], [5]],
-  );
+  maps(({ things }) => things, other, [[0, 2, 3], [4], [5]]);
   assert.equal(groups([node("gpu", "a"), node("cpu", "a")]).length, 2);
 });
 
 test("a group grows over its zones, and shrinks from its end", () => {
   const [group] = groups(three);
   const six = after(three, resized(group, { count: 6, zones: ["a", "b", "c"] }, []));
-  assert.deepEqual(told(six), [
-    ["n-1", "a"],
-    ["n-2", "b"],
-    ["n-3", "c"],
-    ["n-4", "a"],
-    ["n-5", "b"],
-    ["n-6", "c"],
-  ]);
+  assert.deepEqual(zones(six), ["n-1 a", "n-2 b", "n-3 c", "n-4 a", "n-5 b", "n-6 c"]);
   assert.equal(six.at(-1).metadata.labels["kubernetes.io/hostname"], "n-6");
-  assert.deepEqual(told(after(three, resized(group, { count: 1 }, []))), [["n-1", "a"]]);
-  assert.deepEqual(told(after(three, resized(group, { zones: [] }, [])))[1], ["n-2", undefined]);
+  assert.deepEqual(zones(after(three, resized(group, { count: 1 }, []))), ["n-1 a"]);
+  assert.equal(zones(after(three, resized(group, { zones: [] }, [])))[1], "n-2 undefined");
 });
 
 test("names that others have are passed over", () => {
   const [group] = groups(three);
-  const names = told(after(three, resized(group, { stem: "m-" }, ["m-2"]))).map(([name]) => name);
-  assert.deepEqual(names, ["m-1", "m-3", "m-4"]);
-  const more = told(after(three, resized(group, { count: 4 }, ["n-4"]))).map(([name]) => name);
-  assert.deepEqual(more, ["n-1", "n-2", "n-3", "n-5"]);
+  assert.deepEqual(zones(after(three, resized(group, { stem: "m-" }, ["m-2"]))), ["m-1 a", "m-3 b", "m-4 a"]);
+  assert.deepEqual(zones(after(three, resized(group, { count: 4 }, ["n-4"]))), ["n-1 a", "n-2 b", "n-3 a", "n-5 b"]);
 });
 
 test("what is changed of a group is changed of each", () => {
   const [group] = groups(three);
-  const changes = edited(group, (value) => ({ ...value, spec: { unschedulable: true } }));
-  assert.deepEqual(
-    changes.map(({ thing }) => thing),
-    [0, 2, 3],
-  );
+  const changes = grouping.edited(group, (value) => ({ ...value, spec: { unschedulable: true } }));
+  maps(({ thing }) => thing, changes, [0, 2, 3]);
   assert.ok(changes.every(({ value }) => value.spec.unschedulable));
 });
 
@@ -79,12 +58,8 @@ test("a group is copied under other names, in the same zones", () => {
   const [group] = groups(three);
   const stem = unusedStem(group.stem, ["n-1", "n-2", "n-3"]);
   assert.equal(stem, "n2-");
-  const added = after([], copied(group, stem));
-  assert.deepEqual(told(added), [
-    ["n2-1", "a"],
-    ["n2-2", "b"],
-    ["n2-3", "a"],
-  ]);
+  const added = after([], grouping.copied(group, stem));
+  assert.deepEqual(zones(added), ["n2-1 a", "n2-2 b", "n2-3 a"]);
   assert.equal(added[0].metadata.labels["kubernetes.io/hostname"], "n2-1");
   assert.equal(unusedStem("gpu", ["gpu"]), "gpu-");
 });

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  displacements,
-  evictionOf,
-  resultOf,
-  rowsOf,
-  staysOf,
-  summaryOf,
-  waitedOf,
-  wakings,
-} from "../../static/js/timeline/pod_history.js";
+import * as history from "../../static/js/timeline/pod_history.js";
+import { maps } from "./helpers.js";
+
+const { displacements, evictionOf, resultOf, rowsOf, staysOf, summaryOf, waitedOf, wakings } = history;
 
 let seq = 0;
 const move = (t, from, to, more = {}) => ({ t, seq: ++seq, from, to, ...more });
@@ -53,14 +47,8 @@ test("the part in which it waited ends a little after the last wait, not after t
 
 test("what woke it is named; its own attempts do not wake it", () => {
   const found = wakings(MOVES, [{ pod: "d/king", t: 20 }, { pod: "" }]);
-  assert.deepEqual(
-    found.map(({ t, text, strong }) => [t, text, strong]),
-    [
-      [20, "displaced by king", true],
-      [8, "NodeAdd: n9", false],
-      [10, "BackoffComplete", false],
-    ],
-  );
+  const expected = ["20 displaced by king true", "8 NodeAdd: n9 false", "10 BackoffComplete false"];
+  maps(({ t, text, strong }) => `${t} ${text} ${strong}`, found, expected);
   assert.equal(found[1].title, "8 s NodeAdd: node n9 was added");
   assert.equal(found[2].title, "10 s BackoffComplete");
 });
@@ -72,10 +60,7 @@ test("whom it displaced, by moment; a moment that is not told is that of the att
   ];
   const found = displacements([{ pod: "d/x", t: 2, node: "n1" }, "d/y", { pod: "d/z" }], attempts, 0);
   assert.deepEqual([...found.keys()], [2, 4]);
-  assert.deepEqual(
-    found.get(4).map(({ pod }) => pod),
-    ["d/y", "d/z"],
-  );
+  maps(({ pod }) => pod, found.get(4), ["d/y", "d/z"]);
   assert.deepEqual([...displacements(["d/y"], [], 3).keys()], [3]);
   assert.equal(evictionOf({ pod: "d/x", node: "n1" }), "d/x was evicted from n1 for this pod");
   assert.equal(evictionOf({ pod: "d/y" }), "d/y was evicted for this pod");
@@ -84,26 +69,20 @@ test("whom it displaced, by moment; a moment that is not told is that of the att
 test("rows are in the order of time, and of events within a moment", () => {
   const attempts = [{ t: 0, seq: 2.5, number: 1, result: "unschedulable" }];
   const rows = rowsOf({ moves: MOVES.map((one, index) => ({ ...one, seq: index + 1 })), attempts, happened: [BOUND] });
-  assert.deepEqual(
-    rows.map((row) => ("attempt" in row ? "attempt" : "event" in row ? "event" : row.move.to)),
-    ["active", "popped", "attempt", "unschedulable", "backoff", "active", "popped", "event"],
-  );
+  const expected = ["active", "popped", "attempt", "unschedulable", "backoff", "active", "popped", "event"];
+  maps((row) => ("attempt" in row ? "attempt" : "event" in row ? "event" : row.move.to), rows, expected);
 });
 
 test("where the time went is said in a sentence", () => {
   const attempt = { t: 0, seq: 1, number: 1, result: "unschedulable" };
   const two = [attempt, { t: 10, seq: 2, number: 2, result: "scheduled", node: "n9" }];
   const critical_path = [wait("active", 0, 0), wait("unschedulable", 0, 8, "a node with cpu"), wait("backoff", 8, 10)];
-  const history = { moves: MOVES, attempts: two, happened: [BOUND], critical_path };
-  assert.equal(
-    summaryOf(history),
-    "Waited 10 s over 2 attempts: 8 s unschedulable, 2 s backoff. The longest wait, 8 s: a node with cpu.",
-  );
-  assert.match(summaryOf({ ...history, happened: [] }), /^Has waited 10 s/);
-  assert.equal(
-    summaryOf({ moves: MOVES, attempts: [attempt], happened: [BOUND] }),
-    "Placed without waiting, in one attempt.",
-  );
+  const waited = { moves: MOVES, attempts: two, happened: [BOUND], critical_path };
+  const text = "Waited 10 s over 2 attempts: 8 s unschedulable, 2 s backoff. The longest wait, 8 s: a node with cpu.";
+  assert.equal(summaryOf(waited), text);
+  assert.match(summaryOf({ ...waited, happened: [] }), /^Has waited 10 s/);
+  const placed = { moves: MOVES, attempts: [attempt], happened: [BOUND] };
+  assert.equal(summaryOf(placed), "Placed without waiting, in one attempt.");
   assert.equal(summaryOf({ moves: [], attempts: [] }), "It was never in the queue.");
   assert.equal(resultOf(two[1]), "placed on n9");
   assert.equal(resultOf(two[0]), "no node");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { due, next, played, pointName, SPEEDS, speedFor, within } from "../../static/js/map/stepper.js";
+import { maps } from "./helpers.js";
 
 const steps = ["filter A", "filter B", "score A", "score B", "bind "].map((text) => {
   const [point, plugin] = text.split(" ");
@@ -8,20 +9,11 @@ const steps = ["filter A", "filter B", "score A", "score B", "bind "].map((text)
 });
 
 test("within a cycle by plugin and by point", () => {
-  assert.deepEqual(
-    [-1, 0, 3].map((at) => within(steps, at, "plugin", 1)),
-    [0, 1, 4],
-  );
+  maps((at) => within(steps, at, "plugin", 1), [-1, 0, 3], [0, 1, 4]);
   assert.equal(within(steps, 4, "plugin", 1), null);
   assert.equal(within(steps, -1, "plugin", -1), null);
-  assert.deepEqual(
-    [-1, 0, 1, 2, 4].map((at) => within(steps, at, "point", 1)),
-    [0, 2, 2, 4, null],
-  );
-  assert.deepEqual(
-    [4, 3, 2, 1, 0, -1].map((at) => within(steps, at, "point", -1)),
-    [2, 2, 0, 0, -1, null],
-  );
+  maps((at) => within(steps, at, "point", 1), [-1, 0, 1, 2, 4], [0, 2, 2, 4, null]);
+  maps((at) => within(steps, at, "point", -1), [4, 3, 2, 1, 0, -1], [2, 2, 0, 0, -1, null]);
 });
 
 test("forth and back by plugin passes the same steps", () => {

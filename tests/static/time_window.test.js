@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Stretch } from "../../static/js/timeline/time_window.js";
+import { maps, seeded } from "./helpers.js";
 
 const LANES = ["active", "backoff", "unschedulable", "bound"];
 const [ACTIVE, BACKOFF, UNSCHEDULABLE, BOUND] = LANES.keys();
@@ -75,11 +76,7 @@ test("who comes back to a lane is its newest", () => {
 });
 
 test("any moment of many moves is what replaying all of them gives", () => {
-  let seed = 7;
-  const random = (below) => {
-    seed = (seed * 1103515245 + 12345) % 2147483648;
-    return Math.floor((seed / 2147483648) * below);
-  };
+  const random = seeded(7);
   const pods = Array.from({ length: 300 }, (_, index) => `d/p${index}`);
   const there = { [BOUND]: Array.from({ length: 100 }, (_, index) => index) };
   let t = 0;
@@ -106,13 +103,8 @@ test("any moment of many moves is what replaying all of them gives", () => {
 test("what moved at the last moment, and shortly before", () => {
   const found = stretch(SMALL, { moments: [0, 1, 3, 5, 6, 10] });
   assert.deepEqual([...found.recent(2, 0)], [[UNSCHEDULABLE, new Set([0])]]);
-  assert.deepEqual(
-    new Map(found.recent(1, 1)),
-    new Map([
-      [UNSCHEDULABLE, new Set([0])],
-      [ACTIVE, new Set([0, 1])],
-    ]),
-  );
+  const recent = Object.fromEntries(found.recent(1, 1));
+  assert.deepEqual(recent, { [UNSCHEDULABLE]: new Set([0]), [ACTIVE]: new Set([0, 1]) });
   assert.equal(found.recent(3.5, 0).size, 0, "at 3 something happened that moved nobody");
   assert.equal(found.recent(-1, 1).size, 0);
 });
@@ -133,16 +125,8 @@ test("one goes from moment to moment, and beyond the edges to the next stretch",
 test("a moment belongs to the stretch that begins with it; the end of the run to the last", () => {
   const first = stretch([[0, 0, ACTIVE]], { to: 4, moments: [0] });
   const last = stretch([[4, 0, BOUND]], { from: 4, to: 9, moments: [4, 9] });
-  assert.deepEqual(
-    [0, 3.999, 4, 9, 9.1].map((t) => [first.holds(t), last.holds(t)]),
-    [
-      [true, false],
-      [true, false],
-      [false, true],
-      [false, true],
-      [false, false],
-    ],
-  );
+  maps((t) => first.holds(t), [0, 3.999, 4, 9, 9.1], [true, true, false, false, false]);
+  maps((t) => last.holds(t), [0, 3.999, 4, 9, 9.1], [false, false, true, true, false]);
 });
 
 test("a run without moves", () => {

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pictured, rowsOf, words } from "../../static/js/map/verdicts.js";
+import { maps } from "./helpers.js";
 
-const step = (point, plugin = "", node = "") => ({ point, plugin, node, said: "" });
+const steps = (...texts) =>
+  texts.map((text) => {
+    const [point, plugin = "", node = ""] = text.split(" ");
+    return { point, plugin, node, said: "" };
+  });
 const said = (reason, ...rows) => ({ code: "Unschedulable", reasons: [reason], rows });
 // Six nodes: a is tainted, b and c are full, d was left out, e and f fit; f wins.
 const cycle = (more = {}) => ({
@@ -21,35 +26,23 @@ const cycle = (more = {}) => ({
   scores: null,
   node: "f",
   postfilter: null,
-  steps: [
-    step("prefilter", "Ports"),
-    step("filter", "Taints"),
-    step("filter", "Fit"),
-    step("score", "Least"),
-    step("score"),
-    step("reserve"),
-    step("bind"),
-  ],
+  steps: steps("prefilter Ports", "filter Taints", "filter Fit", "score Least", "score", "reserve", "bind"),
   ...more,
 });
 const kinds = (picture) =>
   Object.fromEntries(
     [...picture.of].map(([name, { kind, by, now }]) => [
       name,
-      [kind, ...(kind === "refused" ? [picture.plugins[by].name, now] : [])].join(" "),
+      kind === "refused" ? `refused ${picture.plugins[by].name} ${now}` : kind,
     ]),
   );
 
 test("rows of ranges", () => {
-  assert.deepEqual(
-    [
-      ...rowsOf([
-        [0, 2],
-        [5, 5],
-      ]),
-    ],
-    [0, 1, 2, 5],
-  );
+  const ranges = [
+    [0, 2],
+    [5, 5],
+  ];
+  assert.deepEqual([...rowsOf(ranges)], [0, 1, 2, 5]);
 });
 
 test("what was decided up to a step counts", () => {
@@ -62,27 +55,15 @@ test("what was decided up to a step counts", () => {
     c: "refused Fit true",
     d: "refused PreFilter false",
   });
-  assert.deepEqual(
-    fit.plugins.map(({ name, nodes }) => [name, nodes]),
-    [
-      ["PreFilter", 1],
-      ["Taints", 1],
-      ["Fit", 2],
-    ],
-  );
+  maps(({ name, nodes }) => `${name} ${nodes}`, fit.plugins, ["PreFilter 1", "Taints 1", "Fit 2"]);
   assert.equal(words(fit.of.get("b"), fit), "Fit refuses: Insufficient cpu");
 });
 
 test("scores are heat, from the least to the most", () => {
   const total = pictured(cycle(), 4);
   assert.deepEqual(total.scored, [10, 30]);
-  assert.deepEqual(
-    ["e", "f"].map((name) => total.of.get(name)),
-    [
-      { kind: "heat", score: 10, value: 0 },
-      { kind: "heat", score: 30, value: 1 },
-    ],
-  );
+  assert.deepEqual(total.of.get("e"), { kind: "heat", score: 10, value: 0 });
+  assert.deepEqual(total.of.get("f"), { kind: "heat", score: 30, value: 1 });
   assert.equal(pictured(cycle(), 3).scored, null, "points of a plugin that were not asked for");
   const least = pictured(cycle({ scores: { plugin: "Least", raw: [0, 0], normalized: [7, 7] } }), 3);
   assert.deepEqual(least.scored, [7, 7]);
@@ -100,10 +81,10 @@ test("the winner, at the end and of the whole", () => {
 
 test("nominated pods counted in", () => {
   const full = { row: 4, status: { plugin: "Fit", reasons: ["full by then"] } };
-  const steps = [step("filter", "Taints"), step("filter", "Fit"), step("filter")];
-  const told = cycle({ steps, nominated: [full, { row: 1, status: null }], left_out: null, node: "" });
-  assert.equal(kinds(pictured(told, 1)).e, undefined);
-  const counted = kinds(pictured(told, 2));
+  const done = steps("filter Taints", "filter Fit", "filter");
+  const some = cycle({ steps: done, nominated: [full, { row: 1, status: null }], left_out: null, node: "" });
+  assert.equal(kinds(pictured(some, 1)).e, undefined);
+  const counted = kinds(pictured(some, 2));
   assert.equal(counted.e, "refused Fit true");
   assert.equal(counted.b, undefined);
 });
@@ -114,31 +95,19 @@ test("preemption: each candidate, then the chosen one", () => {
     { node: "b", victims: ["x/2", "x/3"], violations: 1 },
   ];
   const postfilter = { status: null, nominated: "b", rule: "", any_of: [], candidates };
-  const steps = [
-    step("filter", "Taints"),
-    step("postfilter", "P", "a"),
-    step("postfilter", "P", "b"),
-    step("postfilter", "P"),
-  ];
-  const told = cycle({ steps, postfilter, node: "", left_out: null });
-  assert.deepEqual(kinds(pictured(told, 1)), { a: "candidate" });
-  assert.equal(pictured(told, 2).of.get("b").victims.length, 2);
-  for (const at of [3, -1])
-    assert.deepEqual([kinds(pictured(told, at)).a, kinds(pictured(told, at)).b], ["candidate", "chosen"]);
+  const done = steps("filter Taints", "postfilter P a", "postfilter P b", "postfilter P");
+  const some = cycle({ steps: done, postfilter, node: "", left_out: null });
+  assert.deepEqual(kinds(pictured(some, 1)), { a: "candidate" });
+  assert.equal(pictured(some, 2).of.get("b").victims.length, 2);
+  for (const at of [3, -1]) assert.deepEqual(kinds(pictured(some, at)), { a: "candidate", b: "chosen" });
 });
 
 test("a pod that is refused as a whole", () => {
   const rejected = { plugin: "Volumes", code: "Unschedulable", reasons: ["no claim"] };
-  const told = cycle({
-    rejected,
-    filters: [],
-    feasible: [],
-    node: "",
-    left_out: null,
-    steps: [step("prefilter", "Ports"), step("prefilter", "Volumes")],
-  });
-  assert.deepEqual(kinds(pictured(told, 0)), {});
-  for (const at of [1, -1]) assert.equal(pictured(told, at).plugins[0].nodes, 6);
+  const done = steps("prefilter Ports", "prefilter Volumes");
+  const some = cycle({ rejected, filters: [], feasible: [], node: "", left_out: null, steps: done });
+  assert.deepEqual(kinds(pictured(some, 0)), {});
+  for (const at of [1, -1]) assert.equal(pictured(some, at).plugins[0].nodes, 6);
 });
 
 test("nodes that were not looked at; a cycle of nothing", () => {
