@@ -7,8 +7,7 @@ const LONGEST = 30000;
 
 /**
  * Return what to do after a run's socket closes (docs/websocket.md).
- * @param {number} code
- * @param {string} said the server's last message, or ""
+ * @param {number} code @param {string} said the server's last message, or ""
  * @param {number} tries number of failed attempts in a row
  * @param {number} dice random number from 0 to 1, so that many pages do not reconnect at the same time
  * @returns {{wait: number | null, says: string}} milliseconds, null for no reconnection; message to show, or ""
@@ -24,10 +23,7 @@ export function afterClose(code, said, tries, dice) {
   return { wait, says: `${because(code, said)} Trying again in ${seconds} s; nothing is lost.` };
 }
 
-/**
- * @param {number} code
- * @param {string} said
- */
+/** @param {number} code @param {string} said */
 function because(code, said) {
   if (code === 1013) return said || "The server has too many open websockets.";
   if (code === 1011) return "The server cannot read this run at present.";

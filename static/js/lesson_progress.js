@@ -21,9 +21,7 @@ export function done(text, lesson) {
 
 /**
  * Return the text with one more completed step.
- * @param {string | null} text
- * @param {string} lesson
- * @param {number} step
+ * @param {string | null} text @param {string} lesson @param {number} step
  */
 export function note(text, lesson, step) {
   const steps = new Set([...done(text, lesson), step]);
@@ -32,9 +30,7 @@ export function note(text, lesson, step) {
 
 /**
  * Whether all questions of a lesson are answered.
- * @param {string | null} text
- * @param {string} lesson
- * @param {number} questions
+ * @param {string | null} text @param {string} lesson @param {number} questions
  */
 export function finished(text, lesson, questions) {
   return questions > 0 && done(text, lesson).length >= questions;

@@ -77,9 +77,7 @@ function releaseOf({ schema, release }) {
 
 /**
  * Return the plugin names that a list may contain, or that accept arguments.
- * @param {string} type
- * @param {string[]} path
- * @param {Of} of
+ * @param {string} type @param {string[]} path @param {Of} of
  */
 function plugins(type, path, of) {
   const there = releaseOf(of);
@@ -106,8 +104,7 @@ function spelled(held) {
 /**
  * Return the keys above a position, outermost first, their positions, and the number of leading keys that belong to
  * the list of objects.
- * @param {string[]} lines @param {number} line @param {number} column of what is typed
- * @returns {Way}
+ * @param {string[]} lines @param {number} line @param {number} column of what is typed @returns {Way}
  */
 export function pathAt(lines, line, column) {
   /** @type {string[]} */
@@ -135,9 +132,7 @@ export function pathAt(lines, line, column) {
 
 /**
  * Return the kind of the object that contains a line.
- * @param {string[]} lines
- * @param {number} line
- * @param {number} own
+ * @param {string[]} lines @param {number} line @param {number} own
  */
 function kindAt(lines, line, own) {
   const kinds = /^(\s*(?:- +)?)kind:\s*["']?([\w.]+)/;

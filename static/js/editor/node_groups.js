@@ -13,8 +13,7 @@ const NUMBERED = /^(.*?)(\d+)$/;
 
 /**
  * Return a node without what distinguishes it from the other nodes of its group.
- * @param {any} value
- * @param {string} stem
+ * @param {any} value @param {string} stem
  */
 function shape(value, stem) {
   const labels = { ...get(value, ["metadata", "labels"]) };
@@ -57,9 +56,7 @@ function like(model, name, zone) {
 /**
  * Return the changes that resize a group to `count` nodes named `stem`1, `stem`2 ..., distributed over `zones`.
  * Existing nodes keep their names unless the stem changes. `taken`: names of all other nodes.
- * @param {Group} group
- * @param {{ count?: number, stem?: string, zones?: string[] }} wanted
- * @param {string[]} taken
+ * @param {Group} group @param {{ count?: number, stem?: string, zones?: string[] }} wanted @param {string[]} taken
  */
 export function resized(group, { count = group.values.length, stem = group.stem, zones }, taken) {
   const used = new Set(taken);
@@ -106,8 +103,7 @@ export const copied = (group, stem) =>
 
 /**
  * Return the changes that apply the same edit to each node of a group.
- * @param {Group} group
- * @param {(value: any) => any} edit
+ * @param {Group} group @param {(value: any) => any} edit
  */
 export const edited = (group, edit) => group.things.map((thing, at) => ({ thing, value: edit(group.values[at]) }));
 

@@ -26,8 +26,7 @@ export function matches(lines, words) {
 /**
  * Return the index of the first match at or after a position, the first match if there is none, or -1 without
  * matches.
- * @param {Match[]} found
- * @param {{ line: number, ch: number }} place
+ * @param {Match[]} found @param {{ line: number, ch: number }} place
  */
 export function from(found, { line, ch }) {
   if (!found.length) return -1;
@@ -39,8 +38,7 @@ export function from(found, { line, ch }) {
 
 /**
  * Parse a line number. Return the line, counted from 0 and limited to the text, or -1.
- * @param {string} text
- * @param {number} many
+ * @param {string} text @param {number} many
  */
 export function lineOf(text, many) {
   const found = /^\s*:?(\d{1,9})\s*$/.exec(text);

@@ -19,10 +19,7 @@ export const empty = (value) =>
 
 /**
  * Return a copy with another value at a path. Undefined removes the value, and its parents if they become empty.
- * @param {any} value
- * @param {Path} path
- * @param {any} now
- * @returns {any}
+ * @param {any} value @param {Path} path @param {any} now @returns {any}
  */
 export function set(value, path, now) {
   if (!path.length) return now;
@@ -41,9 +38,7 @@ export function set(value, path, now) {
 
 /**
  * Whether two values are equal, regardless of the order of members.
- * @param {any} a
- * @param {any} b
- * @returns {boolean}
+ * @param {any} a @param {any} b @returns {boolean}
  */
 export function same(a, b) {
   if (a === b) return true;
@@ -55,8 +50,7 @@ export function same(a, b) {
 
 /**
  * Return an unused name: the same one, or with the next free number.
- * @param {string} name
- * @param {Iterable<string>} taken
+ * @param {string} name @param {Iterable<string>} taken
  */
 export function unused(name, taken) {
   const there = new Set(taken);

@@ -7,8 +7,7 @@ const LONGEST = 8000;
 /**
  * Return how long to wait before the answer is sent again, or null if the server accepted or rejected it.
  * @param {number} status HTTP status, 0 without a response
- * @param {number} tries number of attempts
- * @param {number} dice random number from 0 to 1
+ * @param {number} tries number of attempts @param {number} dice random number from 0 to 1
  * @returns {number | null} milliseconds
  */
 export function again(status, tries, dice) {
@@ -16,10 +15,7 @@ export function again(status, tries, dice) {
   return settled ? null : Math.min(LONGEST, FIRST * 2 ** Math.min(tries, 10)) * (0.5 + dice / 2);
 }
 
-/**
- * @param {string} code
- * @param {number} step
- */
+/** @param {string} code @param {number} step */
 export function keyOf(code, step) {
   return `kubesched.room.${code}.${step}`;
 }

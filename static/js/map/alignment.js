@@ -39,8 +39,7 @@ export function byPod(focus, here, cycles, partners) {
 /**
  * Return the other run's focus by time: its cycle of the same pod at the same second, else that second.
  * @param {Focus} focus @param {number} second @param {string} pod of the current cycle, "" for none
- * @param {World | null} world of the other run
- * @returns {Focus}
+ * @param {World | null} world of the other run @returns {Focus}
  */
 export function byTime(focus, second, pod, world) {
   const cycle =
@@ -54,11 +53,7 @@ export function byTime(focus, second, pod, world) {
 /** @param {Focus} focus */
 const pointOf = ({ point, plugin, node }) => (point ? { point, plugin, node } : { node });
 
-/**
- * Return the pods on different nodes, by name.
- * @param {World} a @param {World} b
- * @returns {Difference}
- */
+/** Return the pods on different nodes, by name. @param {World} a @param {World} b @returns {Difference} */
 export function difference(a, b) {
   const [one, other] = [placesOf(a), placesOf(b)];
   /** @type {Difference} */

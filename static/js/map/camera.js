@@ -19,8 +19,7 @@ export const toMap = ({ x: left, y: top, zoom }, x, y) => ({ x: x / zoom + left,
 
 /**
  * Limit a camera to the map: not smaller than the whole map, and not beyond its edges.
- * @param {Camera} camera @param {Size} view @param {Size} map
- * @returns {Camera}
+ * @param {Camera} camera @param {Size} view @param {Size} map @returns {Camera}
  */
 export function within({ x, y, zoom }, view, map) {
   const near = Math.min(CLOSEST, Math.max(1, zoom));
@@ -34,11 +33,7 @@ export function within({ x, y, zoom }, view, map) {
 
 /**
  * Zoom in (factor above 1) or out around the point (px, py).
- * @param {Camera} camera
- * @param {number} factor
- * @param {number} px
- * @param {number} py
- * @param {Size} view
+ * @param {Camera} camera @param {number} factor @param {number} px @param {number} py @param {Size} view
  * @param {Size} map
  */
 export function zoomed(camera, factor, px, py, view, map) {
@@ -49,11 +44,7 @@ export function zoomed(camera, factor, px, py, view, map) {
 
 /**
  * Move the camera by a number of pixels.
- * @param {Camera} camera
- * @param {number} dx
- * @param {number} dy
- * @param {Size} view
- * @param {Size} map
+ * @param {Camera} camera @param {number} dx @param {number} dy @param {Size} view @param {Size} map
  */
 export const panned = ({ x, y, zoom }, dx, dy, view, map) =>
   within({ x: x - dx / zoom, y: y - dy / zoom, zoom }, view, map);
@@ -71,10 +62,7 @@ export function onto(box, view, map, most = CLOSEST) {
 
 /**
  * Interpolate between two cameras.
- * @param {Camera} from
- * @param {Camera} to
- * @param {number} part 0 to 1
- * @returns {Camera}
+ * @param {Camera} from @param {Camera} to @param {number} part 0 to 1 @returns {Camera}
  */
 export function between(from, to, part) {
   const eased = part < 0.5 ? 2 * part * part : 1 - (2 - 2 * part) ** 2 / 2;

@@ -143,8 +143,7 @@ export class World {
 
   /**
    * Go to a timepoint that the change stream covers. Return the changes on the way.
-   * @param {number} moment
-   * @returns {{ pod: Pod, from: string, to: string }[]} pods that moved
+   * @param {number} moment @returns {{ pod: Pod, from: string, to: string }[]} pods that moved
    */
   go(moment) {
     const moved = [];

@@ -32,9 +32,7 @@ const OUTCOMES = ["before the run", "placed by the run", "not bound yet", "to be
 
 /**
  * Return the colouring of pods.
- * @param {keyof BY} by
- * @param {Iterable<Pod>} pods all known pods
- * @param {"light" | "dark"} theme
+ * @param {keyof BY} by @param {Iterable<Pod>} pods all known pods @param {"light" | "dark"} theme
  * @param {{ before: number, last: number, victims: Set<string> }} about `before`: pods with a lower `came` existed before the run; `last`: `came` of the newest pod
  * @returns {Colouring}
  */

@@ -28,8 +28,7 @@ export const natural = new Intl.Collator("en", { numeric: true }).compare;
 
 /**
  * Return the value of a node for a grouping key: a label or its roles; "" for none.
- * @param {Node} node
- * @param {string} key
+ * @param {Node} node @param {string} key
  */
 export function valueIn(node, key) {
   if (key === BY_NOTHING) return "";
@@ -40,8 +39,7 @@ export function valueIn(node, key) {
 
 /**
  * Return the labels that split the nodes: [key, number of groups].
- * @param {Iterable<Node>} nodes
- * @returns {[string, number][]}
+ * @param {Iterable<Node>} nodes @returns {[string, number][]}
  */
 export function choices(nodes) {
   const all = [...nodes];
@@ -79,8 +77,7 @@ export function called(key) {
 
 /**
  * Return the groups sorted by name, with their nodes sorted by name.
- * @param {Iterable<Node>} nodes @param {string} key
- * @returns {{ name: string, nodes: string[] }[]}
+ * @param {Iterable<Node>} nodes @param {string} key @returns {{ name: string, nodes: string[] }[]}
  */
 export function grouped(nodes, key) {
   /** @type {Map<string, string[]>} */

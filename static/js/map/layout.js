@@ -17,8 +17,7 @@ const MOST_ROWS = 60;
 
 /**
  * Compute the layout.
- * @param {{ name: string, nodes: string[] }[]} groups
- * @param {number} width available width
+ * @param {{ name: string, nodes: string[] }[]} groups @param {number} width available width
  * @param {number} height available height; boxes are made smaller to fit
  * @returns {Layout}
  */
@@ -36,8 +35,7 @@ export function layout(groups, width, height) {
 
 /**
  * Lay out more nodes than fit: as many groups side by side as possible. The map is then taller than its view.
- * @param {number[]} sizes
- * @param {number} width
+ * @param {number[]} sizes @param {number} width
  */
 function tight(sizes, width) {
   for (let count = 1; count < sizes.length; count += 1) {
@@ -49,8 +47,7 @@ function tight(sizes, width) {
 
 /**
  * Split a list into `count` runs of about equal sums. Return the indexes of each run.
- * @param {number[]} sizes
- * @param {number} count
+ * @param {number[]} sizes @param {number} count
  */
 function split(sizes, count) {
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -70,10 +67,7 @@ function split(sizes, count) {
 
 /**
  * Return the largest pitch at which the rows fit, or 0.
- * @param {number[][]} rows
- * @param {number[]} sizes
- * @param {number} width
- * @param {number} height
+ * @param {number[][]} rows @param {number[]} sizes @param {number} width @param {number} height
  */
 function largest(rows, sizes, width, height) {
   const fits = (/** @type {number} */ pitch) =>
@@ -90,10 +84,7 @@ function largest(rows, sizes, width, height) {
 
 /**
  * Return the number of columns of each group in a row, proportional to its nodes; null if they do not fit.
- * @param {number[]} row
- * @param {number[]} sizes
- * @param {number} pitch
- * @param {number} width
+ * @param {number[]} row @param {number[]} sizes @param {number} pitch @param {number} width
  */
 function columnsOf(row, sizes, pitch, width) {
   const room = Math.floor((width - (row.length - 1) * GAP - row.length * 2 * PAD) / pitch);
@@ -144,9 +135,7 @@ function placed(groups, rows, pitch, width) {
 
 /**
  * Return the upper left corner of a node's box.
- * @param {Layout} layout
- * @param {Tile} tile
- * @param {number} index of the node in its group
+ * @param {Layout} layout @param {Tile} tile @param {number} index of the node in its group
  */
 export function placeOf({ pitch, tall }, tile, index) {
   const [column, row] = [index % tile.columns, Math.floor(index / tile.columns)];
@@ -155,9 +144,7 @@ export function placeOf({ pitch, tall }, tile, index) {
 
 /**
  * Return what is at a point: {tile, index}, with index -1 for the group itself, or null.
- * @param {Layout} layout
- * @param {number} x
- * @param {number} y
+ * @param {Layout} layout @param {number} x @param {number} y
  */
 export function at({ tiles, pitch, tall }, x, y) {
   const tile = tiles.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);

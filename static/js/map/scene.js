@@ -76,8 +76,7 @@ export const binOf = (share) =>
 
 /**
  * Count a group's nodes that each plugin rejects, and those that are unseen.
- * @param {Tile} tile
- * @param {import("./verdicts.js").Picture} picture
+ * @param {Tile} tile @param {import("./verdicts.js").Picture} picture
  */
 export function tally(tile, { plugins, of }) {
   const refused = plugins.map(() => 0);

@@ -40,8 +40,7 @@ export function within(steps, at, unit, by) {
 /**
  * Return the position after a step that may leave the cycle.
  * @param {Position} from @param {Step[]} steps of its cycle @param {"cycle" | "point" | "plugin"} unit @param {1 | -1} by
- * @param {number} cycles of the run
- * @returns {Position & { last?: boolean }} `last`: go to the last step of that cycle
+ * @param {number} cycles of the run @returns {Position & { last?: boolean }} `last`: go to the last step of that cycle
  */
 export function next({ cycle, step }, steps, unit, by, cycles) {
   if (unit !== "cycle") {
@@ -56,10 +55,8 @@ export function next({ cycle, step }, steps, unit, by, cycles) {
 
 /**
  * Return the number of whole steps that are due, and the fraction of the next one.
- * @param {number} owed fraction of a step
- * @param {number} passed milliseconds since the last frame
- * @param {number} speed steps per second
- * @returns {[number, number]}
+ * @param {number} owed fraction of a step @param {number} passed milliseconds since the last frame
+ * @param {number} speed steps per second @returns {[number, number]}
  */
 export function due(owed, passed, speed) {
   const now = owed + (Math.min(passed, 250) / 1000) * speed;

@@ -59,8 +59,7 @@ export function withFocus(search, focus) {
 /**
  * Return the index of the first step that matches point, plugin and node, else point and plugin, else the point; -1
  * if none does.
- * @param {{ point: string, plugin: string, node: string }[]} steps
- * @param {Focus} focus
+ * @param {{ point: string, plugin: string, node: string }[]} steps @param {Focus} focus
  */
 export function stepOf(steps, { point: asked, plugin, node }) {
   if (!asked) return -1;

@@ -20,8 +20,7 @@ export function* rowsOf(ranges) {
 
 /**
  * Return the verdicts on the nodes after a step, including those of earlier steps.
- * @param {any} cycle with `names`
- * @param {number} at index of the step; -1 for the result of the whole cycle
+ * @param {any} cycle with `names` @param {number} at index of the step; -1 for the result of the whole cycle
  * @returns {Picture}
  */
 export function pictured(cycle, at) {
@@ -53,8 +52,7 @@ export function pictured(cycle, at) {
 
 /**
  * Return a step that stands for the result of the cycle: binding if the pod got a node, else the last step.
- * @param {any} cycle
- * @returns {Step | undefined}
+ * @param {any} cycle @returns {Step | undefined}
  */
 function outcome({ steps, node, postfilter }) {
   const last = steps.at(-1);

@@ -22,9 +22,7 @@ export const momentAt = ({ from, to }, place) => from + Math.min(1, Math.max(0, 
 
 /**
  * Return a range `factor` times as long, in which `t` keeps its position.
- * @param {Axis} axis
- * @param {number} t
- * @param {number} factor below 1 to zoom in
+ * @param {Axis} axis @param {number} t @param {number} factor below 1 to zoom in
  */
 export function zoomed(axis, t, factor) {
   const length = Math.min(axis.until, Math.max(SHORTEST, (axis.to - axis.from) * factor));
@@ -34,8 +32,7 @@ export function zoomed(axis, t, factor) {
 
 /**
  * Return a range of the same length that contains `t`: the same one, or the next page.
- * @param {Axis} axis
- * @param {number} t
+ * @param {Axis} axis @param {number} t
  */
 export function showing(axis, t) {
   if (t >= axis.from && t <= axis.to) return axis;
@@ -45,9 +42,7 @@ export function showing(axis, t) {
 
 /**
  * Return the axis after the run has advanced. The whole range stays whole.
- * @param {Axis} axis
- * @param {number} until
- * @returns {Axis}
+ * @param {Axis} axis @param {number} until @returns {Axis}
  */
 export const grown = (axis, until) => (isWhole(axis) ? whole(until) : { ...axis, until });
 

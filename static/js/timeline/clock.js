@@ -33,9 +33,7 @@ const STEPS = [
 
 /**
  * Return the ticks of a time axis: round numbers in order, at most about `count`.
- * @param {number} from seconds
- * @param {number} to seconds
- * @param {number} count
+ * @param {number} from seconds @param {number} to seconds @param {number} count
  */
 export function ticks(from, to, count) {
   const step = STEPS.find((value) => (to - from) / value <= count) ?? Math.ceil((to - from) / count / 86400) * 86400;
@@ -55,8 +53,6 @@ export const speedFor = (until) => SPEEDS.find((speed) => speed >= until / 60) ?
 
 /**
  * Return the time after a frame. A late frame (hidden page) counts as a quarter of a second.
- * @param {number} t seconds
- * @param {number} passed real milliseconds since the last frame
- * @param {number} speed
+ * @param {number} t seconds @param {number} passed real milliseconds since the last frame @param {number} speed
  */
 export const advanced = (t, passed, speed) => t + (Math.min(passed, 250) / 1000) * speed;

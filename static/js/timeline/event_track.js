@@ -36,8 +36,7 @@ export const KINDS = {
 
 /**
  * Merge marks that would overlap.
- * @param {Mark[]} marks
- * @param {(t: number) => number} x position of a second in pixels
+ * @param {Mark[]} marks @param {(t: number) => number} x position of a second in pixels
  * @param {number} room width of a mark in pixels
  * @returns {Cluster[]} from left to right, without overlaps
  */

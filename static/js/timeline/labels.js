@@ -24,8 +24,7 @@ export const nameIn = (key) => key.slice(key.indexOf("/") + 1);
 
 /**
  * Shorten a long name in the middle, because similar names differ at their ends.
- * @param {string} name
- * @param {number} size maximum number of characters
+ * @param {string} name @param {number} size maximum number of characters
  */
 export function shortened(name, size = 28) {
   if (name.length <= size) return name;
@@ -35,9 +34,7 @@ export function shortened(name, size = 28) {
 
 /**
  * Return the address of a pod's page, optionally at a time.
- * @param {string} base "/runs/7/pods/"
- * @param {string} key "namespace/name"
- * @param {number} [t] seconds
+ * @param {string} base "/runs/7/pods/" @param {string} key "namespace/name" @param {number} [t] seconds
  */
 export function podAddress(base, key, t) {
   const page = `${base}${key.split("/").map(encodeURIComponent).join("/")}/`;
@@ -46,9 +43,7 @@ export function podAddress(base, key, t) {
 
 /**
  * Return the address of a node's page, optionally at a time.
- * @param {string} base "/runs/7/nodes/"
- * @param {string} name
- * @param {number} [t] seconds
+ * @param {string} base "/runs/7/nodes/" @param {string} name @param {number} [t] seconds
  */
 export const nodeAddress = (base, name, t) =>
   `${base}${encodeURIComponent(name)}/${t === undefined ? "" : `?t=${exact(t)}`}`;

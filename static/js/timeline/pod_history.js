@@ -28,9 +28,7 @@ import { nameIn, nameOf, RESULTS, shortened } from "./labels.js";
 
 /**
  * Return the time ranges in each queue. A pod without an earlier queue existed when the run began and was bound.
- * @param {Move[]} moves
- * @param {Happening[]} happened
- * @param {number} until time that the run has reached, in seconds
+ * @param {Move[]} moves @param {Happening[]} happened @param {number} until time that the run has reached, in seconds
  * @returns {Stay[]}
  */
 export function staysOf(moves, happened, until) {
@@ -50,10 +48,7 @@ export function staysOf(moves, happened, until) {
 
 /**
  * Return the range in which the pod waited, and a little of what follows: [from, to] in seconds.
- * @param {Stay[]} stays
- * @param {number} begin
- * @param {number} end
- * @returns {[number, number]}
+ * @param {Stay[]} stays @param {number} begin @param {number} end @returns {[number, number]}
  */
 export function waitedOf(stays, begin, end) {
   const last = stays.findLast(({ lane }) => lane !== "bound");
@@ -62,8 +57,7 @@ export function waitedOf(stays, begin, end) {
 
 /**
  * Return what woke the pod and which pods displaced it: displacements first, then by time.
- * @param {Move[]} moves
- * @param {Displaced[]} by
+ * @param {Move[]} moves @param {Displaced[]} by
  */
 export function wakings(moves, by) {
   const found = moves
@@ -92,9 +86,7 @@ function because({ t, event, cause }) {
 
 /**
  * Return time -> pods displaced then. A victim without a time is assigned to the first attempt that failed.
- * @param {(Displaced | string)[]} preempted
- * @param {Attempt[]} attempts
- * @param {number} begin
+ * @param {(Displaced | string)[]} preempted @param {Attempt[]} attempts @param {number} begin
  */
 export function displacements(preempted, attempts, begin) {
   const failed = attempts.find(({ result }) => result !== "scheduled")?.t ?? begin;
@@ -113,8 +105,7 @@ export const evictionOf = ({ pod, node }) => `${pod} was evicted${node ? ` from 
 
 /**
  * Return tone and text of the result of an attempt after Permit and binding.
- * @param {Attempt} attempt
- * @returns {[tone: string, words: string]}
+ * @param {Attempt} attempt @returns {[tone: string, words: string]}
  */
 export const outcomeOf = ({ came_to, result }) => RESULTS[came_to || result] ?? ["", came_to || result];
 
@@ -124,8 +115,7 @@ export const resultOf = (attempt) =>
 
 /**
  * Return attempts, moves and events outside the queue, in order.
- * @param {History} history
- * @returns {{ t: number, seq: number, move?: Move, attempt?: Attempt, event?: Happening }[]}
+ * @param {History} history @returns {{ t: number, seq: number, move?: Move, attempt?: Attempt, event?: Happening }[]}
  */
 export function rowsOf({ moves, attempts, happened = [] }) {
   const rows = [

@@ -62,10 +62,7 @@ export class Stretch {
     return t >= this.from - SAME && (t < this.to - SAME || (t <= this.to + SAME && this.moments.at(-1) === this.to));
   }
 
-  /**
-   * @param {State} state
-   * @param {number} index of a move
-   */
+  /** @param {State} state @param {number} index of a move */
   apply(state, index) {
     const pod = this.moves.pod[index];
     const lane = this.moves.lane[index];
@@ -91,8 +88,7 @@ export class Stretch {
 
   /**
    * Return the newest pods of each queue, newest first, at most `most` per queue.
-   * @param {State & { done: number }} state
-   * @param {number} most
+   * @param {State & { done: number }} state @param {number} most
    */
   newest({ lane, last, counts, done }, most) {
     /** @type {number[][]} */
@@ -114,8 +110,7 @@ export class Stretch {
 
   /**
    * Return queue -> pods that entered it at the last event until `t`, and within the given seconds before it.
-   * @param {number} t
-   * @param {number} seconds
+   * @param {number} t @param {number} seconds
    */
   recent(t, seconds) {
     /** @type {Map<number, Set<number>>} */
@@ -149,8 +144,7 @@ const lower = (sorted, t) => count(sorted, (value) => value < t - SAME);
 
 /**
  * Return how many numbers at the start satisfy `early`, which must hold for a prefix only.
- * @param {number[]} sorted
- * @param {(value: number) => boolean} early
+ * @param {number[]} sorted @param {(value: number) => boolean} early
  */
 function count(sorted, early) {
   let low = 0;
