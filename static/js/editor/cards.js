@@ -1,5 +1,6 @@
 // A card for each entry of the outline: a summary line, and a form that is created when the card is opened.
 import { el } from "../dom.js";
+import { counted } from "../format.js";
 import { button } from "./fields.js";
 
 export class Card {
@@ -26,7 +27,7 @@ export class Card {
     Object.assign(this, what);
     this.name.textContent = what.title;
     this.told.textContent = what.line;
-    this.errors.textContent = what.bad ? (what.bad === 1 ? "1 error" : `${what.bad} errors`) : "";
+    this.errors.textContent = counted(what.bad ?? 0, "error");
     this.errors.hidden = !what.bad;
     if (this.details.open) this.fill();
   }

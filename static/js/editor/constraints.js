@@ -10,15 +10,12 @@ const NODE = ["affinity", "nodeAffinity"];
 const NEAR = ["affinity", "podAffinity"];
 const APART = ["affinity", "podAntiAffinity"];
 export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-const SELECTS = [
-  ["In", "is one of"],
-  ["NotIn", "is none of"],
-  ["Exists", "is there"],
-  ["DoesNotExist", "is not there"],
-];
-const SELECTS_NODES = [...SELECTS, ["Gt", "is more than"], ["Lt", "is less than"]];
+const SELECTS = { In: "is one of", NotIn: "is none of", Exists: "is there", DoesNotExist: "is not there" };
+const SELECTS_NODES = { ...SELECTS, Gt: "is more than", Lt: "is less than" };
 const TOPOLOGY = { as: "text", path: ["topologyKey"], label: "Nodes are one group by the label", from: "node-labels" };
 
+// Returns fields that are shown on demand.
+export const more = (label, fields, path = []) => ({ as: "more", path, label, fields });
 const requirements = (path, options, from) => ({
   as: "cards",
   path,
@@ -28,12 +25,7 @@ const requirements = (path, options, from) => ({
   fields: [
     { as: "text", path: ["key"], label: "Label", from },
     { as: "choice", path: ["operator"], label: "Operator", options },
-    {
-      as: "words",
-      path: ["values"],
-      label: "Values",
-      when: (one) => !["Exists", "DoesNotExist"].includes(one?.operator),
-    },
+    { as: "words", path: ["values"], label: "Values", when: (one) => !/Exist/.test(one?.operator) },
   ],
 });
 const selector = (path) => ({
@@ -42,12 +34,7 @@ const selector = (path) => ({
   label: "Which pods count",
   fields: [
     { as: "labels", path: ["matchLabels"], label: "Pods with the labels", from: "pod-labels" },
-    {
-      as: "more",
-      path: [],
-      label: "By conditions",
-      fields: [requirements(["matchExpressions"], SELECTS, "pod-labels")],
-    },
+    more("By conditions", [requirements(["matchExpressions"], SELECTS, "pod-labels")]),
   ],
 });
 const weight = { as: "number", path: ["weight"], label: "Points, 1 to 100" };
@@ -57,6 +44,16 @@ const within = (step, specs) => specs.map((spec) => ({ ...spec, path: [step, ...
 const mine = (labels) => ({ matchLabels: Object.keys(labels).length ? labels : { app: "web" } });
 const term = (labels) => ({ topologyKey: "kubernetes.io/hostname", labelSelector: mine(labels) });
 const condition = () => ({ matchExpressions: [{ key: "disk", operator: "In", values: ["ssd"] }] });
+
+// Alternative node selector terms.
+export const TERMS = {
+  as: "cards",
+  path: ["nodeSelectorTerms"],
+  label: "One of",
+  one: "alternative",
+  fresh: condition,
+  fields: [requirements(["matchExpressions"], SELECTS_NODES, "node-labels")],
+};
 
 // `at`: path in the pod spec. `list`: each element is one constraint. `fresh(labels)`: initial value for a pod with
 // these labels.
@@ -71,16 +68,7 @@ export const CONSTRAINTS = [
     name: "Only nodes that meet conditions",
     at: [...NODE, REQUIRED],
     fresh: () => ({ nodeSelectorTerms: [condition()] }),
-    fields: [
-      {
-        as: "cards",
-        path: ["nodeSelectorTerms"],
-        label: "One of",
-        one: "alternative",
-        fresh: condition,
-        fields: [requirements(["matchExpressions"], SELECTS_NODES, "node-labels")],
-      },
-    ],
+    fields: [TERMS],
   },
   {
     name: "Rather nodes that meet conditions",
@@ -106,10 +94,7 @@ export const CONSTRAINTS = [
         as: "choice",
         path: ["whenUnsatisfiable"],
         label: "Otherwise",
-        options: [
-          ["DoNotSchedule", "it waits"],
-          ["ScheduleAnyway", "it goes there all the same"],
-        ],
+        options: { DoNotSchedule: "it waits", ScheduleAnyway: "it goes there all the same" },
       },
       selector(["labelSelector"]),
       { as: "number", path: ["minDomains"], label: "At least so many groups", empty: "1" },
@@ -148,10 +133,7 @@ export const CONSTRAINTS = [
         as: "choice",
         path: ["operator"],
         label: "Operator",
-        options: [
-          ["Exists", "whatever its value"],
-          ["Equal", "of this value"],
-        ],
+        options: { Exists: "whatever its value", Equal: "of this value" },
       },
       { as: "text", path: ["value"], label: "Value", when: (one) => one?.operator !== "Exists" },
       { as: "choice", path: ["effect"], label: "Effect", options: [["", "any"], ...EFFECTS] },

@@ -52,7 +52,9 @@ const KINDS = {
   choice(spec, at, value, put) {
     const id = `f-${++ids}`;
     const select = el("select", { id, "data-at": at.join("/") });
-    const options = spec.options.map((one) => (Array.isArray(one) ? one : [one, one]));
+    const options = Array.isArray(spec.options)
+      ? spec.options.map((one) => (Array.isArray(one) ? one : [one, one]))
+      : Object.entries(spec.options);
     const now = value ?? "";
     if (!options.some(([one]) => one === now)) options.push([now, now === "" ? "not said" : String(plain(now))]);
     for (const [one, text] of options) select.append(el("option", { value: one, text }));

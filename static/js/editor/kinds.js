@@ -1,14 +1,15 @@
 // The object kinds that have forms: initial values, fields, and a summary line.
 
-import { CONSTRAINTS, constraints, found } from "./constraints.js";
+import { counted } from "../format.js";
+import { constraints, found, more, TERMS } from "./constraints.js";
 import { ZONE } from "./node_groups.js";
 import { get } from "./values.js";
 
 const meta = (name, labels) => ({ name, ...(labels ? { labels } : {}) });
-export const container = (more = {}) => ({
+export const container = () => ({
   name: "main",
   image: "nginx",
-  resources: { requests: { cpu: "500m", memory: "256Mi", ...more } },
+  resources: { requests: { cpu: "500m", memory: "256Mi" } },
 });
 const about = [
   { as: "text", path: ["metadata", "name"], label: "Name" },
@@ -26,26 +27,21 @@ const CONTAINERS = {
     { as: "text", path: ["image"], label: "Image" },
     { as: "amount", path: ["resources", "requests", "cpu"], label: "CPU", empty: "none" },
     { as: "amount", path: ["resources", "requests", "memory"], label: "Memory", empty: "none" },
-    {
-      as: "more",
-      path: [],
-      label: "Other requests, limits, ports",
-      fields: [
-        { as: "labels", path: ["resources", "requests"], label: "All requests", names: "nvidia.com/gpu" },
-        { as: "labels", path: ["resources", "limits"], label: "Limits", names: "memory" },
-        {
-          as: "cards",
-          path: ["ports"],
-          label: "Ports",
-          one: "port",
-          fresh: () => ({ containerPort: 80 }),
-          fields: [
-            { as: "number", path: ["containerPort"], label: "Port" },
-            { as: "number", path: ["hostPort"], label: "Port of the node", empty: "none" },
-          ],
-        },
-      ],
-    },
+    more("Other requests, limits, ports", [
+      { as: "labels", path: ["resources", "requests"], label: "All requests", names: "nvidia.com/gpu" },
+      { as: "labels", path: ["resources", "limits"], label: "Limits", names: "memory" },
+      {
+        as: "cards",
+        path: ["ports"],
+        label: "Ports",
+        one: "port",
+        fresh: () => ({ containerPort: 80 }),
+        fields: [
+          { as: "number", path: ["containerPort"], label: "Port" },
+          { as: "number", path: ["hostPort"], label: "Port of the node", empty: "none" },
+        ],
+      },
+    ]),
   ],
 };
 const under = (path, spec) => ({ ...spec, path: [...path, ...spec.path] });
@@ -74,36 +70,22 @@ const workload = (kind) => (name) => ({
     template: template(name),
   },
 });
-const count = (number, one) => `${number} ${one}${number === 1 ? "" : "s"}`;
 const ofSpec = (value, spec) => {
   const number = found(get(value, spec)).length;
-  return number ? `, ${count(number, "constraint")}` : "";
+  return number ? `, ${counted(number, "constraint")}` : "";
 };
-const ofWorkload = (value) => `${count(get(value, ["spec", "replicas"]) ?? 1, "replica")}${ofSpec(value, SPEC)}`;
+const ofWorkload = (value) => `${counted(get(value, ["spec", "replicas"]) ?? 1, "replica")}${ofSpec(value, SPEC)}`;
+const scaled = {
+  group: "Workloads and pods",
+  fields: [...about, replicas, ...TEMPLATE, selects],
+  says: ofWorkload,
+};
 
 // kind -> {fresh(name), name: default name of the first object, fields, says(value): summary, group: heading}
 export const KINDS = {
-  Deployment: {
-    group: "Workloads and pods",
-    name: "web",
-    fresh: workload("Deployment"),
-    fields: [...about, replicas, ...TEMPLATE, selects],
-    says: ofWorkload,
-  },
-  StatefulSet: {
-    group: "Workloads and pods",
-    name: "db",
-    fresh: workload("StatefulSet"),
-    fields: [...about, replicas, ...TEMPLATE, selects],
-    says: ofWorkload,
-  },
-  ReplicaSet: {
-    group: "Workloads and pods",
-    name: "set",
-    fresh: workload("ReplicaSet"),
-    fields: [...about, replicas, ...TEMPLATE, selects],
-    says: ofWorkload,
-  },
+  Deployment: { name: "web", fresh: workload("Deployment"), ...scaled },
+  StatefulSet: { name: "db", fresh: workload("StatefulSet"), ...scaled },
+  ReplicaSet: { name: "set", fresh: workload("ReplicaSet"), ...scaled },
   DaemonSet: {
     group: "Workloads and pods",
     name: "agent",
@@ -126,7 +108,7 @@ export const KINDS = {
       { as: "number", path: ["spec", "parallelism"], label: "At once", empty: "1" },
       ...TEMPLATE,
     ],
-    says: (value) => `${count(get(value, ["spec", "completions"]) ?? 1, "pod")}${ofSpec(value, SPEC)}`,
+    says: (value) => `${counted(get(value, ["spec", "completions"]) ?? 1, "pod")}${ofSpec(value, SPEC)}`,
   },
   Pod: {
     group: "Workloads and pods",
@@ -154,11 +136,7 @@ export const KINDS = {
         as: "choice",
         path: ["preemptionPolicy"],
         label: "Pushes others out",
-        options: [
-          ["", "yes, as by default"],
-          ["PreemptLowerPriority", "yes"],
-          ["Never", "never"],
-        ],
+        options: { "": "yes, as by default", PreemptLowerPriority: "yes", Never: "never" },
       },
       { as: "check", path: ["globalDefault"], label: "For pods that name no class" },
     ],
@@ -229,7 +207,7 @@ export const KINDS = {
       { as: "text", path: ["spec", "storageClassName"], label: "Storage class", from: "storage-classes" },
       { as: "words", path: ["spec", "accessModes"], label: "Access modes", from: "access-modes" },
       {
-        ...CONSTRAINTS[1].fields[0],
+        ...TERMS,
         path: ["spec", "nodeAffinity", "required", "nodeSelectorTerms"],
         label: "Can be reached from nodes that meet",
       },
@@ -253,11 +231,11 @@ export const KINDS = {
         as: "choice",
         path: ["volumeBindingMode"],
         label: "A volume is made",
-        options: [
-          ["", "at once, as by default"],
-          ["Immediate", "at once"],
-          ["WaitForFirstConsumer", "when a pod that uses it has its node"],
-        ],
+        options: {
+          "": "at once, as by default",
+          Immediate: "at once",
+          WaitForFirstConsumer: "when a pod that uses it has its node",
+        },
       },
     ],
     says: (value) => get(value, ["volumeBindingMode"]) ?? "Immediate",

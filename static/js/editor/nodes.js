@@ -1,5 +1,5 @@
 // The form of a node group: number, size, zones, labels and taints.
-
+import { counted } from "../format.js";
 import { EFFECTS } from "./constraints.js";
 import { fields } from "./fields.js";
 import { edited, resized, ZONE } from "./node_groups.js";
@@ -127,7 +127,6 @@ export function nodeFields(group, taken, change) {
 export function says(group) {
   const has = get(group.values[0], HERE) ?? {};
   const zones = group.zones.length > 1 ? ` in ${group.zones.length} zones` : "";
-  const count = group.values.length === 1 ? "1 node" : `${group.values.length} nodes`;
   const taints = get(group.values[0], ["spec", "taints"])?.length ? ", tainted" : "";
-  return `${count}${zones}, ${has.cpu ?? "?"} CPUs, ${has.memory ?? "?"}${taints}`;
+  return `${counted(group.values.length, "node")}${zones}, ${has.cpu ?? "?"} CPUs, ${has.memory ?? "?"}${taints}`;
 }

@@ -94,7 +94,7 @@ export class Outline {
 
   show(reading) {
     this.reading = reading;
-    this.names = { ...listed(reading.things), fresh: () => freshNodes("new-")[0] };
+    this.names = listed(reading.things);
     this.lists.replaceChildren(...this.names.datalists);
     const kept = new Map(this.cards);
     const groups = alike.groups(reading.things);

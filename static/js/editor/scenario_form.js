@@ -1,6 +1,6 @@
 // Form of the scenario: name, description and timeline.
 import { el } from "../dom.js";
-import { EFFECTS } from "./constraints.js";
+import { EFFECTS, more } from "./constraints.js";
 import { button, fields } from "./fields.js";
 import { container, KINDS, pod } from "./kinds.js";
 import { fresh as freshNodes } from "./nodes.js";
@@ -23,6 +23,7 @@ const taint = [
   { as: "text", path: ["value"], label: "Value", empty: "none" },
   { as: "choice", path: ["effect"], label: "Effect", options: [["", "any"], ...EFFECTS] },
 ];
+const OBJECT = { fresh: () => freshNodes("new-")[0], fields: [{ as: "own", path: [], make: created }] };
 const first = (names) => names.nodes[0] ?? "n-1";
 
 // operation -> {name, fresh(names): initial value, fields}
@@ -36,11 +37,7 @@ const OPERATIONS = {
   cordon: { name: "cordon a node", fresh: first, fields: [node] },
   uncordon: { name: "uncordon a node", fresh: first, fields: [node] },
   drain: { name: "drain a node", fresh: first, fields: [node] },
-  create: {
-    name: "create an object",
-    fresh: (names) => names.fresh("Node"),
-    fields: [{ as: "own", path: [], make: created }],
-  },
+  create: { name: "create an object", ...OBJECT },
   delete: {
     name: "delete an object",
     fresh: (names) => ({ kind: "Pod", namespace: "default", name: names.pods[0] ?? "web-1" }),
@@ -65,11 +62,7 @@ const OPERATIONS = {
       { as: "labels", path: ["patch", "metadata", "labels"], label: "Labels then" },
     ],
   },
-  update: {
-    name: "replace an object",
-    fresh: (names) => names.fresh("Node"),
-    fields: [{ as: "own", path: [], make: created }],
-  },
+  update: { name: "replace an object", ...OBJECT },
 };
 
 // Returns the form of an object that the timeline creates or replaces.
@@ -113,7 +106,7 @@ export const timeline = (names) => ({
       const place = [...at, index];
       const operation = operationOf(entry);
       const become = (_, wanted) => put(place, { at: entry.at, [wanted]: OPERATIONS[wanted].fresh(names) });
-      const options = Object.entries(OPERATIONS).map(([name, one]) => [name, one.name]);
+      const options = Object.entries(OPERATIONS).map(([key, { name }]) => [key, name]);
       const head = [
         { as: "number", path: ["at"], label: "After", hint: "Seconds, or 90s, 5m, 1h." },
         {
@@ -128,8 +121,8 @@ export const timeline = (names) => ({
       one.append(button("Remove", { class: "quiet remove", "aria-label": `Remove: ${says(entry)}` }, gone));
       box.append(one);
     });
-    const more = () => put(at, [...list, { at: later(list), taint: OPERATIONS.taint.fresh(names) }]);
-    box.append(button("Add an event", { "data-at": `${at.join("/")}/+` }, more));
+    const add = () => put(at, [...list, { at: later(list), taint: OPERATIONS.taint.fresh(names) }]);
+    box.append(button("Add an event", { "data-at": `${at.join("/")}/+` }, add));
     return box;
   },
 });
@@ -162,12 +155,7 @@ export const ARRIVALS = {
     { as: "number", path: ["end"], label: "Until", empty: "the end" },
     { as: "number", path: ["count"], label: "At most so many", empty: "no limit" },
     { as: "number", path: ["duration"], label: "Each runs for", empty: "ever" },
-    {
-      as: "more",
-      path: ["template"],
-      label: "What the pods are",
-      fields: pod(["spec"], ["metadata"]),
-    },
+    more("What the pods are", pod(["spec"], ["metadata"]), ["template"]),
   ],
 };
 
@@ -181,10 +169,6 @@ export const ABOUT = [
     as: "choice",
     path: ["spec", "tieBreak"],
     label: "Of equal nodes",
-    options: [
-      ["", "by the seed, as by default"],
-      ["seed", "by the seed"],
-      ["name", "the first by name"],
-    ],
+    options: { "": "by the seed, as by default", seed: "by the seed", name: "the first by name" },
   },
 ];

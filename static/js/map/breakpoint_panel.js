@@ -53,7 +53,7 @@ export class Stops {
             "span",
             { class: "wrap" },
             name,
-            ...(name === where ? [] : [el("code", { class: "tiny muted", text: ` ${where}` })]),
+            name === where ? "" : el("code", { class: "tiny muted", text: ` ${where}` }),
           ),
           ready("⇥", `To the next time: ${name}`, { "data-next": where, title: "To the next one" }),
           ready("✕", `Remove ${name}`, { "data-drop": id, title: "Remove" }),
@@ -65,10 +65,8 @@ export class Stops {
 
   async keep({ name, where }) {
     try {
-      const unlike = unused(
-        name || where,
-        this.kept.map((one) => one.name),
-      );
+      const names = this.kept.map((one) => one.name);
+      const unlike = unused(name || where, names);
       this.kept.push(await this.source.keep({ name: unlike, where }));
       this.show();
       this.say(`Playing stops: ${unlike}`);
@@ -104,26 +102,14 @@ export class Stops {
       this.say("Looking …");
       const { matches, total, next_from: more, note } = await this.source.find({ where, limit: SHOWN });
       const items = matches.map(({ cycle, pod, attempt, t }) => {
-        const focus = { cycle, node: this.player.focus.node };
         const when = this.player.inTime ? ` · ${clock(t)}` : "";
-        const link = el("a", {
-          href: location.pathname + withFocus(location.search, focus),
-          "data-focus": "",
-          text: `${number.format(cycle)}`,
-        });
+        const href = location.pathname + withFocus(location.search, { cycle, node: this.player.focus.node });
+        const link = el("a", { href, "data-focus": "", text: number.format(cycle) });
         return el("li", {}, link, ` ${pod}${attempt > 1 ? `, attempt ${attempt}` : ""}${when}`);
       });
-      const said = el("p", {
-        class: "small",
-        role: "status",
-        text: total
-          ? `${counted(total, "cycle")} match${total === 1 ? "es" : ""}${more ? `, the first ${SHOWN}:` : ":"}`
-          : note || "No cycle matches.",
-      });
-      this.answer.replaceChildren(
-        said,
-        el("ol", { class: "found", tabindex: 0, "aria-label": "Cycles that match" }, ...items),
-      );
+      const found = `${counted(total, "cycle")} match${total === 1 ? "es" : ""}${more ? `, the first ${SHOWN}:` : ":"}`;
+      this.say(total ? found : note || "No cycle matches.");
+      this.answer.append(el("ol", { class: "found", tabindex: 0, "aria-label": "Cycles that match" }, ...items));
     } catch (error) {
       this.wrong(where, error);
     }

@@ -20,7 +20,7 @@ let partners = { of: [], parting: Number(box.dataset.parting) || undefined };
 let drawn = "";
 
 const sides = [...box.querySelectorAll("[data-side]")].map((own) => {
-  const view = new View(own.querySelector("[data-canvas]"), choose);
+  const view = new View(own.querySelector("[data-canvas]"), (node) => leader.player.choose(node));
   const about = { source: new Source(own.dataset.src), view, inTime, failed };
   const leading = own.dataset.side === leads;
   const player = new Player(leading ? { ...about, shown, also: follow } : { ...about, shown: () => {}, quiet: true });
@@ -82,8 +82,7 @@ function shown() {
   arrange(found);
   const differs = difference(...found);
   sides.forEach(({ own, view, player, legend, table }, index) => {
-    const victims = new Set(player.told?.victims ?? []);
-    if (view.by.colour === "verdict" && `${[...victims]}` !== `${[...(view.victims ?? [])]}`) view.recolour(victims);
+    view.evicting(player.told?.victims);
     view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
     legend.show();
     own.querySelector("[data-said]").replaceChildren(...said(player, own));
@@ -133,12 +132,6 @@ function failed(error) {
 }
 
 // ---- user actions
-
-function choose(node) {
-  const { player, view } = leader;
-  player.to({ ...player.focus, node: node || undefined, step: player.step }, { address: "push" });
-  if (node) view.reveal(node);
-}
 
 box.addEventListener("click", (event) => {
   const button = event.target.closest("button");

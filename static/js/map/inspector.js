@@ -4,7 +4,7 @@ import { counted, number } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
 import { ofNode, ofPlugin, ofPod, ofReason } from "./breakpoints.js";
 import { told as eventTold } from "./moves.js";
-import { amount, resourceName } from "./quantities.js";
+import { amount, requestOf, resourceName } from "./quantities.js";
 import { pointName } from "./stepper.js";
 import { withFocus } from "./url_state.js";
 import { words } from "./verdicts.js";
@@ -39,12 +39,8 @@ export class Aside {
     }
     const page = `${podAddress(pods, told.pod)}${withFocus("", { cycle: told.number, point: focus.point, plugin: focus.plugin })}`;
     const result = el("span", { class: `badge ${TONES[told.result] ?? ""}`, text: told.result });
-    const head = el(
-      "h3",
-      {},
-      `Cycle ${number.format(told.number)} `,
-      el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` }),
-    );
+    const of = el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` });
+    const head = el("h3", {}, `Cycle ${number.format(told.number)} `, of);
     const who = el("p", { class: "row" }, el("a", { href: page, text: told.pod, class: "name" }), result);
     const again = el("p", { class: "row tight" }, ...offered(ofPod(told.pod), true));
     const where = told.node ? `to ${told.node}` : told.nominated ? `nominated to ${told.nominated}` : told.message;
@@ -53,70 +49,47 @@ export class Aside {
   }
 
   noCycle({ seq, t }, world) {
-    const { event } = this.player;
-    if (event)
-      return [el("h3", { text: `Event ${number.format(seq)}` }), el("p", { class: "wrap", text: eventTold(event) })];
-    if (t !== undefined)
-      return [
-        el("h3", { text: "Between cycles" }),
-        el("p", { class: "small muted", text: "Step by cycle to take a pod in hand." }),
-      ];
-    if (this.player.playing) return [el("h3", { text: `Cycle ${number.format(this.player.cycleHere)}` })];
+    const { event, playing, cycleHere } = this.player;
+    const heading = (text) => el("h3", { text });
+    const hint = (text) => el("p", { class: "small muted", text });
+    if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: eventTold(event) })];
+    if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to take a pod in hand.")];
+    if (playing) return [heading(`Cycle ${number.format(cycleHere)}`)];
     const how = world.cycles ? "Go back a cycle, or to the start, to take a pod in hand." : "No pod was tried.";
-    return [
-      el("h3", { text: `After ${counted(world.cycles, "cycle")}` }),
-      el("p", { class: "small muted", text: how }),
-    ];
+    return [heading(`After ${counted(world.cycles, "cycle")}`), hint(how)];
   }
 
   // Lists the steps by extension point; those of the current point one by one.
   steps(told) {
     const { step: shown } = this.player;
-    const list = el("ol", { class: "steps" });
-    let last = null;
-    told.steps.forEach((step, index) => {
-      if (step.point !== last?.point) {
-        const current = shown >= 0 && told.steps[shown].point === step.point;
-        const all = told.steps.filter(({ point }) => point === step.point).length;
-        const link = this.link(told.number, step, pointName(step.point), !current ? undefined : "step");
-        const item = el(
-          "li",
-          { class: current ? "current" : "" },
-          link,
-          el("span", { class: "tiny muted", text: all > 1 ? ` ${all} steps` : ` ${step.said}` }),
-        );
-        last = { point: step.point, inner: el("ol"), current, all };
-        if (current && all > 1) item.append(last.inner);
-        list.append(item);
-      }
-      if (!last.current || last.all < 2) return;
-      const text = step.plugin || (step.point === "score" ? "all together" : "the framework");
-      const link = this.link(
-        told.number,
-        step,
-        step.node ? `${text}: ${step.node}` : text,
-        index === shown ? "step" : undefined,
-      );
-      const item = el(
-        "li",
-        { class: index === shown ? "here" : "" },
-        link,
-        el("span", { class: "tiny muted", text: ` ${step.said}` }),
-      );
-      if (step.plugin && step.point === "filter" && index === shown)
-        item.append(" ", ...offered(ofPlugin(step.plugin)));
-      if (step.node && step.point === "postfilter" && index === shown) {
-        const trials = withFocus("", { cycle: told.number, point: step.point, node: step.node });
-        item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, told.pod) + trials, text: "each trial" }));
-      }
-      last.inner.append(item);
+    const points = Map.groupBy(told.steps, ({ point }) => point);
+    const items = [...points].map(([point, steps]) => {
+      const current = told.steps[shown]?.point === point;
+      const link = this.link(told.number, steps[0], pointName(point), current);
+      const text = steps.length > 1 ? ` ${steps.length} steps` : ` ${steps[0].said}`;
+      const inner = steps.map((step) => this.stepItem(told, step, step === told.steps[shown]));
+      const list = current && steps.length > 1 ? el("ol", {}, ...inner) : "";
+      return el("li", { class: current ? "current" : "" }, link, el("span", { class: "tiny muted", text }), list);
     });
-    return list;
+    return el("ol", { class: "steps" }, ...items);
+  }
+
+  stepItem({ number: cycle, pod }, step, here) {
+    const name = step.plugin || (step.point === "score" ? "all together" : "the framework");
+    const link = this.link(cycle, step, step.node ? `${name}: ${step.node}` : name, here);
+    const text = el("span", { class: "tiny muted", text: ` ${step.said}` });
+    const item = el("li", { class: here ? "here" : "" }, link, text);
+    if (here && step.plugin && step.point === "filter") item.append(" ", ...offered(ofPlugin(step.plugin)));
+    if (here && step.node && step.point === "postfilter") {
+      const trials = withFocus("", { cycle, point: step.point, node: step.node });
+      item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, pod) + trials, text: "each trial" }));
+    }
+    return item;
   }
 
   link(cycle, step, text, current) {
     const focus = { cycle, point: step.point, plugin: step.plugin, node: step.node || this.player.focus.node };
-    return el("a", { href: this.address(focus), text, "data-focus": "", "aria-current": current });
+    return el("a", { href: this.address(focus), text, "data-focus": "", "aria-current": current ? "step" : undefined });
   }
 
   // Lists why the cycle rejected nodes, most nodes first.
@@ -135,15 +108,11 @@ export class Aside {
         }
     const rows = [...found.values()].sort((a, b) => b.count - a.count).slice(0, 8);
     if (!rows.length) return [];
-    const items = rows.map(({ plugin, reason, count }) =>
-      el(
-        "li",
-        {},
-        el("span", { class: "num", text: `${number.format(count)} ` }),
-        el("span", { class: "wrap", text: reason, title: plugin }),
-        ...offered(ofReason(reason)),
-      ),
-    );
+    const items = rows.map(({ plugin, reason, count }) => {
+      const nodes = el("span", { class: "num", text: `${number.format(count)} ` });
+      const text = el("span", { class: "wrap", text: reason, title: plugin });
+      return el("li", {}, nodes, text, ...offered(ofReason(reason)));
+    });
     return [el("h4", { text: "Nodes refused, by reason" }), el("ul", { class: "reasons" }, ...items)];
   }
 
@@ -163,34 +132,19 @@ export class Aside {
       ...node.taints.map((taint) => `taint ${taint}`),
       said,
     ].filter(Boolean);
-    const list = there.slice(0, PODS).map((pod) =>
-      el(
-        "li",
-        {},
-        el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" }),
-        el("span", {
-          class: "tiny muted",
-          text: ` ${amount(fill === "pods" ? 1 : (pod.requests[fill] ?? 0), fill)}`,
-        }),
-      ),
-    );
+    const list = there.slice(0, PODS).map((pod) => {
+      const link = el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" });
+      return el("li", {}, link, el("span", { class: "tiny muted", text: ` ${requestOf(pod, fill)}` }));
+    });
     const more = there.length - list.length;
+    const rest = more > 0 ? el("li", { class: "tiny muted", text: `and ${more} more` }) : "";
     const close = button("✕", { class: "quiet", "data-close-node": "", "aria-label": "Look at no node" });
+    const heading = el("h3", {}, el("a", { href: nodeAddress(nodes, node.name), text: node.name }));
     this.nodeBox.replaceChildren(
-      el(
-        "div",
-        { class: "row between" },
-        el("h3", {}, el("a", { href: nodeAddress(nodes, node.name), text: node.name })),
-        close,
-      ),
+      el("div", { class: "row between" }, heading, close),
       el("p", { class: "small wrap", text: facts.join(" · ") }),
       el("div", { class: "row tight" }, ...offered(ofNode(node.name), true)),
-      el(
-        "ul",
-        { class: "pods-here" },
-        ...list,
-        ...(more > 0 ? [el("li", { class: "tiny muted", text: `and ${more} more` })] : []),
-      ),
+      el("ul", { class: "pods-here" }, ...list, rest),
     );
   }
 }

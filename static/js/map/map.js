@@ -15,7 +15,7 @@ const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
 const source = new Source(box.dataset.src);
-const view = new View(part("canvas"), (node) => choose(node));
+const view = new View(part("canvas"), (node) => player.choose(node));
 const player = new Player({ source, view, inTime, shown, failed });
 const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
@@ -32,8 +32,7 @@ function shown() {
     choices.offer([world]);
   }
   part("wait").hidden = true;
-  const victims = new Set(player.told?.victims ?? []);
-  if (view.by.colour === "verdict" && `${[...victims]}` !== `${[...(view.victims ?? [])]}`) view.recolour(victims);
+  view.evicting(player.told?.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
   if (player.playing && player.playing === written.playing && now - written.at < WORDS) return;
@@ -56,20 +55,13 @@ function failed(error) {
 function hand() {
   const { told } = player;
   const asked = told && [...world.pods.values()].find(({ key, state }) => key === told.pod && state > 0)?.requests;
-  const shows =
-    asked && view.by.fill !== "pods"
-      ? `, ${amount(asked[view.by.fill] ?? 0, view.by.fill)} ${resourceName(view.by.fill)}`
-      : "";
+  const { fill } = view.by;
+  const shows = asked && fill !== "pods" ? `, ${amount(asked[fill] ?? 0, fill)} ${resourceName(fill)}` : "";
   part("hand").hidden = !told;
   if (told) part("hand").textContent = `${told.pod}${shows}`;
 }
 
 // ---- user actions
-
-function choose(node) {
-  player.to({ ...player.focus, node: node || undefined, step: player.step }, { address: "push" });
-  if (node) view.reveal(node);
-}
 
 box.addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -77,7 +69,7 @@ box.addEventListener("click", (event) => {
   const { dataset } = button;
   if (dataset.next) nextTime(dataset.next);
   if (dataset.keep) stops.keep({ name: dataset.name, where: dataset.keep });
-  if (dataset.closeNode !== undefined) choose("");
+  if (dataset.closeNode !== undefined) player.choose("");
   if (dataset.asTable !== undefined) asTable(button);
 });
 

@@ -98,6 +98,12 @@ export class Player extends Reel {
     }
   }
 
+  // Selects a node, or none for "".
+  choose(node) {
+    this.to({ ...this.focus, node: node || undefined, step: this.step }, { address: "push" });
+    if (node) this.view.reveal(node);
+  }
+
   // Fetches the cycle, with the scores of the Score plugin of the shown step.
   async tell(focus) {
     const told = await this.source.cycle(focus.cycle);
@@ -116,19 +122,14 @@ export class Player extends Reel {
   write(how) {
     clearTimeout(this.settled);
     if (how === "keep" || this.quiet) return;
-    const put = () => {
-      const address = location.pathname + withFocus(location.search, this.focus) + location.hash;
-      if (address === location.pathname + location.search + location.hash) return;
-      const state = { own: true };
-      if (how === "push") history.pushState(state, "", address);
-      else history.replaceState(state, "", address);
-    };
     if (how === "later") {
-      this.settled = setTimeout(() => {
-        how = "replace";
-        put();
-      }, SETTLED);
-    } else put();
+      this.settled = setTimeout(() => this.write("replace"), SETTLED);
+      return;
+    }
+    const query = withFocus(location.search, this.focus);
+    if (query === location.search) return;
+    const address = location.pathname + query + location.hash;
+    history[how === "push" ? "pushState" : "replaceState"]({ own: true }, "", address);
   }
 
   // ---- steps

@@ -2,6 +2,8 @@
 // Formats resource quantities. The API uses millicores for cpu, bytes for memory and storage, and units for other
 // resources.
 
+/** @typedef {{ requests: Record<string, number> }} Requests of a pod */
+
 const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 /** Format a quantity: "1.5" cores, "3.2Gi", "4". @param {number} amount @param {string} resource */
@@ -17,6 +19,12 @@ export function amount(amount, resource) {
   return `${short(value)}${UNITS[unit]}`;
 }
 
+/** Format the requested quantity of a pod. @param {Requests} pod @param {string} resource */
+export const requestOf = (pod, resource) => amount(requested(pod, resource), resource);
+
+/** @param {Requests} pod @param {string} resource */
+const requested = ({ requests }, resource) => (resource === "pods" ? 1 : (requests[resource] ?? 0));
+
 /** @param {number} value */
 const short = (value) =>
   value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0 });
@@ -26,14 +34,14 @@ export const resourceName = (name) => name.slice(name.lastIndexOf("/") + 1);
 
 /**
  * Return the blocks of a node: [from, to] of each pod as a fraction of allocatable, lowest first.
- * @param {{ requests: Record<string, number> }[]} pods @param {string} resource @param {number} allocatable
+ * @param {Requests[]} pods @param {string} resource @param {number} allocatable
  * @returns {[number, number][]}
  */
 export function blocks(pods, resource, allocatable) {
   let sum = 0;
-  return pods.map(({ requests }) => {
+  return pods.map((pod) => {
     const from = sum / allocatable || 0;
-    sum += resource === "pods" ? 1 : (requests[resource] ?? 0);
+    sum += requested(pod, resource);
     return [from, sum / allocatable || 0];
   });
 }

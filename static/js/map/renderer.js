@@ -14,7 +14,7 @@ const LETTERED = 22; // ... at which blocks show their letters
 const GLOW = 24; // pixels by which the marks of a box extend beyond it
 const MOST_AREAS = 60; // maximum number of areas redrawn separately
 const STRIP = 15; // height of a box's name
-const PATTERNS = [
+export const PATTERNS = [
   "M-2 2l4-4M0 8l8-8M6 10l4-4",
   "M0 0l8 8M-2 6l4 4M6-2l4 4",
   "M0 4h8",
@@ -22,40 +22,27 @@ const PATTERNS = [
   "M0 0l8 8M0 8l8-8",
   "M2 2h1M6 6h1",
 ];
-const COLOURS = [
-  "paper",
-  "surface",
-  "raised",
-  "sunken",
-  "ink",
-  "ink-2",
-  "ink-3",
-  "line",
-  "line-2",
-  "accent",
-  "bar",
-  "bad",
-  "warn",
-];
-// Fill order of styles. The classes of pods and the heat colours are ordered by their first word.
-const RANKS = [
-  "ground",
-  "heat",
-  "class",
-  "over",
-  "veil",
-  "veiled",
-  "bar",
-  "axis",
-  "unseen",
-  "pattern",
-  "now",
-  "cordoned",
-  "tainted",
-  "halo",
-  "odd",
-  "back",
-];
+const COLOURS = ["paper", "surface", "sunken", "ink", "ink-2", "ink-3", "line-2", "accent", "bar", "bad", "warn"];
+// Styles in fill order, with their colours. Those without one are numbered: "heat-2".
+const STYLES = {
+  ground: "sunken",
+  heat: "",
+  class: "",
+  over: "bad",
+  veil: "surface",
+  veiled: "sunken",
+  bar: "bar",
+  axis: "line-2",
+  unseen: "line-2",
+  pattern: "",
+  now: "bad",
+  cordoned: "ink",
+  tainted: "warn",
+  halo: "surface",
+  odd: "ink",
+  back: "surface",
+};
+const RANKS = Object.keys(STYLES);
 const rankOf = (style) => RANKS.indexOf(style.split("-")[0]);
 const percent = new Intl.NumberFormat("en", { style: "percent" });
 
@@ -178,12 +165,8 @@ export class Painter {
     if (this.closed) {
       this.summary(tile, x, y, wide, high);
       const chosen = tile.nodes.find((name) => look.picture.of.get(name)?.kind === "chosen");
-      const frame = {
-        x: Math.round(x) + 3,
-        y: Math.round(y) + 3,
-        width: Math.round(wide) - 6,
-        height: Math.round(high) - 6,
-      };
+      const corner = { x: Math.round(x) + 3, y: Math.round(y) + 3 };
+      const frame = { ...corner, width: Math.round(wide) - 6, height: Math.round(high) - 6 };
       if (chosen) this.special.push({ box: frame, verdict: { kind: "chosen" } });
       return;
     }
@@ -215,9 +198,9 @@ export class Painter {
     const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
     const name = this.short(tile.name, room, size, 650);
     const used = this.width(name, size, 650) + 8;
-    this.words.push([name, left, line, size, "ink", "left", 650]);
+    this.word(name, left, line, size, "ink", 650);
     const fits = [more, odd.slice(0, -3)].find((text) => text && room - used > this.width(text, size - 1, 400));
-    if (fits) this.words.push([fits, left + used, line, size - 1, "ink-2", "left"]);
+    if (fits) this.word(fits, left + used, line, size - 1, "ink-2");
   }
 
   // Returns the number of a group's pods that are on another node in the other run.
@@ -259,13 +242,8 @@ export class Painter {
     const node = scene.world.nodes.get(name);
     if (node && pitch > 9 && (node.unschedulable || node.taints.length)) {
       const size = Math.min(6, Math.round(pitch / 4));
-      this.add(
-        node.unschedulable ? "cordoned" : "tainted",
-        box.x + box.width - size,
-        box.y,
-        size,
-        node.unschedulable ? size : 2,
-      );
+      const [style, high] = node.unschedulable ? ["cordoned", size] : ["tainted", 2];
+      this.add(style, box.x + box.width - size, box.y, size, high);
     }
   }
 
@@ -274,7 +252,7 @@ export class Painter {
     this.frame("axis", x, y, width, height, 1);
     if (pitch < NAMED) return;
     for (const [line, text] of [name, "missing"].entries())
-      this.words.push([this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3", "left"]);
+      this.word(this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3");
   }
 
   blocks({ parts, classes, pods }, x, y, width, height, dim) {
@@ -283,11 +261,8 @@ export class Painter {
     for (let index = 0; index < parts.length; index += 1) {
       const [from, to] = [Math.min(1, parts[index][0]), Math.min(1, parts[index][1])];
       const [bottom, top] = [Math.round(y + height * (1 - from)), Math.round(y + height * (1 - to))];
-      let high = bottom - top;
-      if (high < 1) {
-        if (to > from) high = 1;
-        else continue;
-      }
+      if (to <= from && bottom <= top) continue;
+      const high = Math.max(1, bottom - top);
       const line = high > 4 ? 1 : 0;
       this.add(`class-${classes[index]}`, x, bottom - high, width, high - line);
       const odd = keys.has(pods[index].key);
@@ -297,7 +272,7 @@ export class Painter {
         const { letter = "", colour = "#000000" } = this.look.scene.colouring.classes[classes[index]] ?? {};
         const mark = odd ? "≠" : letter;
         const text = this.short(width >= 80 ? `${mark} ${name}` : mark, width - (odd ? 12 : 6), 10, odd ? 800 : 500);
-        this.words.push([text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), "left", 500]);
+        this.word(text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), 500);
       }
     }
     if ((parts.at(-1)?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
@@ -316,21 +291,15 @@ export class Painter {
     const { scene } = this.look;
     const dark = heat && this.theme === "light" && heat.value > 0.5;
     const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
-    this.words.push([this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, "left", 550]);
+    this.word(this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
     if (pitch < TOLD) return;
     const has = scene.world.nodes.get(name)?.allocatable[scene.resource] ?? 0;
     const asked = scene.world.requested(name, scene.resource);
     const text = heat
       ? `${number.format(heat.score)} points`
       : `${amount(asked, scene.resource)} of ${amount(has, scene.resource)} ${resourceName(scene.resource)}`;
-    this.words.push([
-      this.short(text, box.width - 8, 10, 400),
-      box.x + 4,
-      box.y + STRIP * 1.5,
-      10,
-      dark || ink === "paper" ? ink : "ink-2",
-      "left",
-    ]);
+    const second = dark || ink === "paper" ? ink : "ink-2";
+    this.word(this.short(text, box.width - 8, 10, 400), box.x + 4, box.y + STRIP * 1.5, 10, second);
   }
 
   // Draws a closed group: a histogram of resource use, and the verdicts of the step.
@@ -352,17 +321,11 @@ export class Painter {
       this.add(bin === BINS - 1 ? "over" : "bar", left + bin * step, bottom - tall, Math.max(1, step - 2), tall);
       this.add("axis", left + bin * step, bottom, Math.max(1, step - 2), 1);
     });
-    const room = right - left;
-    this.words.push([
-      this.short(`0% ${resourceName(scene.resource)}`, room / 2, 10, 400),
-      left,
-      bottom + 8,
-      10,
-      "ink-3",
-      "left",
-    ]);
-    if (room > 120) this.words.push(["full", left + step * 10 - 4, bottom + 8, 10, "ink-3", "right"]);
-    if (bar) this.outcome(tile, left, bottom + 17, room, bar - 4);
+    const width = right - left;
+    const low = this.short(`0% ${resourceName(scene.resource)}`, width / 2, 10, 400);
+    this.word(low, left, bottom + 8, 10, "ink-3");
+    if (width > 120) this.word("full", left + step * 10 - 4, bottom + 8, 10, "ink-3", 400, "right");
+    if (bar) this.outcome(tile, left, bottom + 17, width, bar - 4);
   }
 
   // Draws a group that is too small for a histogram: one bar for its resource use.
@@ -387,12 +350,9 @@ export class Painter {
   }
 
   add(style, x, y, width, height) {
-    let rects = this.batches.get(style);
-    if (!rects) {
-      rects = [];
-      this.batches.set(style, rects);
-    }
-    rects.push(x, y, width, height);
+    const rects = this.batches.get(style);
+    if (rects) rects.push(x, y, width, height);
+    else this.batches.set(style, [x, y, width, height]);
   }
 
   frame(style, x, y, width, height, thick) {
@@ -420,21 +380,7 @@ export class Painter {
     if (kind === "class") return look.scene.colouring.classes[which]?.colour ?? colour["ink-3"];
     if (kind === "heat") return HEAT[theme][which];
     if (kind === "pattern") return this.patterns[which];
-    return {
-      ground: colour.sunken,
-      veil: colour.surface,
-      veiled: colour.sunken,
-      unseen: colour["line-2"],
-      now: colour.bad,
-      over: colour.bad,
-      bar: colour.bar,
-      axis: colour["line-2"],
-      cordoned: colour.ink,
-      tainted: colour.warn,
-      halo: colour.surface,
-      odd: colour.ink,
-      back: colour.surface,
-    }[kind];
+    return colour[STYLES[kind]];
   }
 
   // Marks a node: a glow for the chosen one, a dashed frame for candidates, a ring for the selected one.
@@ -454,11 +400,16 @@ export class Painter {
     context.restore();
     if (verdict.kind === "chosen") {
       const size = Math.max(9, Math.min(15, width / 3));
-      this.words.push(["★", x + width - size / 2 - 2, y + size / 2 + 2, size, "accent", "center", 700]);
+      this.word("★", x + width - size / 2 - 2, y + size / 2 + 2, size, "accent", 700, "center");
     }
   }
 
-  write(text, x, y, size, ink, align = "left", weight = 400) {
+  // Adds a text, to be written above everything else.
+  word(...word) {
+    this.words.push(word);
+  }
+
+  write(text, x, y, size, ink, weight = 400, align = "left") {
     const { context } = this;
     context.font = `${weight} ${size}px ${this.font}`;
     context.textAlign = align;
@@ -534,5 +485,3 @@ function hatched(path, colour) {
   context.stroke(new Path2D(path));
   return tile;
 }
-
-export { PATTERNS };

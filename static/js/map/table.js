@@ -1,5 +1,5 @@
 // The map as a table: every node with its resource use and its verdict in the current step.
-import { el } from "../dom.js";
+import { button, el } from "../dom.js";
 import { counted } from "../format.js";
 import { nodeAddress } from "../timeline/labels.js";
 import { amount, resourceName } from "./quantities.js";
@@ -11,22 +11,14 @@ export class NodeTable {
   constructor(box, view, player) {
     Object.assign(this, { box, view, player });
     this.shown = PAGE;
-    this.search = el("input", {
-      type: "search",
-      placeholder: "Search nodes, groups, verdicts",
-      "aria-label": "Search nodes, groups, verdicts",
-    });
+    const label = "Search nodes, groups, verdicts";
+    this.search = el("input", { type: "search", placeholder: label, "aria-label": label });
     this.count = el("span", { class: "small muted", role: "status" });
     this.head = el("thead");
     this.body = el("tbody");
-    this.more = el("button", { type: "button", text: "Show more" });
-    const table = el(
-      "table",
-      {},
-      el("caption", { class: "visually-hidden", text: "The nodes at this moment" }),
-      this.head,
-      this.body,
-    );
+    this.more = button("Show more");
+    const caption = el("caption", { class: "visually-hidden", text: "The nodes at this moment" });
+    const table = el("table", {}, caption, this.head, this.body);
     box.append(
       el("div", { class: "row" }, this.search, this.count),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Nodes as a table" }, table),
@@ -39,12 +31,8 @@ export class NodeTable {
     });
   }
 
-  get open() {
-    return !this.box.hidden;
-  }
-
   show() {
-    if (!this.open || !this.view.layout) return;
+    if (this.box.hidden || !this.view.layout) return;
     const { view, player } = this;
     const { world } = player;
     const fill = view.by.fill;
@@ -54,23 +42,16 @@ export class NodeTable {
         .filter((name) => world.nodes.has(name))
         .map((name) => ({ group: tile.name, name, said: words(view.picture.of.get(name), view.picture) })),
     );
-    const found = sought
-      ? rows.filter(({ group, name, said }) => `${group} ${name} ${said}`.toLowerCase().includes(sought))
-      : rows;
+    const found = rows.filter(({ group, name, said }) => `${group} ${name} ${said}`.toLowerCase().includes(sought));
     const names = ["Group", "Node", `${resourceName(fill)} requested`, "of", "Pods", "In this step"];
-    this.head.replaceChildren(
-      el(
-        "tr",
-        {},
-        ...names.map((text, index) => el("th", { scope: "col", text, class: index > 1 && index < 5 ? "num" : "" })),
-      ),
-    );
+    const heads = names.map((text, at) => el("th", { scope: "col", text, class: at > 1 && at < 5 ? "num" : "" }));
+    this.head.replaceChildren(el("tr", {}, ...heads));
     this.body.replaceChildren(
       ...found.slice(0, this.shown).map(({ group, name, said }) => {
         const node = world.nodes.get(name);
         const there = world.on.get(name) ?? [];
         const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
-        const marks = [node?.unschedulable ? "cordoned" : "", ...(node?.taints ?? [])].filter(Boolean).join(", ");
+        const marks = [node.unschedulable ? "cordoned" : "", ...node.taints].filter(Boolean).join(", ");
         return el(
           "tr",
           { "aria-current": name === view.chosen ? "true" : undefined },
@@ -79,10 +60,10 @@ export class NodeTable {
             "th",
             { scope: "row", class: "name" },
             link,
-            ...(marks ? [el("span", { class: "tiny muted", text: ` ${marks}` })] : []),
+            marks && el("span", { class: "tiny muted", text: ` ${marks}` }),
           ),
           el("td", { class: "num", text: amount(world.requested(name, fill), fill) }),
-          el("td", { class: "num", text: amount(node?.allocatable[fill] ?? 0, fill) }),
+          el("td", { class: "num", text: amount(node.allocatable[fill] ?? 0, fill) }),
           el("td", { class: "num", text: String(there.length) }),
           el("td", { class: "wrap small", text: said }),
         );

@@ -3,7 +3,7 @@ import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { toMap } from "./camera.js";
 import { placeOf } from "./layout.js";
-import { amount, resourceName } from "./quantities.js";
+import { amount, requestOf, resourceName } from "./quantities.js";
 import { words } from "./verdicts.js";
 
 export class Tip {
@@ -50,7 +50,7 @@ export class Tip {
     if (said) lines.push(said);
     const pod = this.podUnder(tile, index, box, point);
     if (pod) {
-      lines.push(`${pod.key}: ${amount(by.fill === "pods" ? 1 : (pod.requests[by.fill] ?? 0), by.fill)}`);
+      lines.push(`${pod.key}: ${requestOf(pod, by.fill)}`);
       if (this.view.differing.keys.has(pod.key)) lines.push("lies elsewhere in the other run");
     }
     return lines;

@@ -81,14 +81,15 @@ export class View {
     this.draw();
   }
 
+  // Colours the pods by result again if other pods are to be evicted.
+  evicting(keys = []) {
+    if (this.by.colour === "verdict" && `${keys}` !== `${[...(this.victims ?? [])]}`) this.recolour(new Set(keys));
+  }
+
   // Updates the view after changes in the cluster. `moved`: result of World.go.
   changed(moved, animate) {
     if (this.world.shape !== this.shape) this.arrange(this.world);
-    const nodes = new Set();
-    for (const { from, to } of moved) {
-      if (from) nodes.add(from);
-      if (to) nodes.add(to);
-    }
+    const nodes = new Set(moved.flatMap(({ from, to }) => [from, to]).filter(Boolean));
     if (this.by.colour === "verdict" && moved.length) this.scene.forget();
     else this.scene.forget(nodes);
     this.flights = [];
@@ -162,15 +163,11 @@ export class View {
     this.look(zoomed(this.eye.glide?.to ?? this.camera, factor, x, y, this.size, this.layout), glide);
   }
 
-  whole() {
-    this.look(whole());
-  }
-
   // Handles the zoom buttons: "closer", "farther" or "whole".
   step(which) {
     if (which === "closer") this.zoom(1.6);
     if (which === "farther") this.zoom(1 / 1.6);
-    if (which === "whole") this.whole();
+    if (which === "whole") this.look(whole());
   }
 
   openGroup(tile) {
@@ -191,9 +188,7 @@ export class View {
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const over of ["pointerup", "pointercancel"]) canvas.addEventListener(over, (event) => this.up(event));
-    canvas.addEventListener("pointerleave", () => {
-      this.tip.hide();
-    });
+    canvas.addEventListener("pointerleave", () => this.tip.hide());
     canvas.addEventListener(
       "wheel",
       (event) => {
