@@ -28,18 +28,10 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
 
 
-def test_a_remedy_is_tried(page: Page, recorded: dict[str, Any]) -> None:
-    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/why/")
-    page.get_by_role("button", name="Try it").first.click()
-    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
-    expect(page.locator("#pod")).to_contain_text("gained")
-    page.locator(".compared a[href^='/runs/']").last.click()
-    expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
-
-
-def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[str, Any]) -> None:
-    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/")
-    page.locator("#why .remedies").get_by_role("button", name="Try it").first.click()
+@pytest.mark.parametrize("part", ["", "why/"])
+def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[str, Any], part: str) -> None:
+    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/{part}")
+    page.locator(".remedies").get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
     expect(page.locator("#pod")).to_contain_text("gained")
     fork = re.search(r"/compare/\d+/(\d+)/", page.url)
