@@ -7,25 +7,25 @@ const LONGEST = 30000;
 
 /**
  * Return what to do after a run's socket closes (docs/websocket.md).
- * @param {number} code @param {string} said the server's last message, or ""
+ * @param {number} code @param {string} message the server's last message, or ""
  * @param {number} tries number of failed attempts in a row
  * @param {number} dice random number from 0 to 1, so that many pages do not reconnect at the same time
  * @returns {{wait: number | null, says: string}} milliseconds, null for no reconnection; message to show, or ""
  */
-export function afterClose(code, said, tries, dice) {
+export function afterClose(code, message, tries, dice) {
   if (code === 1000) return { wait: null, says: "" };
   if (code >= 4400 && code < 4500)
-    return { wait: null, says: said || "This run cannot be followed any longer. Reload the page." };
+    return { wait: null, says: message || "This run cannot be followed any longer. Reload the page." };
   const crowded = code === 1013;
   const wait = Math.min(LONGEST, (crowded ? CROWDED : FIRST) * 2 ** Math.min(tries, 20)) * (0.5 + dice / 2);
   if (!tries && !crowded) return { wait, says: "" }; // the first attempt usually succeeds at once
   const seconds = Math.max(1, Math.round(wait / 1000));
-  return { wait, says: `${because(code, said)} Trying again in ${seconds} s; nothing is lost.` };
+  return { wait, says: `${because(code, message)} Trying again in ${seconds} s; nothing is lost.` };
 }
 
-/** @param {number} code @param {string} said */
-function because(code, said) {
-  if (code === 1013) return said || "The server has too many open websockets.";
+/** @param {number} code @param {string} message */
+function because(code, message) {
+  if (code === 1013) return message || "The server has too many open websockets.";
   if (code === 1011) return "The server cannot read this run at present.";
   return "The connection to the server is cut off.";
 }

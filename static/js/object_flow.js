@@ -10,7 +10,7 @@ const sentences = (walk, at) => [...objects(walk)[at].querySelectorAll(".walk-st
 function show(walk, at, step) {
   const { length } = objects(walk);
   Object.assign(walk.dataset, { at, step });
-  const said = sentences(walk, at);
+  const lines = sentences(walk, at);
   objects(walk).forEach((object, index) => {
     object.toggleAttribute("data-current", index === at);
     object.querySelectorAll(".walk-steps li").forEach((line, place) => {
@@ -24,10 +24,10 @@ function show(walk, at, step) {
   const token = walk.querySelector("[data-token]");
   token.style.left = `${(100 * (step + 0.5)) / stages.length}%`;
   token.textContent = objects(walk)[at].querySelector("b").textContent;
-  walk.querySelector("[data-walk-said]").textContent = `${stages[step].textContent}: ${said[step].textContent}`;
+  walk.querySelector("[data-walk-text]").textContent = `${stages[step].textContent}: ${lines[step].textContent}`;
   walk.querySelector("[data-walk-place]").textContent = `object ${at + 1} of ${length}`;
   walk.querySelector("[data-walk-by='-1']").disabled = at === 0 && step === 0;
-  walk.querySelector("[data-walk-by='1']").disabled = at === length - 1 && step === said.length - 1;
+  walk.querySelector("[data-walk-by='1']").disabled = at === length - 1 && step === lines.length - 1;
 }
 
 function by(walk, way) {

@@ -36,7 +36,7 @@ function copyText(button) {
 // Asks for confirmation of irreversible actions in a dialog, then triggers the button.
 function ask(button, event) {
   const dialog = document.getElementById("confirm");
-  if (dialog.asked === button) return;
+  if (dialog.confirmed === button) return;
   event.preventDefault();
   dialog.querySelector("p").textContent = button.dataset.confirm;
   const yes = dialog.querySelector("button[value=yes]");
@@ -44,9 +44,9 @@ function ask(button, event) {
   dialog.returnValue = "";
   dialog.onclose = () => {
     if (dialog.returnValue !== "yes") return;
-    dialog.asked = again(button); // the part with the button may have been replaced in the meantime
-    dialog.asked?.click();
-    dialog.asked = null;
+    dialog.confirmed = again(button); // the part with the button may have been replaced in the meantime
+    dialog.confirmed?.click();
+    dialog.confirmed = null;
   };
   dialog.showModal();
 }

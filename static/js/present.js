@@ -37,7 +37,7 @@ function tell() {
   const slide = document.querySelector(".slide");
   if (!slide) return;
   const words = [slide.querySelector("h1"), slide.querySelector(".lead, .asks-large, .answer-large")];
-  document.querySelector("[data-said]").textContent = words
+  document.querySelector("[data-status]").textContent = words
     .filter(Boolean)
     .map((part) => part.textContent.replace(/\s+/g, " ").trim())
     .join(". ");

@@ -5,8 +5,8 @@ import { POINT_OF } from "./map/url_state.js";
 import { fetchJson } from "./requests.js";
 
 const panel = document.getElementById("from");
-const asked = document.getElementById("from-asked");
-const told = document.getElementById("from-told");
+const form = document.getElementById("from-query");
+const answer = document.getElementById("from-tree");
 const POINTS = ["preenqueue", "filter", "raw", "normalized", "weighted", "total", "preemption", "reserve", "permit"];
 const WORDS = {
   filter: "verdict",
@@ -132,7 +132,7 @@ let latest = 0;
 async function ask(focus, number = 1) {
   const mine = ++latest;
   fill(focus);
-  told.setAttribute("aria-busy", "true");
+  answer.setAttribute("aria-busy", "true");
   const found = await request({ ...focus, cycle: focus.move ? "" : page().cycle, page: number }).then(
     (tree) => [
       el("p", { class: "lead", text: tree.text }),
@@ -141,21 +141,21 @@ async function ask(focus, number = 1) {
     ({ message }) => [el("p", { class: "notice bad", role: "alert", text: message })],
   );
   if (mine !== latest) return;
-  told.removeAttribute("aria-busy");
-  told.replaceChildren(...found);
+  answer.removeAttribute("aria-busy");
+  answer.replaceChildren(...found);
 }
 
 function request(query) {
   const { run, pod } = page();
   const place = pod.split("/").map(encodeURIComponent).join("/");
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
-  return fetchJson(`/api/runs/${run}/pods/${place}/provenance?${given}`, "This could not be asked; try again.");
+  return fetchJson(`/api/runs/${run}/pods/${place}/provenance?${given}`, "This could not be read; try again.");
 }
 
 function fill({ point, plugin = "", node = "" }) {
-  asked.hidden = point === "queue";
+  form.hidden = point === "queue";
   const { points = {} } = asking();
-  const { elements } = asked;
+  const { elements } = form;
   const options = (names, words = {}) => names.map((name) => el("option", { value: name, text: words[name] ?? name }));
   elements.point.replaceChildren(
     ...options(
@@ -196,7 +196,7 @@ document.addEventListener("click", (event) => {
     push(wanted(from));
     show(wanted(from));
   } else if (event.target === panel) panel.close();
-  const more = event.target.closest("#from-told [data-page]");
+  const more = event.target.closest("#from-tree [data-page]");
   if (more) ask(focusHere(), Number(more.dataset.page));
 });
 // Returns the focus that a value on the page requests.
@@ -213,9 +213,9 @@ document.addEventListener("pointerover", (event) => {
   request({ ...wanted(from), cycle: near }).catch(() => {}); // a click shows the error
 });
 
-asked.addEventListener("submit", (event) => event.preventDefault());
-asked.addEventListener("change", () => {
-  const focus = Object.fromEntries(new FormData(asked));
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("change", () => {
+  const focus = Object.fromEntries(new FormData(form));
   const plugins = asking().points[focus.point] ?? [];
   if (!plugins.includes(focus.plugin)) focus.plugin = plugins[0] ?? "";
   push(focus);

@@ -26,7 +26,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     for (const [name, value] of Object.entries(query())) address.searchParams.set(name, value);
     const socket = new WebSocket(address);
-    let said = "";
+    let reason = "";
     function settle() {
       if (socket.readyState !== WebSocket.OPEN) return; // the server accepted and then rejected the connection
       tries = 0;
@@ -36,7 +36,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data);
       if (message.error) {
-        said = message.error;
+        reason = message.error;
         return;
       }
       settle();
@@ -44,7 +44,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
     };
     socket.onclose = ({ code }) => {
       if (over) return;
-      const { wait, says } = afterClose(code, said, tries, Math.random());
+      const { wait, says } = afterClose(code, reason, tries, Math.random());
       if (says || wait !== null) showState(says); // a live-class page already shows why the class is over
       if (wait === null) {
         end();

@@ -49,8 +49,8 @@ function tellExpected() {
     if (chosen.which.value === "unbind") query.set("pods", String(typed + ticked));
     if (chosen.which.value === "template") query.set("pods", String(Math.max(1, Number(chosen.copies.value) || 1)));
     const answer = await fetch(`${place.dataset.ask}?${query}`).catch(() => null);
-    const told = answer?.ok ? (await answer.json()).told : "";
-    if (told !== last) place.textContent = last = told;
+    const text = answer?.ok ? (await answer.json()).told : "";
+    if (text !== last) place.textContent = last = text;
   }
   form.addEventListener("change", (event) => {
     if (event.target.matches("#release, #copies, #unbind, [name=which], [name=mode], #picks input")) ask();

@@ -115,7 +115,7 @@ def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> 
 def test_objects_walk_by_buttons_alone(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto("/learn/26-how-the-scheduler-knows/1/")
-    said = page.locator("[data-walk-said]")
+    said = page.locator("[data-walk-text]")
     expect(said).to_contain_text("API server: The list of nodes contains Node n1.")
     forth = page.get_by_role("button", name="Next step")
     for _ in range(6):

@@ -19,7 +19,7 @@ def test_by_keys_alone(page: Page, recorded: dict[str, Any]) -> None:
     page.wait_for_url("**/present/**")
     expect(page.locator("#t-slide")).to_have_text("Total scores")
     goes_to(page, "ArrowRight", "The decision")
-    expect(page.locator("[data-said]")).to_contain_text("The decision")
+    expect(page.locator("[data-status]")).to_contain_text("The decision")
     goes_to(page, "PageUp", "Total scores")
     page.keyboard.press("h")
     expect(page.locator("#go-toggle")).to_have_text("Show later steps")

@@ -24,7 +24,7 @@ def test_from_a_score_to_a_line_of_yaml(page: Page, packed: str) -> None:
     raw = page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first
     number = raw.inner_text()
     raw.click()
-    told = page.locator("#from-told")
+    told = page.locator("#from-tree")
     expect(told.locator(".lead")).to_contain_text(re.compile(rf"^{number} = "))
     expect(page).to_have_url(re.compile(r"point=raw&plugin=NodeResourcesFit&node="))
     field = told.get_by_role("link", name=re.compile(r"^Node .*status\.allocatable\.cpu")).first
@@ -43,9 +43,9 @@ def test_by_keyboard_to_another_plugin_and_node(page: Page, packed: str) -> None
     page.goto(f"{packed}?point=score")
     page.locator("[data-from=total]").first.focus()
     page.keyboard.press("Enter")
-    told = page.locator("#from-told")
+    told = page.locator("#from-tree")
     expect(told.locator(".lead")).to_contain_text(re.compile(r"^[\d,]+ = "))
-    asked = page.locator("#from-asked")
+    asked = page.locator("#from-query")
     asked.get_by_label("Point").select_option("filter")
     expect(told.locator(".tree .value").first).to_have_text("no")
     asked.get_by_label("Plugin").select_option("TaintToleration")
@@ -60,7 +60,7 @@ def test_by_keyboard_to_another_plugin_and_node(page: Page, packed: str) -> None
 
 def test_a_pod_that_an_earlier_cycle_placed_leads_there(page: Page, packed: str) -> None:
     page.goto(f"{packed}?point=raw&plugin=NodeResourcesFit&node=" + _chosen(page, packed))
-    earlier = page.locator("#from-told a.chip", has_text="cycle").first
+    earlier = page.locator("#from-tree a.chip", has_text="cycle").first
     earlier.click()
     expect(page).to_have_url(re.compile(r"/pods/.*\?cycle=\d+"))
 
@@ -98,7 +98,7 @@ def test_from_the_begin_of_an_attempt_to_the_configuration(page: Page, site: Ins
     page.goto(f"/runs/{run}/pods/default/unlucky/")
     moves = page.locator("#way tr", has_text="backoff → active")
     moves.nth(2).get_by_role("button", name="Where the time 10 s comes from").click()
-    told = page.locator("#from-told")
+    told = page.locator("#from-tree")
     expect(told.locator(".lead")).to_contain_text("4 s = min(1 s x 2^2, 10 s)")
     expect(page).to_have_url(re.compile(r"\?point=queue&move=\d+$"))
     page.reload()

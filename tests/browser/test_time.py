@@ -53,7 +53,7 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
     expect_pods(page, "bound", ["boss"])
     go(page, 241)
     expect(lane(page, "bound").locator("a.moved")).to_have_text(["late"])
-    told = page.locator("[data-told] li")
+    told = page.locator("[data-events] li")
     expect(told).to_contain_text(
         ["step 3 of the scenario: create Node n2", "node n2 was created", "unschedulable → active NodeAdd"]
     )
@@ -188,7 +188,7 @@ def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: P
     assert "t=" not in page.url
     page.goto(f"/runs/{story['run']}/?t=70")
     expect(page.locator("[data-clock]")).to_have_text("1:10")
-    expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
+    expect(page.locator("[data-events-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
     page.get_by_role("button", name="Go to the end").click()
     expect(page.locator("[data-clock]")).to_have_text("5:00")
     page.get_by_role("button", name="Go to the start").click()
@@ -209,22 +209,23 @@ def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
     expect(marks(page, "nodes")).to_have_count(1)
     expect(marks(page, "evictions")).to_have_count(1)
     expect(page.locator('[data-track="warnings"]')).to_have_count(0)
-    expect(page.locator('[data-said="scenario"]')).to_have_text("")
+    expect(page.locator('[data-status="scenario"]')).to_have_text("")
     evicted = marks(page, "evictions").first
     expect(evicted).to_have_class(re.compile("mark-preempted"))
     said = "1:00: default/worker was evicted from n1 (preempted, for default/boss)"
     expect(evicted).to_have_attribute("aria-label", said)
     evicted.hover()
-    expect(page.locator('[data-said="evictions"]')).to_have_text(said)
+    expect(page.locator('[data-status="evictions"]')).to_have_text(said)
     evicted.click()
     expect(page).to_have_url(re.compile(r"\?t=60$"))
-    expect(page.locator('[data-said="scenario"]')).to_have_text("1:00: step 1 of the scenario: create Pod default/boss")
+    step = "1:00: step 1 of the scenario: create Pod default/boss"
+    expect(page.locator('[data-status="scenario"]')).to_have_text(step)
     first = marks(page, "scenario").first
     first.focus()
     first.press("ArrowRight")
     expect(marks(page, "scenario").nth(1)).to_be_focused()
     page.keyboard.press("End")
-    expect(page.locator('[data-said="scenario"]')).to_have_text("4:00: step 3 of the scenario: create Node n2")
+    expect(page.locator('[data-status="scenario"]')).to_have_text("4:00: step 3 of the scenario: create Node n2")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"\?t=240$"))
     expect(page.locator("[data-legend]")).to_contain_text("pod preempted")
@@ -232,11 +233,11 @@ def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
 
 def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=90")
-    told = page.locator("[data-told] li")
+    told = page.locator("[data-events] li")
     gone = told.filter(has_text="default/worker left n1 (preempted)")
     expect(gone).to_contain_text("because default/worker was evicted from n1 (preempted, for default/boss), 1:00")
     gone.get_by_role("link", name="1:00").click()
-    expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00")
+    expect(page.locator("[data-events-title]")).to_have_text("What happened at 1:00")
     expect(told.first).to_have_text("step 1 of the scenario: create Pod default/boss")
     expect(told.filter(has_text="attempt 1 of")).to_contain_text("Nominated to n1")
     told.filter(has_text="was evicted").get_by_role("link", name="n1").click()
@@ -273,7 +274,7 @@ def test_how_many_more_there_are(page: Page, site: Instance) -> None:
     expect(page.locator('[data-more="bound"]')).to_have_text("and 16 more")
     lane(page, "bound").scroll_into_view_if_needed()
     expect(page.locator('[data-more="bound"]')).to_be_in_viewport()
-    expect(page.locator('[data-said="nodes"]')).to_contain_text("node n1: ")
+    expect(page.locator('[data-status="nodes"]')).to_contain_text("node n1: ")
 
 
 @pytest.fixture(scope="package")

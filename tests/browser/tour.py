@@ -200,7 +200,7 @@ def _open_fork(page: Page) -> None:
 
 def _open_tree(page: Page) -> None:
     page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first.click()
-    page.locator("#from-told .lead").wait_for()
+    page.locator("#from-tree .lead").wait_for()
 
 
 def _answer(page: Page, text: str) -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { from, lineOf, MOST, matches, pattern, told } from "../../static/js/editor/search.js";
+import { from, lineOf, MOST, matches, pattern, position } from "../../static/js/editor/search.js";
 import { maps } from "./helpers.js";
 
 const lines = ["kind: Pod", "name: pod-a.b", "POD"];
@@ -24,7 +24,7 @@ test("overlapping words are counted once each", () => {
 
 test("no more than so many are looked at", () => {
   assert.equal(matches(["e".repeat(MOST + 5)], "e").length, MOST);
-  assert.equal(told(0, MOST), "1 of 10,000 or more");
+  assert.equal(position(0, MOST), "1 of 10,000 or more");
 });
 
 test("from a place on, and from the beginning behind the last", () => {
@@ -42,7 +42,7 @@ test("which line is meant", () => {
   assert.equal(lineOf("three", 10), -1);
 });
 
-test("what is told", () => {
-  assert.equal(told(2, 17), "3 of 17");
-  assert.equal(told(-1, 0), "nothing found");
+test("the position is described", () => {
+  assert.equal(position(2, 17), "3 of 17");
+  assert.equal(position(-1, 0), "nothing found");
 });

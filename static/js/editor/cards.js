@@ -8,13 +8,13 @@ export class Card {
   // buttons below.
   constructor(what) {
     this.name = el("strong");
-    this.told = el("span", { class: "muted" });
+    this.summary = el("span", { class: "muted" });
     this.errors = el("span", { class: "badge bad" });
     this.body = el("div", { class: "card-body" });
     this.details = el(
       "details",
       { class: "card thing" },
-      el("summary", {}, this.name, " ", this.told, " ", this.errors),
+      el("summary", {}, this.name, " ", this.summary, " ", this.errors),
       this.body,
     );
     this.details.addEventListener("toggle", () => this.details.open && this.fill());
@@ -26,7 +26,7 @@ export class Card {
   become(what) {
     Object.assign(this, what);
     this.name.textContent = what.title;
-    this.told.textContent = what.line;
+    this.summary.textContent = what.line;
     this.errors.textContent = counted(what.bad ?? 0, "error");
     this.errors.hidden = !what.bad;
     if (this.details.open) this.fill();
@@ -44,10 +44,10 @@ export class Card {
       );
       this.restore(kept);
     }
-    const said = new Map((this.says ?? []).map(([path, text]) => [path.join("/"), text]));
+    const sentences = new Map((this.says ?? []).map(([path, text]) => [path.join("/"), text]));
     for (const place of this.body.querySelectorAll("[data-says]")) {
       const at = place.dataset.says;
-      const texts = [...said].filter(([path]) => path === at || path.startsWith(`${at}/`)).map(([, text]) => text);
+      const texts = [...sentences].filter(([path]) => path === at || path.startsWith(`${at}/`)).map(([, text]) => text);
       place.textContent = texts.join(" ");
       place.hidden = !texts.length;
     }
@@ -94,14 +94,14 @@ export class Card {
 // Moves typed text to the field that replaces the old one, and reports it as a change when the field loses the focus.
 function carry(field, typed) {
   field.value = typed;
-  let told = false;
+  let reported = false;
   field.addEventListener("change", () => {
-    told = true;
+    reported = true;
   });
   field.addEventListener(
     "blur",
     () => {
-      if (!told && field.value !== field.defaultValue) field.dispatchEvent(new Event("change"));
+      if (!reported && field.value !== field.defaultValue) field.dispatchEvent(new Event("change"));
     },
     { once: true },
   );

@@ -200,13 +200,13 @@ function section(at, labels, put, whole) {
     const gone = () => put(place, undefined);
     const head = el("div", { class: "row between" }, el("h4", { text: kind.name }));
     head.append(button("Remove", { class: "quiet", "aria-label": `Remove: ${kind.name}` }, gone));
-    const said = el("p", { class: "says", "data-says": place.join("/") });
+    const sentence = el("p", { class: "says", "data-says": place.join("/") });
     box.append(
       el(
         "div",
         { class: "sub" },
         head,
-        said,
+        sentence,
         el("div", { class: "fields" }, ...fields(kind.fields, place, whole, put)),
       ),
     );

@@ -56,7 +56,7 @@ const KINDS = {
       ? spec.options.map((one) => (Array.isArray(one) ? one : [one, one]))
       : Object.entries(spec.options);
     const now = value ?? "";
-    if (!options.some(([one]) => one === now)) options.push([now, now === "" ? "not said" : String(plain(now))]);
+    if (!options.some(([one]) => one === now)) options.push([now, now === "" ? "not set" : String(plain(now))]);
     for (const [one, text] of options) select.append(el("option", { value: one, text }));
     select.value = now;
     select.addEventListener("change", () => put(at, select.value || undefined));

@@ -31,7 +31,7 @@ export function offers(lines, line, column, schema, release = "") {
   const of = { lines, kind, api: apiAt(lines, line), schema, release };
   if (value) return { word, list: values(value[2], way, of).filter(({ text }) => starts(text, word)) };
   if (/:\s/.test(before.trimStart().replace(/^(- +)+/, ""))) return { word, list: [] };
-  const there = beside(lines, { line, column: own });
+  const there = siblings(lines, { line, column: own });
   const fields = Object.entries(schema.types[typeAt(way, of)]?.fields ?? {});
   const list = fields
     .filter(([name]) => starts(name, word) && !there.has(name))
@@ -165,7 +165,7 @@ function typeAt({ path, places }, of) {
   let type = schema.kinds[kind]?.[api] ?? Object.values(schema.kinds[kind] ?? {})[0] ?? "";
   path.forEach((step, at) => {
     while (type.startsWith("[")) type = type.slice(1, -1);
-    if (type === "PluginConfig" && step === "args") type = argsOf(beside(lines, places[at]).get("name") ?? "", of);
+    if (type === "PluginConfig" && step === "args") type = argsOf(siblings(lines, places[at]).get("name") ?? "", of);
     else if (type.startsWith("{")) type = type.slice(1, -1);
     else type = schema.types[type]?.fields[step]?.[0] ?? "";
   });
@@ -174,7 +174,7 @@ function typeAt({ path, places }, of) {
 }
 
 /** Return the sibling keys of a position with their values. @param {string[]} lines @param {Place} place */
-function beside(lines, { line, column }) {
+function siblings(lines, { line, column }) {
   /** @type {Map<string, string>} */
   const found = new Map();
   const begins = /^\s*- /.test(lines[line].slice(0, column));

@@ -62,10 +62,10 @@ function heard(reading, text) {
   wrong.show(reading.problems, reading.more);
   picture.show(reading.picture);
   outline.show(reading);
-  part("counted").textContent = said(reading);
+  part("counted").textContent = summaryOf(reading);
 }
 
-function said({ things, errors, problems, more }) {
+function summaryOf({ things, errors, problems, more }) {
   const nodes = things.filter(({ kind }) => kind === "Node").length;
   const warnings = problems.length + more - errors;
   const parts = [counted(nodes, "node"), `${counted(things.length - nodes, "other object")}`];
@@ -122,7 +122,7 @@ async function caughtUp(text) {
 
 async function go(place) {
   refuse("");
-  part("said").textContent = place === "run" ? "Starting the run …" : "Saving …";
+  part("status").textContent = place === "run" ? "Starting the run …" : "Saving …";
   const text = editor.text;
   try {
     const { url, scenario } = await asking.send(place, { text, tries: drafts.tries });
@@ -130,7 +130,7 @@ async function go(place) {
     else drafts.forget();
     location.assign(url);
   } catch (error) {
-    part("said").textContent = "";
+    part("status").textContent = "";
     refuse(error.message);
     part("refused").scrollIntoView({ block: "nearest" });
   }

@@ -46,7 +46,7 @@ export function lineOf(text, many) {
 }
 
 /** Describe the position among the matches. @param {number} at @param {number} many */
-export function told(at, many) {
+export function position(at, many) {
   if (!many) return "nothing found";
   const all = many < MOST ? many.toLocaleString("en") : `${MOST.toLocaleString("en")} or more`;
   return `${(at + 1).toLocaleString("en")} of ${all}`;

@@ -1,12 +1,12 @@
 // Search and go to line in the editor. The browser's own search finds only the rendered lines.
-import { from, lineOf, matches, pattern, told } from "./search.js";
+import { from, lineOf, matches, pattern, position } from "./search.js";
 
 export class Finding {
   constructor(box, editor) {
     Object.assign(this, { box, editor, found: [], at: -1, overlay: null, mark: null });
     this.words = box.querySelector("[data-words]");
     this.line = box.querySelector("[data-line]");
-    this.said = box.querySelector("[data-found]");
+    this.status = box.querySelector("[data-found]");
     this.begin = { line: 0, ch: 0 };
     this.words.addEventListener("input", () => this.look());
     box.addEventListener("keydown", (event) => this.key(event));
@@ -87,7 +87,7 @@ export class Finding {
   }
 
   say() {
-    this.said.textContent = this.words.value ? told(this.at, this.found.length) : "";
+    this.status.textContent = this.words.value ? position(this.at, this.found.length) : "";
   }
 
   // Highlights all matches in view.

@@ -1,6 +1,8 @@
 // Shared by live-class pages: the websocket, and the parts that the server renders.
 import { connect } from "../socket.js";
 
+export const page = document.getElementById("room");
+
 // `known()`: version that the page shows; `heard(message)`: called for each message.
 export function link(path, { known, heard }) {
   connect(path, { query: () => ({ version: known() }), onMessage: (message) => void heard(message) });
@@ -10,8 +12,8 @@ const made = new WeakMap(); // placeholder of a part -> its last HTML, as serial
 
 // Records the current content of the parts, so that equal content is not replaced and screen readers keep their
 // position.
-export function remember(room) {
-  for (const place of room.querySelectorAll("[data-section]")) {
+export function remember() {
+  for (const place of page.querySelectorAll("[data-section]")) {
     const copy = place.cloneNode(true);
     // an inner placeholder is a part of its own
     for (const inner of copy.querySelectorAll("[data-section]")) inner.replaceChildren();
@@ -20,9 +22,9 @@ export function remember(room) {
 }
 
 // Shows the parts that the server rendered. A part may contain placeholders of later parts.
-export function show(room, parts) {
+export function show(parts) {
   for (const [part, html] of Object.entries(parts)) {
-    const place = room.querySelector(`[data-section="${part}"]`);
+    const place = page.querySelector(`[data-section="${part}"]`);
     if (!place) continue;
     const fresh = parsed(html);
     const written = fresh.innerHTML.trim();
@@ -58,7 +60,7 @@ function parsed(html) {
 }
 
 // Announces the position of the class to screen readers.
-export function say(room, text) {
-  const place = room.querySelector("[data-position]");
+export function say(text) {
+  const place = page.querySelector("[data-position]");
   if (place && place.textContent.trim() !== text) place.textContent = text;
 }

@@ -3,26 +3,25 @@
 import { store, stored } from "../browser_storage.js";
 import { el } from "../dom.js";
 import { again, keyOf } from "./outbox.js";
-import { fill, link, say, show } from "./socket.js";
+import { fill, link, page, say, show } from "./socket.js";
 
-const room = document.getElementById("room");
 const form = document.getElementById("question");
-const { code } = room.dataset;
+const { code } = page.dataset;
 let shown = {
-  version: Number(room.dataset.version),
-  step: Number(room.dataset.step),
-  revealed: room.hasAttribute("data-revealed"),
+  version: Number(page.dataset.version),
+  step: Number(page.dataset.step),
+  revealed: page.hasAttribute("data-revealed"),
   asks: !form.hidden,
 };
-let at = Number(room.dataset.class); // current step of the class
-let told = null; // last received HTML about the student's own answer
+let at = Number(page.dataset.class); // current step of the class
+let shownAnswer = null; // last received HTML about the student's own answer
 let newest = null; // last received state of the class
-let wanders = room.hasAttribute("data-wanders");
+let wanders = page.hasAttribute("data-wanders");
 
 // ---- display
 
 function steps(last) {
-  const nav = room.querySelector("[data-steps]");
+  const nav = page.querySelector("[data-steps]");
   const links = [...nav.querySelectorAll("a")];
   for (const extra of links.slice(last)) extra.remove();
   for (let number = links.length + 1; number <= last; number++) {
@@ -36,16 +35,16 @@ function steps(last) {
 }
 
 function where() {
-  room.querySelector("[data-back]").hidden = !wanders;
+  page.querySelector("[data-back]").hidden = !wanders;
   const away = wanders ? ` The class is at step ${at}.` : "";
-  const told = shown.revealed && shown.asks ? " The answer is shown." : "";
-  say(room, `Step ${shown.step} of ${room.dataset.of}.${told}${away}`);
+  const revealed = shown.revealed && shown.asks ? " The answer is shown." : "";
+  say(`Step ${shown.step} of ${page.dataset.of}.${revealed}${away}`);
 }
 
 function showStep(state) {
   const other = state.step !== shown.step;
   shown = state;
-  show(room, state.parts);
+  show(state.parts);
   form.hidden = !state.asks;
   form.elements.step.value = state.step;
   if (other) {
@@ -65,8 +64,8 @@ function lock(yes) {
 function own({ step, mine, answered }) {
   if (step !== shown.step) return;
   const place = document.getElementById("mine");
-  if (told !== mine) fill(place, mine); // equal text is not announced again
-  told = mine;
+  if (shownAnswer !== mine) fill(place, mine); // equal text is not announced again
+  shownAnswer = mine;
   lock(answered || Boolean(shown.revealed));
   if (answered) keep(step, null);
   else if (pending(step)) send(step);
@@ -80,7 +79,7 @@ function problem(text) {
 
 function heard({ room: state, mine, over }) {
   if (over) {
-    say(room, over);
+    say(over);
     document.querySelector("[data-link]").textContent = over;
     lock(true);
   }
@@ -118,7 +117,7 @@ function back() {
   look(0);
 }
 
-room.addEventListener("click", (event) => {
+page.addEventListener("click", (event) => {
   const to = event.target.closest("[data-steps] a, [data-back] a");
   if (!to || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
@@ -138,12 +137,12 @@ async function send(step, body = pending(step)) {
   underWay.add(step);
   for (let tries = 0; ; tries++) {
     let status = 0;
-    let told = {};
+    let answer = {};
     try {
       const headers = { "X-Requested-With": "fetch", "X-CSRFToken": form.elements.csrfmiddlewaretoken.value };
       const response = await fetch(form.action, { method: "POST", headers, body: new URLSearchParams(body) });
       status = response.status;
-      told = await response.json();
+      answer = await response.json();
     } catch {
       // no response, or an invalid one
     }
@@ -151,8 +150,8 @@ async function send(step, body = pending(step)) {
     if (wait === null) {
       underWay.delete(step);
       keep(step, null);
-      problem(told.ok || step !== shown.step ? "" : told.error || "The answer was not accepted. Reload the page.");
-      if (told.ok) own(told);
+      problem(answer.ok || step !== shown.step ? "" : answer.error || "The answer was not accepted. Reload the page.");
+      if (answer.ok) own(answer);
       return;
     }
     if (tries) problem("The server cannot be reached. Your answer is sent when the connection is back.");

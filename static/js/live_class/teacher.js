@@ -1,19 +1,18 @@
 // Teacher page of a live class on a lesson: controls the class and shows the answers as they arrive.
-import { link, say, show } from "./socket.js";
+import { link, page, say, show } from "./socket.js";
 import { count, teach } from "./teacher_common.js";
 
-const room = document.getElementById("room");
 const controls = document.getElementById("controls");
-const last = Number(room.dataset.of);
+const last = Number(page.dataset.of);
 const steps = [...controls.querySelectorAll("[data-to]")];
-let version = Number(room.dataset.version);
-let step = Number(room.dataset.step);
+let version = Number(page.dataset.version);
+let step = Number(page.dataset.step);
 
 function move(state) {
   version = state.version;
   step = state.step;
-  show(room, state.parts);
-  room.querySelector("[data-asked]").hidden = !state.asks;
+  show(state.parts);
+  page.querySelector("[data-question]").hidden = !state.asks;
   for (const button of steps) {
     const to = step + Number(button.dataset.to);
     button.value = to;
@@ -22,14 +21,14 @@ function move(state) {
   const reveal = controls.querySelector("[data-reveal]");
   reveal.value = step;
   reveal.disabled = !state.asks || state.revealed;
-  say(room, `Step ${step} of ${last}.${state.asks && state.revealed ? " The answer is shown." : ""}`);
+  say(`Step ${step} of ${last}.${state.asks && state.revealed ? " The answer is shown." : ""}`);
 }
 
 function heard({ room: state, counts, over }) {
   if (state) move(state);
-  if (counts) count(room, counts);
+  if (counts) count(counts);
   if (over) location.reload(); // show the page of the closed class
 }
 
-teach(room, steps);
-if (!room.hasAttribute("data-over")) link(`/ws/rooms/teach/${room.dataset.key}`, { known: () => version, heard });
+teach(steps);
+if (!page.hasAttribute("data-over")) link(`/ws/rooms/teach/${page.dataset.key}`, { known: () => version, heard });

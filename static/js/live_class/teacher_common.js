@@ -1,17 +1,17 @@
 // Shared by teacher pages: sends actions without leaving the page, maps arrow keys to Back and Next, and shows the
 // students.
-import { say, show } from "./socket.js";
+import { page, say, show } from "./socket.js";
 
 const forms = [...document.querySelectorAll("form[data-moves]")];
 
-async function send(room, body) {
+async function send(body) {
   try {
     const headers = { "X-Requested-With": "fetch" };
     const response = await fetch(forms[0].action, { method: "POST", headers, body });
-    const told = await response.json();
-    if (!response.ok) say(room, told.error);
+    const result = await response.json();
+    if (!response.ok) say(result.error);
   } catch {
-    say(room, "The server cannot be reached. Try again.");
+    say("The server cannot be reached. Try again.");
   }
 }
 
@@ -23,11 +23,11 @@ function sent(form, button) {
 }
 
 // `keys`: the buttons for the left and right arrow keys.
-export function teach(room, keys) {
+export function teach(keys) {
   for (const form of forms) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      send(room, sent(form, event.submitter));
+      send(sent(form, event.submitter));
     });
   }
   document.addEventListener("keydown", (event) => {
@@ -40,16 +40,16 @@ export function teach(room, keys) {
 }
 
 // Shows another page of the run to the class, after a click on its link.
-export function lead(room, address) {
+export function lead(address) {
   const body = new URLSearchParams(new FormData(forms[0]));
   body.set("address", address);
-  send(room, body);
+  send(body);
 }
 
-export function count(room, { students, answered, asks, bars, names }) {
-  show(room, { bars, names });
-  const told = `${students} ${students === 1 ? "student" : "students"}`;
-  const place = room.querySelector("[data-summary]");
-  const text = asks ? `${answered} of ${told} answered` : `${told} in the class`;
+export function count({ students, answered, asks, bars, names }) {
+  show({ bars, names });
+  const all = `${students} ${students === 1 ? "student" : "students"}`;
+  const place = page.querySelector("[data-summary]");
+  const text = asks ? `${answered} of ${all} answered` : `${all} in the class`;
   if (place.textContent.trim() !== text) place.textContent = text;
 }

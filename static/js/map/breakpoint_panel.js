@@ -117,14 +117,14 @@ export class Stops {
 
   // Shows the error of an invalid expression and marks its position.
   wrong(where, error) {
-    const said = el("p", { class: "small bad-text wrap", role: "alert", text: error.message });
+    const message = el("p", { class: "small bad-text wrap", role: "alert", text: error.message });
     if (!error.line) {
-      this.answer.replaceChildren(said);
+      this.answer.replaceChildren(message);
       return;
     }
     const line = where.split("\n")[error.line - 1] ?? "";
     const place = el("pre", { class: "tiny" }, `${line}\n${" ".repeat(Math.max(0, error.column - 1))}^`);
-    this.answer.replaceChildren(said, place);
+    this.answer.replaceChildren(message, place);
     this.input.focus();
     this.input.setSelectionRange(Math.max(0, error.column - 1), where.length);
   }

@@ -62,12 +62,12 @@ export class World {
     });
   }
 
-  /** @param {any} told columns of pods */
-  #know(told) {
-    told.id.forEach((/** @type {number} */ id, /** @type {number} */ row) => {
+  /** @param {any} columns columns of pods */
+  #know(columns) {
+    columns.id.forEach((/** @type {number} */ id, /** @type {number} */ row) => {
       if (this.pods.has(id)) return;
-      const [requests, owner] = [told.amounts[told.requests[row]], told.owners[told.owner[row]]];
-      const about = { id, key: told.key[row], requests, owner, priority: told.priority[row] };
+      const [requests, owner] = [columns.amounts[columns.requests[row]], columns.owners[columns.owner[row]]];
+      const about = { id, key: columns.key[row], requests, owner, priority: columns.priority[row] };
       this.pods.set(id, { ...about, node: "", state: GONE, came: 0 });
     });
   }

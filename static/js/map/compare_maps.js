@@ -82,10 +82,10 @@ function shown() {
   arrange(found);
   const differs = difference(...found);
   sides.forEach(({ own, view, player, legend, table }, index) => {
-    view.evicting(player.told?.victims);
+    view.evicting(player.trace?.victims);
     view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
     legend.show();
-    own.querySelector("[data-said]").replaceChildren(...said(player, own));
+    own.querySelector("[data-status]").replaceChildren(...positionOf(player, own));
     if (!leader.player.playing) table?.show();
   });
   controls.show();
@@ -107,12 +107,12 @@ function arrange(found) {
 }
 
 // Returns the position of a run, its current pod and the selected node as text.
-function said(player, own) {
-  const { told, world, view } = player;
+function positionOf(player, own) {
+  const { trace, world, view } = player;
   const lines = [placeOf(player, own.dataset.inTime !== undefined)];
-  if (told) {
-    const where = told.node ? ` on ${told.node}` : told.nominated ? `, nominated to ${told.nominated}` : "";
-    lines.push(`${told.pod}: ${told.result}${where}`);
+  if (trace) {
+    const where = trace.node ? ` on ${trace.node}` : trace.nominated ? `, nominated to ${trace.nominated}` : "";
+    lines.push(`${trace.pod}: ${trace.result}${where}`);
   }
   const name = leader.player.focus.node;
   const { fill } = view.by;

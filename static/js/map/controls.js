@@ -107,7 +107,7 @@ export class Controls {
     });
     addEventListener("popstate", () => {
       player.pause();
-      player.to(player.asked(), { address: "keep" });
+      player.to(player.focusInUrl(), { address: "keep" });
     });
   }
 
@@ -120,7 +120,7 @@ export class Controls {
     };
     const other = (which) => () => {
       const { point, plugin } = player.focus;
-      const cycle = player.told?.[which];
+      const cycle = player.trace?.[which];
       if (cycle) player.to({ cycle, ...(point && { point, plugin }) });
     };
     const goTo = document.getElementById("go-to");

@@ -16,7 +16,7 @@ export class Choices {
     for (const [name, select] of Object.entries(this.selects))
       select.addEventListener("change", () => {
         this.by[name] = select.value;
-        if (name === "group") this.by.asked = select.value;
+        if (name === "group") this.by.chosen = select.value;
         this.write(name);
         if (name === "group") views[0].camera = { x: 0, y: 0, zoom: 1 };
         for (const view of views)
@@ -43,9 +43,9 @@ export class Choices {
   offer(worlds) {
     const { by } = this;
     const offered = choices(this.views[0].ground.nodes());
-    const asked = this.kept("group");
-    const known = asked !== null && (asked === BY_NOTHING || offered.some(([key]) => key === asked));
-    by.group = known ? asked : (by.asked ?? usual(offered));
+    const wanted = this.kept("group");
+    const known = wanted !== null && (wanted === BY_NOTHING || offered.some(([key]) => key === wanted));
+    by.group = known ? wanted : (by.chosen ?? usual(offered));
     const name = (key) => (key === BY_ROLE ? "role" : called(key));
     const groups = offered.map(([key, count]) => [key, `${name(key)} (${count})`, key]);
     fill(this.selects.group, [...groups, [BY_NOTHING, "no groups"]], by.group);

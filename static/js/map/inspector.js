@@ -3,7 +3,7 @@ import { button, el } from "../dom.js";
 import { counted, number } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
 import { ofNode, ofPlugin, ofPod, ofReason } from "./breakpoints.js";
-import { told as eventTold } from "./moves.js";
+import { describe } from "./moves.js";
 import { amount, requestOf, resourceName } from "./quantities.js";
 import { pointName } from "./stepper.js";
 import { withFocus } from "./url_state.js";
@@ -30,29 +30,32 @@ export class Aside {
   }
 
   showCycle() {
-    const { told, world, focus } = this.player;
+    const { trace, world, focus } = this.player;
     if (!world) return;
     const { pods } = this.box.dataset;
-    if (!told) {
+    if (!trace) {
       this.cycleBox.replaceChildren(...this.noCycle(focus, world));
       return;
     }
-    const page = `${podAddress(pods, told.pod)}${withFocus("", { cycle: told.number, point: focus.point, plugin: focus.plugin })}`;
-    const result = el("span", { class: `badge ${TONES[told.result] ?? ""}`, text: told.result });
+    const page = `${podAddress(pods, trace.pod)}${withFocus("", { cycle: trace.number, point: focus.point, plugin: focus.plugin })}`;
+    const result = el("span", { class: `badge ${TONES[trace.result] ?? ""}`, text: trace.result });
     const of = el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` });
-    const head = el("h3", {}, `Cycle ${number.format(told.number)} `, of);
-    const who = el("p", { class: "row" }, el("a", { href: page, text: told.pod, class: "name" }), result);
-    const again = el("p", { class: "row tight" }, ...offered(ofPod(told.pod), true));
-    const where = told.node ? `to ${told.node}` : told.nominated ? `nominated to ${told.nominated}` : told.message;
-    const said = el("p", { class: "small muted wrap", text: `attempt ${told.attempt}${where ? `, ${where}` : ""}` });
-    this.cycleBox.replaceChildren(head, who, said, again, this.steps(told), ...this.reasons(told));
+    const head = el("h3", {}, `Cycle ${number.format(trace.number)} `, of);
+    const who = el("p", { class: "row" }, el("a", { href: page, text: trace.pod, class: "name" }), result);
+    const again = el("p", { class: "row tight" }, ...offered(ofPod(trace.pod), true));
+    const where = trace.node ? `to ${trace.node}` : trace.nominated ? `nominated to ${trace.nominated}` : trace.message;
+    const attempt = el("p", {
+      class: "small muted wrap",
+      text: `attempt ${trace.attempt}${where ? `, ${where}` : ""}`,
+    });
+    this.cycleBox.replaceChildren(head, who, attempt, again, this.steps(trace), ...this.reasons(trace));
   }
 
   noCycle({ seq, t }, world) {
     const { event, playing, cycleHere } = this.player;
     const heading = (text) => el("h3", { text });
     const hint = (text) => el("p", { class: "small muted", text });
-    if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: eventTold(event) })];
+    if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: describe(event) })];
     if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to take a pod in hand.")];
     if (playing) return [heading(`Cycle ${number.format(cycleHere)}`)];
     const how = world.cycles ? "Go back a cycle, or to the start, to take a pod in hand." : "No pod was tried.";
@@ -60,14 +63,14 @@ export class Aside {
   }
 
   // Lists the steps by extension point; those of the current point one by one.
-  steps(told) {
+  steps(trace) {
     const { step: shown } = this.player;
-    const points = Map.groupBy(told.steps, ({ point }) => point);
+    const points = Map.groupBy(trace.steps, ({ point }) => point);
     const items = [...points].map(([point, steps]) => {
-      const current = told.steps[shown]?.point === point;
-      const link = this.link(told.number, steps[0], pointName(point), current);
+      const current = trace.steps[shown]?.point === point;
+      const link = this.link(trace.number, steps[0], pointName(point), current);
       const text = steps.length > 1 ? ` ${steps.length} steps` : ` ${steps[0].said}`;
-      const inner = steps.map((step) => this.stepItem(told, step, step === told.steps[shown]));
+      const inner = steps.map((step) => this.stepItem(trace, step, step === trace.steps[shown]));
       const list = current && steps.length > 1 ? el("ol", {}, ...inner) : "";
       return el("li", { class: current ? "current" : "" }, link, el("span", { class: "tiny muted", text }), list);
     });
@@ -93,11 +96,16 @@ export class Aside {
   }
 
   // Lists why the cycle rejected nodes, most nodes first.
-  reasons(told) {
+  reasons(trace) {
     const found = new Map();
-    const all = told.rejected
-      ? [{ plugin: told.rejected.plugin, decisive: [{ reasons: told.rejected.reasons, rows: [[0, told.nodes - 1]] }] }]
-      : told.filters;
+    const all = trace.rejected
+      ? [
+          {
+            plugin: trace.rejected.plugin,
+            decisive: [{ reasons: trace.rejected.reasons, rows: [[0, trace.nodes - 1]] }],
+          },
+        ]
+      : trace.filters;
     for (const { plugin, decisive } of all)
       for (const { reasons, rows } of decisive)
         for (const reason of reasons) {
@@ -124,13 +132,13 @@ export class Aside {
     const { pods, nodes } = this.box.dataset;
     const fill = this.view.by.fill;
     const there = world.on.get(node.name) ?? [];
-    const [asked, has] = [world.requested(node.name, fill), node.allocatable[fill] ?? 0];
-    const said = words(this.view.picture.of.get(node.name), this.view.picture);
+    const [requested, has] = [world.requested(node.name, fill), node.allocatable[fill] ?? 0];
+    const verdict = words(this.view.picture.of.get(node.name), this.view.picture);
     const facts = [
-      `${amount(asked, fill)} of ${amount(has, fill)} ${resourceName(fill)} requested`,
+      `${amount(requested, fill)} of ${amount(has, fill)} ${resourceName(fill)} requested`,
       node.unschedulable ? "cordoned" : "",
       ...node.taints.map((taint) => `taint ${taint}`),
-      said,
+      verdict,
     ].filter(Boolean);
     const list = there.slice(0, PODS).map((pod) => {
       const link = el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" });

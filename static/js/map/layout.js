@@ -87,11 +87,11 @@ function largest(rows, sizes, width, height) {
  * @param {number[]} row @param {number[]} sizes @param {number} pitch @param {number} width
  */
 function columnsOf(row, sizes, pitch, width) {
-  const room = Math.floor((width - (row.length - 1) * GAP - row.length * 2 * PAD) / pitch);
+  const places = Math.floor((width - (row.length - 1) * GAP - row.length * 2 * PAD) / pitch);
   const total = row.reduce((sum, index) => sum + sizes[index], 0);
-  if (room < row.length) return null;
-  const columns = row.map((index) => Math.max(1, Math.min(sizes[index], Math.floor((room * sizes[index]) / total))));
-  let free = room - columns.reduce((sum, count) => sum + count, 0);
+  if (places < row.length) return null;
+  const columns = row.map((index) => Math.max(1, Math.min(sizes[index], Math.floor((places * sizes[index]) / total))));
+  let free = places - columns.reduce((sum, count) => sum + count, 0);
   if (free < 0) return null;
   // Remaining columns go to the group with the most rows.
   for (; free > 0; free -= 1) {

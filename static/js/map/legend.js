@@ -25,12 +25,12 @@ export class Legend {
     const range = scored?.map((points) => number.format(points)).join(" to ");
     const ramp = scored && el("span", {}, ...colours, `${range} points`);
     const kinds = new Set([...of.values()].map(({ kind }) => kind));
-    const said = [
+    const texts = [
       kinds.has("unseen") && "faded: not looked at",
       kinds.has("chosen") && "★ chosen",
       view.differing.keys.size > 0 && "≠ barred at the left: lies elsewhere in the other run",
     ];
-    const notes = said.map((text) => text && el("span", { text }));
+    const notes = texts.map((text) => text && el("span", { text }));
     box.replaceChildren(...[...named, ...refused, ramp, ...notes].filter(Boolean));
   }
 }

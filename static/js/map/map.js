@@ -32,7 +32,7 @@ function shown() {
     choices.offer([world]);
   }
   part("wait").hidden = true;
-  view.evicting(player.told?.victims);
+  view.evicting(player.trace?.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
   if (player.playing && player.playing === written.playing && now - written.at < WORDS) return;
@@ -41,7 +41,7 @@ function shown() {
   controls.show();
   legend.show();
   if (player.playing) aside.showNode();
-  if (!player.playing || player.told) aside.show();
+  if (!player.playing || player.trace) aside.show();
   if (!player.playing) table?.show();
 }
 
@@ -53,12 +53,12 @@ function failed(error) {
 
 // Shows the current pod above the map.
 function hand() {
-  const { told } = player;
-  const asked = told && [...world.pods.values()].find(({ key, state }) => key === told.pod && state > 0)?.requests;
+  const { trace } = player;
+  const requests = trace && [...world.pods.values()].find(({ key, state }) => key === trace.pod && state > 0)?.requests;
   const { fill } = view.by;
-  const shows = asked && fill !== "pods" ? `, ${amount(asked[fill] ?? 0, fill)} ${resourceName(fill)}` : "";
-  part("hand").hidden = !told;
-  if (told) part("hand").textContent = `${told.pod}${shows}`;
+  const shows = requests && fill !== "pods" ? `, ${amount(requests[fill] ?? 0, fill)} ${resourceName(fill)}` : "";
+  part("hand").hidden = !trace;
+  if (trace) part("hand").textContent = `${trace.pod}${shows}`;
 }
 
 // ---- user actions

@@ -61,7 +61,7 @@ export class MoveSteps {
 }
 
 // Describes an event in a few words.
-export function told({ type, pod, data }) {
+export function describe({ type, pod, data }) {
   const who = pod || data.object || data.name || "";
   const how = {
     "queue.moved": () => `${data.from || "new"} → ${data.to}${data.event ? ` (${data.event})` : ""}`,

@@ -18,7 +18,7 @@ export class Player extends Reel {
     Object.assign(this, { view, inTime, shown, failed, also, home, quiet });
     this.moves = new MoveSteps(source);
     this.focus = {};
-    this.told = null; // the current cycle
+    this.trace = null; // the current cycle
     this.step = -1;
     this.turn = 0;
     this.playing = 0; // 1, -1 or 0
@@ -46,7 +46,7 @@ export class Player extends Reel {
   }
 
   // The focus in the URL.
-  asked() {
+  focusInUrl() {
     const focus = focusIn(location.search);
     const named = focus.cycle !== undefined || focus.t !== undefined || focus.seq !== undefined;
     return named ? focus : { ...focus, ...this.home };
@@ -54,7 +54,7 @@ export class Player extends Reel {
 
   // Shows the first timepoint: from the URL, else `home`, else the end.
   async open() {
-    const focus = this.asked();
+    const focus = this.focusInUrl();
     if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
     // the queue rows read a second from the URL themselves
     const seek = focus.cycle !== undefined || focus.seq !== undefined;
@@ -76,18 +76,18 @@ export class Player extends Reel {
       if (this.world === this.view.world) this.view.changed(moved, animate && moved.length > 0);
       else this.view.arrange(this.world);
       const cycle = this.cycle !== undefined && !focus.bare && this.cycle <= this.world.cycles;
-      const asked = cycle && !(playing && this.speed > CALM);
-      const told = asked ? await this.tell(focus) : null;
+      const fetched = cycle && !(playing && this.speed > CALM);
+      const trace = fetched ? await this.fetchTrace(focus) : null;
       const event = focus.seq > 0 ? await this.moves.at(focus.seq) : null;
       if (mine !== this.turn) return;
       this.event = event;
-      this.told = told;
-      this.step = told ? (focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus))) : -1;
+      this.trace = trace;
+      this.step = trace ? (focus.last ? trace.steps.length - 1 : (focus.step ?? stepOf(trace.steps, focus))) : -1;
       this.named();
-      this.view.show(told && pictured(told, this.step));
+      this.view.show(trace && pictured(trace, this.step));
       this.write(address);
       await this.also({ animate, playing });
-      if (asked && playing) await frame(); // draw the map before the text next to it is updated
+      if (fetched && playing) await frame(); // draw the map before the text next to it is updated
       if (mine !== this.turn) return;
       this.shown();
       if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
@@ -105,17 +105,17 @@ export class Player extends Reel {
   }
 
   // Fetches the cycle, with the scores of the Score plugin of the shown step.
-  async tell(focus) {
-    const told = await this.source.cycle(focus.cycle);
-    const at = focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus));
-    const step = told.steps[at];
-    return step?.point === "score" && step.plugin ? this.source.cycle(focus.cycle, step.plugin) : told;
+  async fetchTrace(focus) {
+    const trace = await this.source.cycle(focus.cycle);
+    const at = focus.last ? trace.steps.length - 1 : (focus.step ?? stepOf(trace.steps, focus));
+    const step = trace.steps[at];
+    return step?.point === "score" && step.plugin ? this.source.cycle(focus.cycle, step.plugin) : trace;
   }
 
   // Writes the shown step into the focus, by name.
   named() {
     const { cycle, t, seq, node } = this.focus;
-    const step = this.told?.steps[this.step];
+    const step = this.trace?.steps[this.step];
     this.focus = { cycle, t, seq, node: step?.node || node, ...(step && { point: step.point, plugin: step.plugin }) };
   }
 
@@ -151,7 +151,7 @@ export class Player extends Reel {
         ? { ...from, step: -1 }
         : here
           ? { cycle: Math.max(1, from.cycle - 1), step: -1 }
-          : next(from, this.told?.steps ?? [], unit, by, cycles);
+          : next(from, this.trace?.steps ?? [], unit, by, cycles);
     await this.to(to, { animate: by > 0 && to.cycle !== from.cycle, ...options });
   }
 
@@ -181,7 +181,7 @@ export class Player extends Reel {
     if (!this.playing) return;
     this.playing = 0;
     this.shown();
-    if (this.cycle !== undefined && !this.told) this.to(this.focus, { address: "replace" });
+    if (this.cycle !== undefined && !this.trace) this.to(this.focus, { address: "replace" });
     else this.write("replace");
   }
 

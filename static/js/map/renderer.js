@@ -9,7 +9,7 @@ import { BINS, tally } from "./scene.js";
 
 export const OPEN = 12; // minimum pitch in pixels at which a group shows its nodes
 const NAMED = 58; // ... at which a box shows its name
-const TOLD = 104; // ... and the requested quantity
+const DETAILED = 104; // ... and the requested quantity
 const LETTERED = 22; // ... at which blocks show their letters
 const GLOW = 24; // pixels by which the marks of a box extend beyond it
 const MOST_AREAS = 60; // maximum number of areas redrawn separately
@@ -191,15 +191,15 @@ export class Painter {
     const line =
       Math.max(y, Math.min(0, y + tile.height * camera.zoom - HEAD)) + Math.min(HEAD * camera.zoom, HEAD * 1.4) / 2;
     const left = Math.max(x, 0) + PAD;
-    const room = Math.min(x + wide, this.view.width) - left - PAD;
+    const space = Math.min(x + wide, this.view.width) - left - PAD;
     if (y < 0) this.add("back", Math.max(x, 0), 0, Math.min(x + wide, this.view.width) - Math.max(x, 0), line * 2);
     const sum = scene.sum(tile);
     const odd = this.odd(tile);
     const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
-    const name = this.short(tile.name, room, size, 650);
+    const name = this.short(tile.name, space, size, 650);
     const used = this.width(name, size, 650) + 8;
     this.word(name, left, line, size, "ink", 650);
-    const fits = [more, odd.slice(0, -3)].find((text) => text && room - used > this.width(text, size - 1, 400));
+    const fits = [more, odd.slice(0, -3)].find((text) => text && space - used > this.width(text, size - 1, 400));
     if (fits) this.word(fits, left + used, line, size - 1, "ink-2");
   }
 
@@ -226,7 +226,7 @@ export class Painter {
     const heat = verdict?.kind === "heat";
     const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : "ground";
     this.add(ground, box.x, box.y, box.width, box.height);
-    const strip = pitch >= NAMED ? STRIP * (pitch >= TOLD ? 2 : 1) : 0;
+    const strip = pitch >= NAMED ? STRIP * (pitch >= DETAILED ? 2 : 1) : 0;
     const column = heat ? Math.max(2, Math.round(box.width * 0.3)) : box.width;
     this.blocks(scene.box(name), box.x + box.width - column, box.y + strip, column, box.height - strip, refused);
     if (strip) this.label(name, box, pitch, heat ? verdict : null);
@@ -292,12 +292,12 @@ export class Painter {
     const dark = heat && this.theme === "light" && heat.value > 0.5;
     const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
     this.word(this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
-    if (pitch < TOLD) return;
+    if (pitch < DETAILED) return;
     const has = scene.world.nodes.get(name)?.allocatable[scene.resource] ?? 0;
-    const asked = scene.world.requested(name, scene.resource);
+    const requested = scene.world.requested(name, scene.resource);
     const text = heat
       ? `${number.format(heat.score)} points`
-      : `${amount(asked, scene.resource)} of ${amount(has, scene.resource)} ${resourceName(scene.resource)}`;
+      : `${amount(requested, scene.resource)} of ${amount(has, scene.resource)} ${resourceName(scene.resource)}`;
     const second = dark || ink === "paper" ? ink : "ink-2";
     this.word(this.short(text, box.width - 8, 10, 400), box.x + 4, box.y + STRIP * 1.5, 10, second);
   }
@@ -431,10 +431,10 @@ export class Painter {
   }
 
   // Shortens a text to fit. It removes the middle, because similar names differ at their ends.
-  short(text, room, size, weight) {
+  short(text, space, size, weight) {
     const wide = this.width(text, size, weight);
-    if (wide <= room) return text;
-    const keep = Math.floor((text.length * room) / wide) - 1;
+    if (wide <= space) return text;
+    const keep = Math.floor((text.length * space) / wide) - 1;
     if (keep < 2) return "";
     return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
   }

@@ -52,7 +52,7 @@ export class Scene {
     const known = this.sums.get(tile.name);
     if (known) return known;
     const bins = new Array(BINS).fill(0);
-    let [nodes, pods, asked, has] = [0, 0, 0, 0];
+    let [nodes, pods, requested, has] = [0, 0, 0, 0];
     for (const name of tile.nodes) {
       if (!this.world.nodes.has(name)) continue;
       nodes += 1;
@@ -61,10 +61,10 @@ export class Scene {
       pods += box.pods.length;
       if (!(allocatable > 0)) continue;
       has += allocatable;
-      asked += box.share * allocatable;
+      requested += box.share * allocatable;
       bins[binOf(box.share)] += 1;
     }
-    const made = { nodes, pods, share: has > 0 ? asked / has : 0, bins };
+    const made = { nodes, pods, share: has > 0 ? requested / has : 0, bins };
     this.sums.set(tile.name, made);
     return made;
   }

@@ -37,8 +37,8 @@ export class Reel {
     const far = cycle !== undefined ? cycle - here : seq !== undefined ? seq - world.moment : 0;
     const later = t !== undefined && cycle === undefined && seq === undefined;
     const by = later ? Math.sign(t - world.timeOf(world.moment)) : Math.sign(far);
-    const room = by > 0 ? world.to < world.end : world.from > 0;
-    return Math.abs(far) <= NEAR && room ? by : 0;
+    const more = by > 0 ? world.to < world.end : world.from > 0;
+    return Math.abs(far) <= NEAR && more ? by : 0;
   }
 
   // Fetches the next piece of the change stream. Concurrent calls share one fetch.

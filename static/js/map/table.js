@@ -40,14 +40,16 @@ export class NodeTable {
     const rows = view.layout.tiles.flatMap((tile) =>
       tile.nodes
         .filter((name) => world.nodes.has(name))
-        .map((name) => ({ group: tile.name, name, said: words(view.picture.of.get(name), view.picture) })),
+        .map((name) => ({ group: tile.name, name, verdict: words(view.picture.of.get(name), view.picture) })),
     );
-    const found = rows.filter(({ group, name, said }) => `${group} ${name} ${said}`.toLowerCase().includes(sought));
+    const found = rows.filter(({ group, name, verdict }) =>
+      `${group} ${name} ${verdict}`.toLowerCase().includes(sought),
+    );
     const names = ["Group", "Node", `${resourceName(fill)} requested`, "of", "Pods", "In this step"];
     const heads = names.map((text, at) => el("th", { scope: "col", text, class: at > 1 && at < 5 ? "num" : "" }));
     this.head.replaceChildren(el("tr", {}, ...heads));
     this.body.replaceChildren(
-      ...found.slice(0, this.shown).map(({ group, name, said }) => {
+      ...found.slice(0, this.shown).map(({ group, name, verdict }) => {
         const node = world.nodes.get(name);
         const there = world.on.get(name) ?? [];
         const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
@@ -65,7 +67,7 @@ export class NodeTable {
           el("td", { class: "num", text: amount(world.requested(name, fill), fill) }),
           el("td", { class: "num", text: amount(node.allocatable[fill] ?? 0, fill) }),
           el("td", { class: "num", text: String(there.length) }),
-          el("td", { class: "wrap small", text: said }),
+          el("td", { class: "wrap small", text: verdict }),
         );
       }),
     );

@@ -41,13 +41,13 @@ export class Tip {
     if (!node) return [name, "is not there at this moment"];
     const box = scene.box(name);
     const has = node.allocatable[by.fill] ?? 0;
-    const asked = world.requested(name, by.fill);
+    const requested = world.requested(name, by.fill);
     const lines = [
       name,
-      `${amount(asked, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
+      `${amount(requested, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
     ];
-    const said = words(picture.of.get(name), picture);
-    if (said) lines.push(said);
+    const verdict = words(picture.of.get(name), picture);
+    if (verdict) lines.push(verdict);
     const pod = this.podUnder(tile, index, box, point);
     if (pod) {
       lines.push(`${pod.key}: ${requestOf(pod, by.fill)}`);

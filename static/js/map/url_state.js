@@ -61,9 +61,9 @@ export function withFocus(search, focus) {
  * if none does.
  * @param {{ point: string, plugin: string, node: string }[]} steps @param {Focus} focus
  */
-export function stepOf(steps, { point: asked, plugin, node }) {
-  if (!asked) return -1;
-  const point = POINT_OF[asked] ?? asked;
+export function stepOf(steps, { point: wanted, plugin, node }) {
+  if (!wanted) return -1;
+  const point = POINT_OF[wanted] ?? wanted;
   const named = steps.findIndex((step) => step.point === point && step.plugin === (plugin ?? "") && step.node === node);
   if (named >= 0) return named;
   const same = steps.findIndex((step) => step.point === point && step.plugin === (plugin ?? ""));

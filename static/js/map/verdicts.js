@@ -76,13 +76,13 @@ function add(picture, cycle, ranges, { plugin: name, reasons }, now) {
 
 /** @param {Picture} picture @param {any} cycle @param {Step[]} done @param {Step} step */
 function filters(picture, cycle, done, step) {
-  const asked = new Set(done.filter(({ point }) => point === "filter").map(({ plugin }) => plugin));
+  const filtered = new Set(done.filter(({ point }) => point === "filter").map(({ plugin }) => plugin));
   for (const { plugin, decisive } of cycle.filters) {
-    if (!asked.has(plugin)) continue;
+    if (!filtered.has(plugin)) continue;
     const now = step.point === "filter" && step.plugin === plugin;
     for (const { reasons, rows } of decisive) add(picture, cycle, rows, { plugin, reasons }, now);
   }
-  if (!asked.has("")) return;
+  if (!filtered.has("")) return;
   // The check with nominated pods decides last about a node.
   for (const { row, status } of cycle.nominated) {
     if (status) add(picture, cycle, [[row, row]], status, step.point === "filter" && !step.plugin);
@@ -115,7 +115,7 @@ function scoring(picture, cycle, step) {
 /** Describe a verdict, for tables and tooltips. @param {Verdict | undefined} verdict @param {Picture} picture */
 export function words(verdict, { plugins }) {
   if (!verdict) return "";
-  const said = {
+  const texts = {
     refused: `${plugins[verdict.by ?? 0]?.name} refuses: ${verdict.why}`,
     unseen: "not looked at",
     heat: `${verdict.score?.toLocaleString("en")} points`,
@@ -123,5 +123,5 @@ export function words(verdict, { plugins }) {
     chosen: "chosen",
     candidate: `candidate: ${verdict.why}`,
   };
-  return said[verdict.kind];
+  return texts[verdict.kind];
 }

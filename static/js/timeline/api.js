@@ -9,7 +9,7 @@ export class Source {
   constructor(base) {
     this.base = base;
     this.stretches = [];
-    this.asked = new Map();
+    this.pending = new Map();
   }
 
   get(path) {
@@ -34,11 +34,11 @@ export class Source {
   async stretch(t) {
     const here = this.have(t);
     if (here) return here;
-    if (!this.asked.has(t)) {
-      const answer = this.get(`/lanes/stretch?t=${t}`).finally(() => this.asked.delete(t));
-      this.asked.set(t, answer);
+    if (!this.pending.has(t)) {
+      const answer = this.get(`/lanes/stretch?t=${t}`).finally(() => this.pending.delete(t));
+      this.pending.set(t, answer);
     }
-    const found = new Stretch(await this.asked.get(t));
+    const found = new Stretch(await this.pending.get(t));
     if (!this.have(t)) this.stretches = [found, ...this.stretches].slice(0, KEPT);
     return this.have(t) ?? found;
   }

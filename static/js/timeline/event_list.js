@@ -5,22 +5,22 @@ import { clock } from "./clock.js";
 import { swatch } from "./drawing.js";
 import { exact, nodeAddress, podAddress } from "./labels.js";
 
-export class Told {
+export class EventList {
   constructor(box, source) {
     this.pods = box.dataset.pods;
     this.nodes = box.dataset.nodes;
     this.source = source;
-    this.list = box.querySelector("[data-told]");
-    this.heading = box.querySelector("[data-told-title]");
-    this.more = box.querySelector("[data-told-more]");
+    this.list = box.querySelector("[data-events]");
+    this.heading = box.querySelector("[data-events-title]");
+    this.more = box.querySelector("[data-events-more]");
     this.more.addEventListener("click", () => this.goOn());
   }
 
-  async tell(t) {
+  async show(t) {
     const mine = {};
-    this.asked = mine;
+    this.request = mine;
     const found = await this.source.moment(t);
-    if (mine !== this.asked) return; // another timepoint was selected in the meantime
+    if (mine !== this.request) return; // another timepoint was selected in the meantime
     this.at = t;
     const when = `What happened at ${clock(found.t)}`;
     const last = exact(found.t) < exact(t) && clock(found.t) !== clock(t);
@@ -37,17 +37,17 @@ export class Told {
   }
 
   async goOn() {
-    const { asked } = this;
+    const { request } = this;
     const found = await this.source.moment(this.at, this.next);
-    if (asked !== this.asked) return;
+    if (request !== this.request) return;
     this.list.append(...found.told.map((line) => this.line(line, found.t)));
     this.offer(found);
   }
 
-  line({ seq, said, label, lane, cause, depth, type }, t) {
-    const line = el("li", { class: `deep-${depth} of-${type.replace(".", "-")}` }, ...this.parts(said, t));
+  line({ seq, said: texts, label, lane, cause, depth, type }, t) {
+    const line = el("li", { class: `deep-${depth} of-${type.replace(".", "-")}` }, ...this.parts(texts, t));
     if (lane) line.prepend(swatch(lane), " ");
-    if (label) line.append(" ", this.label(label, seq, said.find((part) => part.pod)?.pod, t));
+    if (label) line.append(" ", this.label(label, seq, texts.find((part) => part.pod)?.pod, t));
     if (cause) {
       const when = el("a", { href: `?t=${exact(cause.t)}`, "data-go": cause.t, text: clock(cause.t) });
       const earlier = exact(cause.t) === exact(t) ? [] : [", ", when];
@@ -63,8 +63,8 @@ export class Told {
     return el("a", { class: "chip", href, text, title: "Where this time comes from" });
   }
 
-  parts(said, t) {
-    return said.map((part) => {
+  parts(texts, t) {
+    return texts.map((part) => {
       if (typeof part === "string") return part;
       const [text, href] = part.pod
         ? [part.pod, podAddress(this.pods, part.pod, t)]

@@ -37,17 +37,17 @@ export const KINDS = {
 /**
  * Merge marks that would overlap.
  * @param {Mark[]} marks @param {(t: number) => number} x position of a second in pixels
- * @param {number} room width of a mark in pixels
+ * @param {number} size width of a mark in pixels
  * @returns {Cluster[]} from left to right, without overlaps
  */
-export function clusters(marks, x, room) {
+export function clusters(marks, x, size) {
   /** @type {{ left: number, right: number, marks: Mark[] }[]} */
   const groups = [];
   for (const mark of [...marks].sort((a, b) => a.t - b.t)) {
     const last = groups.at(-1);
     const left = x(mark.t);
     const right = x(mark.to);
-    if (last && left - last.right < room) {
+    if (last && left - last.right < size) {
       last.right = Math.max(last.right, right);
       last.marks.push(mark);
     } else groups.push({ left, right, marks: [mark] });

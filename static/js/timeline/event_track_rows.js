@@ -5,7 +5,7 @@ import { markShape } from "./drawing.js";
 import { brief, clusters, KINDS, latest, wordsOf } from "./event_track.js";
 
 const HEIGHT = 22;
-const ROOM = 15; // width of a mark in pixels
+const SIZE = 15; // width of a mark in pixels
 const NAMES = {
   scenario: "What the scenario did",
   nodes: "Nodes that came, went or changed",
@@ -31,7 +31,7 @@ export class TrackRows {
       const row = this.rows.get(name) ?? this.add(name);
       row.marks = marks;
       const focused = row.picture.contains(document.activeElement);
-      const groups = clusters(marks, x, ROOM);
+      const groups = clusters(marks, x, SIZE);
       const place = Math.min(row.place, groups.length - 1);
       row.picture.replaceChildren(
         svg("line", { x1: 0, x2: width, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "base" }),
@@ -47,7 +47,7 @@ export class TrackRows {
   add(name) {
     const picture = svg("svg", { class: "track", height: HEIGHT, role: "group", "aria-label": NAMES[name] });
     picture.dataset.scrub = "";
-    const text = el("span", { class: "track-said", "data-said": name });
+    const text = el("span", { class: "track-text", "data-status": name });
     const label = el("div", { class: "lane-name", title: NAMES[name] }, el("span", { text: name }));
     const row = { picture, text, marks: [], place: 0 };
     this.rows.set(name, row);

@@ -69,24 +69,24 @@ class Writer {
   }
 
   event({ t, type, lane, text }) {
-    const said = lane ? [swatch(lane), ` ${nameOf(lane)}`] : [type.replace("pod.", "").replace(".", " ")];
+    const what = lane ? [swatch(lane), ` ${nameOf(lane)}`] : [type.replace("pod.", "").replace(".", " ")];
     const rest = text.replace(this.own, "").trim();
     const pod = this.by.find((other) => rest.includes(other.pod))?.pod;
-    const why = el("td", { class: "msg" }, ...this.told({ pod, text: rest }, t));
-    return el("tr", { "data-at": t }, time(t), el("td", { class: "nowrap" }, ...said), why);
+    const why = el("td", { class: "msg" }, ...this.linked({ pod, text: rest }, t));
+    return el("tr", { "data-at": t }, time(t), el("td", { class: "nowrap" }, ...what), why);
   }
 
   move({ t, seq, from, to, event, cause, until }) {
     const what = el("td", { class: "nowrap" }, swatch(to), ` ${from ? `${nameOf(from)} → ` : ""}${nameOf(to)}`);
     if (until) what.append(", until ", whence(seq, clock(until), "Where the end comes from", true));
     const why = el("td", { class: "msg" }, ...(event ? [el("span", { class: "chip", text: event })] : []));
-    if (cause) why.append(" ", ...this.told(cause, t));
+    if (cause) why.append(" ", ...this.linked(cause, t));
     why.append(" ", whence(seq, "why then", `Where the time ${clock(t)} comes from`));
     return el("tr", { "data-at": t }, time(t), what, why);
   }
 
   // Returns the text of a cause, with its pod as a link.
-  told({ pod, text }, t) {
+  linked({ pod, text }, t) {
     if (!pod || pod === this.own || !text.includes(pod)) return [text];
     const at = text.indexOf(pod);
     const link = el("a", { class: "mono tiny", href: podAddress(this.pods, pod, t), text: pod });

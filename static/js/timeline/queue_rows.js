@@ -49,11 +49,11 @@ export class LaneRows {
   show(stretch, state, recent, t) {
     const moved = new Set([...recent.values()].flatMap((pods) => [...pods]));
     const newest = stretch.newest(state, CHIPS);
-    const said = [];
+    const sizes = [];
     for (const row of this.rows) {
       const count = state.counts[row.index];
       row.count.textContent = number.format(count);
-      if (count) said.push(`${count} ${row.lane}`);
+      if (count) sizes.push(`${count} ${row.lane}`);
       const gone = [...(recent.get(row.index) ?? [])].filter((pod) => state.lane[pod] !== row.index).slice(0, CHIPS);
       const here = newest[row.index];
       const names = here.map((pod) => `${stretch.pods[pod]}${moved.has(pod) ? "!" : ""}`);
@@ -69,7 +69,7 @@ export class LaneRows {
         row.chips.append(el("span", { class: "tiny faint", role: "listitem", text: "nobody" }));
       }
     }
-    return said;
+    return sizes;
   }
 
   chip(stretch, pod, state, t) {

@@ -5,7 +5,7 @@ import { counted, number } from "../format.js";
 import { Source } from "./api.js";
 import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "./axis.js";
 import { advanced, clock, SPEEDS, span, speedFor } from "./clock.js";
-import { Told } from "./event_list.js";
+import { EventList } from "./event_list.js";
 import { TrackRows } from "./event_track_rows.js";
 import { LaneRows } from "./queue_rows.js";
 import { remember, remembered } from "./url_time.js";
@@ -54,7 +54,7 @@ class Player {
   build({ lanes }) {
     this.rows = new LaneRows(this.box, lanes);
     this.track = new TrackRows(this.box, (t) => this.move(t));
-    this.told = new Told(this.box, this.source);
+    this.events = new EventList(this.box, this.source);
     const fit = speedFor(this.axis.until);
     for (const speed of SPEEDS) {
       const selected = speed === fit ? "" : undefined;
@@ -122,7 +122,7 @@ class Player {
     if (this.playing) return;
     this.settled = setTimeout(() => {
       if (keep) remember(this.t);
-      this.told.tell(this.t).catch((error) => this.fail(error));
+      this.events.show(this.t).catch((error) => this.fail(error));
     }, SETTLED);
   }
 
@@ -158,7 +158,7 @@ class Player {
 
   fail(error) {
     this.play(false);
-    this.box.querySelector("[data-told-title]").textContent = error.message;
+    this.box.querySelector("[data-events-title]").textContent = error.message;
   }
 
   play(on = !this.playing) {
