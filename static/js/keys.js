@@ -9,6 +9,16 @@ export function onKeys(more) {
   Object.assign(keys, more);
 }
 
+// Calls `go` with the number that the user enters in the dialog for a cycle; "g" opens it.
+export function onGoTo(go) {
+  const dialog = document.getElementById("go-to");
+  onKeys({ g: () => dialog.showModal() });
+  dialog.addEventListener("close", () => {
+    const wanted = Number(dialog.querySelector("input").value);
+    if (dialog.returnValue === "go" && Number.isInteger(wanted)) go(wanted);
+  });
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest(TYPED)) return;
   if (event.key.startsWith("Arrow") && event.target.closest(SCROLLED)) return;

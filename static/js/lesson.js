@@ -30,8 +30,7 @@ function noteStep() {
 }
 
 async function send(form, button) {
-  const body = new URLSearchParams(new FormData(form));
-  if (button?.name) body.append(button.name, button.value);
+  const body = new URLSearchParams(new FormData(form, button));
   form.setAttribute("aria-busy", "true");
   let fresh = null;
   try {

@@ -1,11 +1,12 @@
 // Pod page: moves through extension points with arrow keys, follows a live run, and shows thousands of nodes quickly.
 import { keepParams, param, pushAddress, replaceParams, withParams } from "./address.js";
 import { showClaims } from "./claims.js";
-import { onKeys } from "./keys.js";
+import { onGoTo, onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
 import { POINT_OF } from "./map/url_state.js";
 import { NodeList } from "./nodelist.js";
 import { fetchPage } from "./requests.js";
+import { centre } from "./scroll.js";
 import { followPod } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";
 
@@ -101,7 +102,6 @@ onKeys({
   k: () => pluginBy(-1),
   ".": cycleBy(1),
   ",": cycleBy(-1),
-  g: () => document.getElementById("go-to").showModal(),
   s: () => {
     const link = document.querySelector("[data-present]");
     if (!link) return;
@@ -110,18 +110,7 @@ onKeys({
   },
 });
 
-const goTo = document.getElementById("go-to");
-goTo.addEventListener("close", () => {
-  const wanted = Number(goTo.querySelector("input").value);
-  if (goTo.returnValue === "go" && Number.isInteger(wanted)) toCycle(wanted);
-});
-
-// Centres the selected attempt in its strip.
-function showAttempt() {
-  const chosen = document.querySelector("#attempts ol [aria-current]");
-  const strip = chosen?.closest("ol");
-  if (strip) strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - (strip.clientWidth - chosen.offsetWidth) / 2;
-}
+onGoTo(toCycle);
 
 const attemptIn = (address) => ["cycle", "attempt"].map((key) => new URL(address).searchParams.get(key)).join("/");
 let shown = attemptIn(location);
@@ -153,22 +142,12 @@ for (const type of ["click", "auxclick", "contextmenu"])
   );
 
 document.addEventListener("click", (event) => {
-  const other = event.target.closest("#attempts a");
-  if (other && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-    event.preventDefault();
-    visit(other.href);
-    return;
-  }
-  const link = event.target.closest("#stepper a");
+  const link = event.target.closest("#attempts a, #stepper a, .matrix th.plug a");
   if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    open(link.closest("[data-step]").dataset.step);
-    return;
-  }
-  const plugin = event.target.closest(".matrix th.plug a");
-  if (plugin && !event.ctrlKey && !event.metaKey) {
-    event.preventDefault();
-    choosePlugin(plugin.closest("th").dataset.plugin);
+    if (link.closest("#attempts")) visit(link.href);
+    else if (link.closest("#stepper")) open(link.closest("[data-step]").dataset.step);
+    else choosePlugin(link.closest("th").dataset.plugin);
   }
   const group = event.target.closest("[data-show-group]");
   if (group) {
@@ -211,16 +190,11 @@ function choosePlugin(name, push = true) {
 // Clicking a line of the YAML selects the plugin that reads it.
 document.addEventListener("click", (event) => {
   const line = event.target.closest(".yaml [data-plugins]");
-  const shown =
-    line &&
-    document.querySelector(".matrix") &&
-    line.dataset.plugins
-      .split(" ")
-      .find((name) => document.querySelector(`.matrix th.plug[data-plugin="${CSS.escape(name)}"]`));
-  if (shown) {
-    open("filter");
-    choosePlugin(shown);
-  }
+  const inMatrix = (name) => document.querySelector(`.matrix th.plug[data-plugin="${CSS.escape(name)}"]`);
+  const plugin = line?.dataset.plugins.split(" ").find(inMatrix);
+  if (!plugin) return;
+  open("filter");
+  choosePlugin(plugin);
 });
 
 function setUp() {
@@ -229,7 +203,7 @@ function setUp() {
   if (param("plugin")) choosePlugin(param("plugin"), false);
   if (param("node")) list?.search(param("node"), false);
   loadParts();
-  showAttempt();
+  centre(document.querySelector("#attempts ol [aria-current]"));
 }
 
 // Inserts the updated page from the server.

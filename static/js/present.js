@@ -1,5 +1,6 @@
 // Presentation mode: keys and swipes follow the links of the page. Each slide is fetched only when it is shown.
 import { onKeys } from "./keys.js";
+import { centre } from "./scroll.js";
 
 const FAR = 60; // minimum length of a swipe in pixels
 
@@ -42,14 +43,10 @@ function tell() {
     .map((part) => part.textContent.replace(/\s+/g, " ").trim())
     .join(". ");
   document.title = `${words[0].textContent.replace(/\s+/g, " ").trim()} · KubeSched`;
-  inView();
+  showCurrent();
 }
 
-function inView() {
-  const current = document.querySelector(".rail [aria-current]");
-  const strip = current?.closest("ol");
-  if (strip) strip.scrollLeft = current.offsetLeft - strip.offsetLeft - (strip.clientWidth - current.offsetWidth) / 2;
-}
+const showCurrent = () => centre(document.querySelector(".rail [aria-current]"));
 
 document.addEventListener("swapped", tell);
-inView();
+showCurrent();

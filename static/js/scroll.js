@@ -23,6 +23,12 @@ function watch(root) {
   }
 }
 
+// Centres the current item of a list that scrolls sideways.
+export function centre(item) {
+  const strip = item?.closest("ol");
+  if (strip) strip.scrollLeft = item.offsetLeft - strip.offsetLeft - (strip.clientWidth - item.offsetWidth) / 2;
+}
+
 // Marks every scrollable box, including those added later.
 export function tellOfScrolling() {
   watch(document);

@@ -11,12 +11,8 @@ export class Card {
     this.summary = el("span", { class: "muted" });
     this.errors = el("span", { class: "badge bad" });
     this.body = el("div", { class: "card-body" });
-    this.details = el(
-      "details",
-      { class: "card thing" },
-      el("summary", {}, this.name, " ", this.summary, " ", this.errors),
-      this.body,
-    );
+    const heading = el("summary", {}, this.name, " ", this.summary, " ", this.errors);
+    this.details = el("details", { class: "card thing" }, heading, this.body);
     this.details.addEventListener("toggle", () => this.details.open && this.fill());
     this.signature = "";
     this.filled = "";

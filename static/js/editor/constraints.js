@@ -201,15 +201,8 @@ function section(at, labels, put, whole) {
     const head = el("div", { class: "row between" }, el("h4", { text: kind.name }));
     head.append(button("Remove", { class: "quiet", "aria-label": `Remove: ${kind.name}` }, gone));
     const sentence = el("p", { class: "says", "data-says": place.join("/") });
-    box.append(
-      el(
-        "div",
-        { class: "sub" },
-        head,
-        sentence,
-        el("div", { class: "fields" }, ...fields(kind.fields, place, whole, put)),
-      ),
-    );
+    const form = el("div", { class: "fields" }, ...fields(kind.fields, place, whole, put));
+    box.append(el("div", { class: "sub" }, head, sentence, form));
   }
   const place = `${at.join("/")}/constraint`;
   const select = el("select", { "aria-label": "Another constraint", "data-at": place, "data-hold": "" });

@@ -15,6 +15,13 @@ const NODES = "Nodes";
 const HEADINGS = [NODES, ...new Set(Object.values(KINDS).map(({ group }) => group)), "Other objects"];
 const COMMON = ["Nodes", "Deployment", "Pod"];
 
+// Returns the buttons of a card.
+const acts = (title, { show, duplicate, remove }) => [
+  { name: "Show in YAML", do: show },
+  { name: "Duplicate", label: `Duplicate ${title}`, do: duplicate },
+  { name: "Delete", label: `Delete ${title}`, do: remove },
+];
+
 export class Outline {
   // `change(make)`: applies the changes of `make()` to the text after the forms are up to date. `lines(thing)`: shows
   // an object in the editor.
@@ -37,20 +44,9 @@ export class Outline {
       el("strong", { text: "Nothing here yet" }),
       " Add nodes first, then a Deployment or a pod; or type or paste YAML into the editor.",
     );
-    box.replaceChildren(
-      this.lists,
-      this.adding(),
-      this.nothing,
-      ...this.sections,
-      el(
-        "section",
-        { class: "stack-s" },
-        el("h2", { text: "The scenario" }),
-        this.about.details,
-        this.plan.details,
-        this.scheduler.details,
-      ),
-    );
+    const cards = [this.about, this.plan, this.scheduler].map(({ details }) => details);
+    const scenario = el("section", { class: "stack-s" }, el("h2", { text: "The scenario" }), ...cards);
+    box.replaceChildren(this.lists, this.adding(), this.nothing, ...this.sections, scenario);
   }
 
   fixed(key) {
@@ -61,35 +57,33 @@ export class Outline {
     const others = Object.keys(KINDS).filter((kind) => !COMMON.includes(kind));
     const select = el("select", { "aria-label": "Another kind" });
     select.append(...others.map((kind) => el("option", { value: kind, text: kind })));
+    const add = button("Add", { "data-add": "other" }, () => this.add(select.value));
     return el(
       "div",
       { class: "row adding", role: "group", "aria-label": "Add" },
       ...COMMON.map((kind) =>
         button(`Add ${kind === "Nodes" ? "nodes" : `a ${kind}`}`, { "data-add": kind }, () => this.add(kind)),
       ),
-      el(
-        "span",
-        { class: "row" },
-        select,
-        button("Add", { "data-add": "other" }, () => this.add(select.value)),
-      ),
+      el("span", { class: "row" }, select, add),
     );
   }
 
   add(kind) {
     this.change(() => {
-      const { things } = this.reading;
-      const names = things.filter((one) => one.kind === (kind === "Nodes" ? "Node" : kind)).map(({ name }) => name);
       if (kind !== "Nodes") {
-        const name = unused(KINDS[kind].name, names);
+        const name = unused(KINDS[kind].name, this.namesOf(kind));
         this.wanted = `${kind}/default/${name}`;
         return [{ add: KINDS[kind].fresh(name), after: null }];
       }
-      const stem = alike.unusedStem("n-", names);
+      const stem = alike.unusedStem("n-", this.namesOf("Node"));
       this.wanted = `nodes/${stem}`;
-      const last = things.findLastIndex((one) => one.kind === "Node");
+      const last = this.reading.things.findLastIndex((one) => one.kind === "Node");
       return freshNodes(stem).map((add) => ({ add, after: last >= 0 ? last : null }));
     });
+  }
+
+  namesOf(kind) {
+    return this.reading.things.filter((one) => one.kind === kind).map(({ name }) => name);
   }
 
   show(reading) {
@@ -166,6 +160,7 @@ export class Outline {
   ofNodes(group, at, groups) {
     const same = groups.slice(0, at).filter((one) => one.stem === group.stem).length;
     const key = `nodes/${group.stem}${same ? `#${same}` : ""}`;
+    const title = alike.title(group);
     const { things } = this.reading;
     const taken = things
       .filter(({ kind }, number) => kind === "Node" && !group.things.includes(number))
@@ -179,30 +174,21 @@ export class Outline {
       number: group.things[0],
       kind: "Node",
       heading: NODES,
-      title: alike.title(group),
+      title,
       line: saysNodes(group),
       bad: group.things.reduce((sum, one) => sum + things[one].bad, 0),
       signature: JSON.stringify([group.values, group.zones]),
       make: () => nodeFields(group, taken, change),
-      acts: [
-        { name: "Show in YAML", do: () => this.lines(things[group.things[0]]) },
-        {
-          name: "Duplicate",
-          label: `Duplicate ${alike.title(group)}`,
-          do: () =>
-            change((one) => {
-              const names = this.reading.things.filter((thing) => thing.kind === "Node").map((thing) => thing.name);
-              const stem = alike.unusedStem(one.stem, names);
-              this.wanted = `nodes/${stem}`;
-              return alike.copied(one, stem);
-            }),
-        },
-        {
-          name: "Delete",
-          label: `Delete ${alike.title(group)}`,
-          do: () => change((one) => one.things.map((thing) => ({ thing, remove: true }))),
-        },
-      ],
+      acts: acts(title, {
+        show: () => this.lines(things[group.things[0]]),
+        duplicate: () =>
+          change((one) => {
+            const stem = alike.unusedStem(one.stem, this.namesOf("Node"));
+            this.wanted = `nodes/${stem}`;
+            return alike.copied(one, stem);
+          }),
+        remove: () => change((one) => one.things.map((thing) => ({ thing, remove: true }))),
+      }),
     };
   }
 
@@ -213,22 +199,17 @@ export class Outline {
     const self = {};
     const now = (make) => this.change(() => (this.here(self) ? [{ thing: self.card.number, ...make(self.card) }] : []));
     const put = (path, held) => now((card) => ({ value: set(card.value, path, held) ?? {} }));
-    const acts = [
-      { name: "Show in YAML", do: () => this.lines(this.reading.things[self.card.number]) },
-      { name: "Duplicate", label: `Duplicate ${kind} ${name}`, do: () => this.duplicate(thing, number) },
-      {
-        name: "Delete",
-        label: `Delete ${kind} ${name}`,
-        do: () => now(() => ({ remove: true })),
-      },
-    ];
     return {
       self,
       key,
       number,
       kind,
       value,
-      acts,
+      acts: acts(`${kind} ${name}`, {
+        show: () => this.lines(this.reading.things[self.card.number]),
+        duplicate: () => this.duplicate(thing, number),
+        remove: () => now(() => ({ remove: true })),
+      }),
       heading: known?.group ?? "Other objects",
       title: `${kind || "Object"} ${name}`,
       line: known ? known.says(value) : "has no form; change it as YAML",
@@ -246,8 +227,7 @@ export class Outline {
 
   // Duplicates an object. Labels that equal its name are renamed too.
   duplicate({ kind, name, namespace, value }, number) {
-    const there = this.reading.things.filter((one) => one.kind === kind).map((one) => one.name);
-    const now = unused(name, there);
+    const now = unused(name, this.namesOf(kind));
     const renamed = (held, labels = false) => {
       if (labels && held === name) return now;
       if (Array.isArray(held)) return held.map((one) => renamed(one));

@@ -62,5 +62,10 @@ function parsed(html) {
 // Announces the position of the class to screen readers.
 export function say(text) {
   const place = page.querySelector("[data-position]");
-  if (place && place.textContent.trim() !== text) place.textContent = text;
+  if (place) replaceText(place, text);
+}
+
+// Equal text is not announced again.
+export function replaceText(place, text) {
+  if (place.textContent.trim() !== text) place.textContent = text;
 }

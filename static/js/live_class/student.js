@@ -2,6 +2,7 @@
 // confirms it.
 import { store, stored } from "../browser_storage.js";
 import { el } from "../dom.js";
+import { fetchJson } from "../requests.js";
 import { again, keyOf } from "./outbox.js";
 import { fill, link, page, say, show } from "./socket.js";
 
@@ -99,15 +100,13 @@ function heard({ room: state, mine, over }) {
 
 async function look(step) {
   try {
-    const response = await fetch(`/join/${code}/part/${step ? `?step=${step}` : ""}`);
-    const state = await response.json();
-    if (!response.ok) throw new Error(state.error);
+    const state = await fetchJson(`/join/${code}/part/${step ? `?step=${step}` : ""}`, "The server cannot be reached.");
     at = state.class;
     wanders = state.step !== at;
     showStep(state);
     own(state);
   } catch (error) {
-    problem(error instanceof TypeError ? "The server cannot be reached." : error.message);
+    problem(error.message);
   }
 }
 

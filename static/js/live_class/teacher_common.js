@@ -1,25 +1,14 @@
 // Shared by teacher pages: sends actions without leaving the page, maps arrow keys to Back and Next, and shows the
 // students.
-import { page, say, show } from "./socket.js";
+import { counted } from "../format.js";
+import { fetchJson } from "../requests.js";
+import { page, replaceText, say, show } from "./socket.js";
 
 const forms = [...document.querySelectorAll("form[data-moves]")];
 
 async function send(body) {
-  try {
-    const headers = { "X-Requested-With": "fetch" };
-    const response = await fetch(forms[0].action, { method: "POST", headers, body });
-    const result = await response.json();
-    if (!response.ok) say(result.error);
-  } catch {
-    say("The server cannot be reached. Try again.");
-  }
-}
-
-// Returns the data of a form, including a button outside the form that belongs to it.
-function sent(form, button) {
-  const body = new URLSearchParams(new FormData(form));
-  if (button?.name) body.set(button.name, button.value);
-  return body;
+  const failure = "The server cannot be reached. Try again.";
+  await fetchJson(forms[0].action, failure, { method: "POST", body }).catch(({ message }) => say(message));
 }
 
 // `keys`: the buttons for the left and right arrow keys.
@@ -27,7 +16,7 @@ export function teach(keys) {
   for (const form of forms) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      send(sent(form, event.submitter));
+      send(new URLSearchParams(new FormData(form, event.submitter)));
     });
   }
   document.addEventListener("keydown", (event) => {
@@ -48,8 +37,6 @@ export function lead(address) {
 
 export function count({ students, answered, asks, bars, names }) {
   show({ bars, names });
-  const all = `${students} ${students === 1 ? "student" : "students"}`;
-  const place = page.querySelector("[data-summary]");
-  const text = asks ? `${answered} of ${all} answered` : `${all} in the class`;
-  if (place.textContent.trim() !== text) place.textContent = text;
+  const all = counted(students, "student");
+  replaceText(page.querySelector("[data-summary]"), asks ? `${answered} of ${all} answered` : `${all} in the class`);
 }

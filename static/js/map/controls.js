@@ -1,7 +1,7 @@
 // Playback controls of a map: slider, buttons, speed and keys move a player.
 import { el } from "../dom.js";
 import { counted, number } from "../format.js";
-import { onKeys } from "../keys.js";
+import { onGoTo, onKeys } from "../keys.js";
 import { clock } from "../timeline/clock.js";
 import { SPEEDS, speedFor } from "./stepper.js";
 import { focusIn } from "./url_state.js";
@@ -123,7 +123,6 @@ export class Controls {
       const cycle = player.trace?.[which];
       if (cycle) player.to({ cycle, ...(point && { point, plugin }) });
     };
-    const goTo = document.getElementById("go-to");
     onKeys({
       ArrowLeft: by("point", -1),
       ArrowRight: by("point", 1),
@@ -133,12 +132,9 @@ export class Controls {
       n: other("after"),
       ",": by("cycle", -1),
       ".": by("cycle", 1),
-      g: () => goTo.showModal(),
     });
-    goTo.addEventListener("close", () => {
-      const wanted = Number(goTo.querySelector("input").value);
-      if (goTo.returnValue === "go" && Number.isInteger(wanted) && player.world)
-        player.to({ cycle: Math.max(1, Math.min(player.world.cycles + 1, wanted)) });
+    onGoTo((wanted) => {
+      if (player.world) player.to({ cycle: Math.max(1, Math.min(player.world.cycles + 1, wanted)) });
     });
   }
 }
