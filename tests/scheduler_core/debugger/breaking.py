@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Raw = dict[str, Any]
+Undoes = Callable[[list[Raw]], bool]
+Way = Callable[[Raw, list[Raw]], Undoes]
 
 
 @dataclass(frozen=True)
@@ -17,30 +19,25 @@ class Broken:
     kind: str
     pod: str
     objects: list[Raw]
-    undoes: Callable[[list[Raw]], bool]
+    undoes: Undoes
 
 
-def patches(kind: str, *fields: str) -> Callable[[list[Raw]], bool]:
+def patches(kind: str, *fields: str) -> Undoes:
     """Whether one change patches a field of an object of the kind, whatever else."""
 
     def check(changes: list[Raw]) -> bool:
-        for change in changes:
-            patch = change.get("patch")
-            if patch is not None and patch["kind"] == kind:
-                inner = patch["patch"].get("spec") or {}
-                inner = inner.get("affinity") or inner
-                if any(field in inner for field in fields):
-                    return True
-        return False
+        patched = [change["patch"] for change in changes if "patch" in change]
+        specs = [patch["patch"].get("spec") or {} for patch in patched if patch["kind"] == kind]
+        return any(field in (spec.get("affinity") or spec) for spec in specs for field in fields)
 
     return check
 
 
-def either(*checks: Callable[[list[Raw]], bool]) -> Callable[[list[Raw]], bool]:
+def either(*checks: Undoes) -> Undoes:
     return lambda changes: any(check(changes) for check in checks)
 
 
-def does(operation: str) -> Callable[[list[Raw]], bool]:
+def does(operation: str) -> Undoes:
     return lambda changes: any(operation in change for change in changes)
 
 
@@ -65,9 +62,8 @@ def breaks(objects: list[Raw]) -> Iterator[Broken]:
     for kind, one in WAYS.items():
         mine: list[Raw] = copy.deepcopy([obj for obj in objects if obj is not chosen])
         pod: Raw = copy.deepcopy(chosen)
-        node = pod["spec"].pop("nodeName")
         pod["status"] = {"phase": "Pending"}
-        for field in ("affinity", "topologySpreadConstraints", "nodeSelector"):
+        for field in ("nodeName", "affinity", "topologySpreadConstraints", "nodeSelector"):
             pod["spec"].pop(field, None)
         pod["spec"]["volumes"] = []
         for obj in mine:
@@ -75,51 +71,29 @@ def breaks(objects: list[Raw]) -> Iterator[Broken]:
                 obj["metadata"].setdefault("labels", {})["zone"] = "az1"
                 obj["metadata"]["labels"].setdefault("kubernetes.io/hostname", obj["metadata"]["name"])
         namespace = pod["metadata"].setdefault("namespace", "default")
-        undoes = one(pod, mine, node)
+        undoes = one(pod, mine)
         yield Broken(kind, f"{namespace}/{pod['metadata']['name']}", [*mine, pod], undoes)
 
 
-def _value(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["nodeSelector"] = {"zone": "az-1"}
-    return patches("Pod", "nodeSelector")
+def _with(undone_by: str, **spec: Any) -> Way:
+    """Set fields of the pod's spec. `undone_by`: the field that a fix patches."""
+
+    def way(pod: Raw, objects: list[Raw]) -> Undoes:
+        pod["spec"] |= spec
+        return patches("Pod", undone_by)
+
+    return way
 
 
-def _foreign_zone(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["nodeSelector"] = {"zone": "ITBG-4"}
-    return patches("Pod", "nodeSelector")
+def _asking(name: str, amount: str, **limits: Raw) -> Way:
+    def way(pod: Raw, objects: list[Raw]) -> Undoes:
+        pod["spec"]["containers"][0]["resources"] = {"requests": {name: amount}, **limits}
+        return patches("Pod", "containers")
+
+    return way
 
 
-def _key(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["nodeSelector"] = {"zoone": "az1"}
-    return patches("Pod", "nodeSelector")
-
-
-def _affinity(pod: Raw, objects: list[Raw], node: str) -> Any:
-    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["az11"]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    pod["spec"]["affinity"] = {"nodeAffinity": required}
-    return patches("Pod", "nodeAffinity")
-
-
-def _cpu(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "900"}}
-    return patches("Pod", "containers")
-
-
-def _memory(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["containers"][0]["resources"] = {"requests": {"memory": "9000Gi"}}
-    return patches("Pod", "containers")
-
-
-def _device(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["containers"][0]["resources"] = {
-        "requests": {"nvidia.com/gpux": "1"},
-        "limits": {"nvidia.com/gpux": "1"},
-    }
-    return patches("Pod", "containers")
-
-
-def _taints(pod: Raw, objects: list[Raw], node: str) -> Any:
+def _taints(pod: Raw, objects: list[Raw]) -> Undoes:
     for obj in objects:
         if obj["kind"] == "Node":
             taint = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
@@ -127,7 +101,7 @@ def _taints(pod: Raw, objects: list[Raw], node: str) -> Any:
     return either(patches("Pod", "tolerations"), does("untaint"))
 
 
-def _cordoned(pod: Raw, objects: list[Raw], node: str) -> Any:
+def _cordoned(pod: Raw, objects: list[Raw]) -> Undoes:
     for obj in objects:
         if obj["kind"] == "Node":
             obj.setdefault("spec", {})["unschedulable"] = True
@@ -146,7 +120,7 @@ def _claim_of(pod: Raw, objects: list[Raw], **spec: Any) -> Raw:
     return claim
 
 
-def _class(pod: Raw, objects: list[Raw], node: str) -> Any:
+def _class(pod: Raw, objects: list[Raw]) -> Undoes:
     objects.append(
         {
             "apiVersion": "storage.k8s.io/v1",
@@ -160,14 +134,14 @@ def _class(pod: Raw, objects: list[Raw], node: str) -> Any:
     return patches("PersistentVolumeClaim", "storageClassName")
 
 
-def _claim(pod: Raw, objects: list[Raw], node: str) -> Any:
-    _class(pod, objects, node)
+def _claim(pod: Raw, objects: list[Raw]) -> Undoes:
+    _class(pod, objects)
     objects[-1]["spec"]["storageClassName"] = "very-fast"
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = "data-off-it"
     return patches("Pod", "volumes")
 
 
-def _volume(pod: Raw, objects: list[Raw], node: str) -> Any:
+def _volume(pod: Raw, objects: list[Raw]) -> Undoes:
     claim = _claim_of(pod, objects, storageClassName="", volumeName="pv-of-it")
     claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
     claim["status"] = {"phase": "Bound"}
@@ -189,12 +163,7 @@ def _volume(pod: Raw, objects: list[Raw], node: str) -> Any:
     return patches("PersistentVolume", "nodeAffinity")
 
 
-def _spread_key(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["topologySpreadConstraints"] = [_constraint("zon")]
-    return patches("Pod", "topologySpreadConstraints")
-
-
-def _spread_domains(pod: Raw, objects: list[Raw], node: str) -> Any:
+def _spread_domains(pod: Raw, objects: list[Raw]) -> Undoes:
     pod["metadata"].setdefault("labels", {})["app"] = "crowd"
     for obj in [o for o in objects if o["kind"] == "Node"]:
         name = obj["metadata"]["name"]
@@ -210,32 +179,24 @@ def _constraint(key: str) -> Raw:
     return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
 
 
-def _nobody(pod: Raw, objects: list[Raw], node: str) -> Any:
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "no-such-thing-at-all"}}}
-    pod["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    return patches("Pod", "podAffinity")
-
-
-def _gate(pod: Raw, objects: list[Raw], node: str) -> Any:
-    pod["spec"]["schedulingGates"] = [{"name": "example.com/approval"}]
-    return patches("Pod", "schedulingGates")
-
-
-WAYS: dict[str, Callable[[Raw, list[Raw], str], Any]] = {
-    "selector value": _value,
-    "selector value of elsewhere": _foreign_zone,
-    "selector key": _key,
-    "node affinity": _affinity,
-    "too much cpu": _cpu,
-    "too much memory": _memory,
-    "unknown device": _device,
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ELSEWHERE = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["az11"]}]}
+NOWHERE = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "no-such-thing-at-all"}}}
+WAYS: dict[str, Way] = {
+    "selector value": _with("nodeSelector", nodeSelector={"zone": "az-1"}),
+    "selector value of elsewhere": _with("nodeSelector", nodeSelector={"zone": "ITBG-4"}),
+    "selector key": _with("nodeSelector", nodeSelector={"zoone": "az1"}),
+    "node affinity": _with("nodeAffinity", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [ELSEWHERE]}}}),
+    "too much cpu": _asking("cpu", "900"),
+    "too much memory": _asking("memory", "9000Gi"),
+    "unknown device": _asking("nvidia.com/gpux", "1", limits={"nvidia.com/gpux": "1"}),
     "taints": _taints,
     "cordoned": _cordoned,
     "missing class": _class,
     "missing claim": _claim,
     "volume in another zone": _volume,
-    "spread key": _spread_key,
+    "spread key": _with("topologySpreadConstraints", topologySpreadConstraints=[_constraint("zon")]),
     "spread domains": _spread_domains,
-    "affinity to nobody": _nobody,
-    "gate": _gate,
+    "affinity to nobody": _with("podAffinity", affinity={"podAffinity": {REQUIRED: [NOWHERE]}}),
+    "gate": _with("schedulingGates", schedulingGates=[{"name": "example.com/approval"}]),
 }

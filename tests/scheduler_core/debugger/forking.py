@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger import recording as parts
 from scheduler_core.debugger.cluster_state import State
-from scheduler_core.debugger.fork.prefix import (
-    Continuing,
-    Prefix,
-    next_start_index,
-    prefix_of,
-    resume_batching,
-    simulation_from,
-)
+from scheduler_core.debugger.cycle_index import Facts
+from scheduler_core.debugger.fork import prefix as beginnings
+from scheduler_core.debugger.fork.prefix import Prefix
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.debugger.recording import (
-    FACTS_PART,
-    MOVES_PART,
-    OBJECTS_PART,
-    Block,
-    Recorder,
-    Recording,
-    facts_from,
-    objects_from,
-)
+from scheduler_core.debugger.recording import Block, Recorder, Recording
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
+from tests.scheduler_core.debugger.live import Watched, watch_once, watch_time
 
 
 @dataclass
@@ -45,13 +33,20 @@ class Kept:
     def part(self, name: str) -> list[bytes]:
         return [block.data for block in self.blocks if block.part == name]
 
-    @property
+    @cached_property
     def recording(self) -> Recording:
-        return Recording(self.part(MOVES_PART))
+        return Recording(self.part(parts.MOVES_PART))
 
-    @property
+    @cached_property
+    def facts(self) -> Facts:
+        return parts.facts_from(self.part(parts.FACTS_PART))
+
+    @cached_property
     def objects(self) -> list[tuple[str, bytes]]:
-        return [one for data in self.part(OBJECTS_PART) for one in objects_from(data)]
+        return [one for data in self.part(parts.OBJECTS_PART) for one in parts.objects_from(data)]
+
+    def fetch(self, number: int) -> tuple[str, bytes]:
+        return self.objects[number]
 
     @property
     def said(self) -> list[dict[str, Any]]:
@@ -65,45 +60,79 @@ class Kept:
         return [State(recording, moment).as_dict() for moment in moments]
 
 
-def played(simulation: Simulation) -> Kept:
+def opening(simulation: Simulation) -> Kept:
+    """A run before its first cycle."""
+    return Kept([], Recorder(simulation).drain())
+
+
+def played(simulation: Simulation, run: Iterable[CycleTrace] | None = None) -> Kept:
+    """A run in one pass, stored every 3 cycles. `run`: its cycles, if it is watched."""
     recorder, told = Recorder(simulation), []
-    for trace in simulation.run():
+    blocks = recorder.drain()
+    for number, trace in enumerate(simulation.run() if run is None else run):
         recorder.cycle(trace)
         told.append((trace, list(simulation.nodes)))
-    return Kept(told, recorder.drain())
+        blocks += recorder.drain() if number % 3 == 0 else []
+    return Kept(told, blocks + recorder.drain())
 
 
 def played_in_time(run: ScenarioRun) -> Kept:
-    recorder, told, records = Recorder(run.simulation), [], []
-    names = list(run.simulation.nodes)
-    for record in run.run():
+    return recorded(run.simulation, run.run())
+
+
+def recorded(simulation: Simulation, run: Iterable[Record]) -> Kept:
+    """A run in virtual time by its records, stored every 7."""
+    recorder, told, records = Recorder(simulation), [], []
+    blocks, names = recorder.drain(), list(simulation.nodes)
+    for record in run:
         recorder.record(record)
         records.append(record)
         if record.kind == "nodes.listed":
             names = record.data["names"]
         if record.trace is not None:
             told.append((record.trace, names))
-    return Kept(told, recorder.drain(), records)
+        blocks += recorder.drain() if record.seq % 7 == 0 else []
+    return Kept(told, blocks + recorder.drain(), records)
+
+
+def watched_once(simulation: Simulation) -> tuple[Kept, Watched]:
+    watched = Watched()
+    return played(simulation, watch_once(simulation, watched)), watched
+
+
+def watched_time(run: ScenarioRun) -> tuple[Kept, Watched]:
+    return watched_records(run.simulation, run.engine, run.until)
+
+
+def watched_records(simulation: Simulation, timeline: Engine, until: float) -> tuple[Kept, Watched]:
+    watched = Watched()
+    return recorded(simulation, watch_time(timeline, until, watched)), watched
+
+
+def maker(simulation: Simulation, **more: Any) -> Callable[..., Simulation]:
+    """Make simulations with the settings of this one; ties go to the first by name."""
+    settings = {"config": simulation.configuration, "tie_break": "name", **more}
+    return partial(Simulation, release=simulation.release.name, **settings)
 
 
 def prefix(kept: Kept, cycle: int) -> Prefix:
-    return prefix_of(kept.recording, facts_from(kept.part(FACTS_PART)), kept.objects.__getitem__, cycle)
+    return beginnings.prefix_of(kept.recording, kept.facts, kept.fetch, cycle)
 
 
 def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[Stage] = ()) -> Kept:
     """A fork in one pass: the beginning is the parent's, the rest is run. `settings`: the parent's, of Simulation."""
     begun = prefix(kept, cycle)
-    start = next_start_index(kept.told[cycle - 2][0]) if cycle > 1 else 0
-    simulation = simulation_from(
+    start = beginnings.next_start_index(kept.told[cycle - 2][0]) if cycle > 1 else 0
+    simulation = beginnings.simulation_from(
         begun,
-        kept.objects.__getitem__,
+        kept.fetch,
         partial(Simulation, **settings),
         get_release(settings.get("release", "1.34")),
         [trace.pod for trace, _ in kept.told[cycle - 1 :]],
         start,
     )
-    resume_batching(simulation, (trace for trace, _ in reversed(kept.told[: cycle - 1])))
-    recorder = Continuing(simulation, begun, cycle - 1)
+    beginnings.resume_batching(simulation, (trace for trace, _ in reversed(kept.told[: cycle - 1])))
+    recorder = beginnings.Continuing(simulation, begun, cycle - 1)
     plan_single_pass(simulation, stages, 0)
     told = list(kept.told[: cycle - 1])
     for trace in simulation.run():

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands import replay_time
 from scheduler_core.commands.replay import release_of
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.scenario import Scenario, load_scenario
-from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
@@ -91,28 +93,29 @@ def add_up(state: Raw, change: Raw) -> Raw:
 
 @dataclass
 class Watched:
-    """A run that was played, with the core's state before every cycle and at the end. `traces`: in order; `times`."""
+    """A run that was played, with the core's state before every cycle and at the end. `pods`: each cycle's, as then."""
 
     states: list[Raw] = field(default_factory=list)
     traces: list[CycleTrace] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     orders: list[list[str]] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
 
 
 def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]:
     """Plays a run in one pass, a cycle at a time; the states are those right before each was begun, and the last."""
     existing = {pod.key for pod in simulation.pending} | simulation.cluster.pods.keys()
-    before: dict[int, Raw] = {}
+    before: dict[int, tuple[Raw, Pod]] = {}
     try_pod = simulation.scheduler.try_pod
 
     def look() -> Raw:
         return core_state(simulation.cluster, existing, set(simulation._waiting))
 
-    def trying(*args: Any, **kwargs: Any) -> Any:
+    def trying(pod: PodInfo, *args: Any) -> Any:
         state = look()
-        found = try_pod(*args, **kwargs)
-        before[id(found[2])] = state
+        found = try_pod(pod, *args)
+        before[id(found[2])] = state, pod.pod
         return found
 
     simulation.scheduler.try_pod = trying  # type: ignore[method-assign]
@@ -121,7 +124,9 @@ def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]
         watched.traces.append(trace)
         watched.times.append(0.0)
         watched.orders.append(list(simulation.nodes))
-        watched.states.append(before[id(trace)])
+        state, pod = before[id(trace)]
+        watched.states.append(state)
+        watched.pods.append(pod)
         yield trace
     watched.states.append(look())
 
@@ -134,10 +139,11 @@ def watch_time(timeline: Engine, until: float, watched: Watched) -> Iterator[Rec
         assumed = set(timeline.api.lifecycle.assumed())
         watched.states.append(core_state(timeline.cluster, set(timeline.api.pods), assumed))
 
-    def trying(*args: Any, **kwargs: Any) -> Any:
+    def trying(pod: PodInfo, *args: Any) -> Any:
         look()
         watched.orders.append(list(timeline.cluster.nodes.names))
-        return try_pod(*args, **kwargs)
+        watched.pods.append(pod.pod)
+        return try_pod(pod, *args)
 
     timeline.scheduler.try_pod = trying  # type: ignore[method-assign]
     for record in timeline.run(until):
@@ -162,11 +168,11 @@ def simulation_of_case(case: Raw) -> Simulation:
     )
 
 
-def timeline_of_case(case: Raw) -> tuple[Simulation, Engine, float]:
+def timeline_of_case(case: Raw, release: str = "") -> tuple[Simulation, Engine, float]:
     """A conformance case in time, not begun."""
-    simulation = Simulation(
-        case["objects"], release=release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
-    )
+    of = get_release(release) if release else release_of(case)
+    config = None if of.predicates else case.get("config")  # which is not for 1.16
+    simulation = Simulation(case["objects"], release=of, config=config, tie_break="name", timer=lambda: 0)
     timeline = Engine(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
@@ -177,7 +183,3 @@ def timeline_of_case(case: Raw) -> tuple[Simulation, Engine, float]:
 
 def scenario_at(path: Path) -> Scenario:
     return load_scenario(path.read_bytes(), path.name)
-
-
-def started(scenario: Scenario) -> ScenarioRun:
-    return ScenarioRun(scenario)

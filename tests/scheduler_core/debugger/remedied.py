@@ -11,13 +11,12 @@ from typing import Any
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Edit, read_changes
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
-from tests.scheduler_core.debugger.forking import Kept, played
+from tests.scheduler_core.debugger.forking import Kept, maker, played, recorded
 
 Raw = dict[str, Any]
 Timed = tuple[Simulation, Engine, float]
@@ -28,14 +27,7 @@ def stuck(simulation: Simulation, *results: str, percentage: int | None = None) 
     """The cycles of a run that ended so, each with what gives the cluster before it, again and again.
     `percentage`: of nodes to score, as the run has it."""
     kept = played(simulation)
-    make = partial(
-        Simulation,
-        release=simulation.release.name,
-        config=simulation.configuration,
-        tie_break="name",
-        preemption=simulation.scheduler.preemption,
-        percentage=percentage,
-    )
+    make = maker(simulation, preemption=simulation.scheduler.preemption, percentage=percentage)
     for trace, again, _ in restored(kept, make, simulation.release, results or ("unschedulable", "gated")):
         yield trace, again
 
@@ -44,14 +36,8 @@ def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again
     """The attempts of a run in time that found no node, each with what gives the cluster before it: from the recording,
     and by playing the run anew up to there. `make`: gives the run (simulation, timeline, until), not begun."""
     simulation, timeline, until = make()
-    recorder, traces = Recorder(simulation), []
-    for record in timeline.run(until):
-        recorder.record(record)
-        if record.trace is not None:
-            traces.append((record.trace, list[str]()))
-    again = partial(Simulation, release=simulation.release.name, config=simulation.configuration, tie_break="name")
-    kept = Kept(traces, recorder.drain())
-    for trace, rewound, number in restored(kept, again, simulation.release, ("unschedulable",)):
+    kept = recorded(simulation, timeline.run(until))
+    for trace, rewound, number in restored(kept, maker(simulation), simulation.release, ("unschedulable",)):
         yield trace, rewound, partial(played_to, make, number)
 
 
@@ -59,7 +45,7 @@ def restored(
     kept: Kept, make: Again, release: Release, results: tuple[str, ...]
 ) -> Iterator[tuple[CycleTrace, Again, int]]:
     """The cycles with these results, each with what restores the cluster before it, and its number."""
-    recording, fetch = kept.recording, kept.objects.__getitem__
+    recording, fetch = kept.recording, kept.fetch
     for number, (trace, _) in enumerate(kept.told, 1):
         if trace.result in results:
             at, start = recording.before_cycle(number), trace.start_index
@@ -123,12 +109,16 @@ def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
 
 def check(again: Again, pod: str, remedies: list[Any]) -> None:
     """Every one places the pod, and none of its changes is superfluous."""
+    _check(remedies, lambda changes: bool(outcome(again, pod, changes)), pod)
+
+
+def _check(remedies: list[Any], helps: Callable[[list[Raw]], bool], where: str) -> None:
     for remedy in remedies:
         assert remedy.proved
-        assert outcome(again, pod, remedy.changes), f"{pod}: {remedy.text}"
+        assert helps(remedy.changes), f"{where}: {remedy.text}"
         for i in range(len(remedy.changes)) if len(remedy.changes) > 1 else ():
             fewer = remedy.changes[:i] + remedy.changes[i + 1 :]
-            assert not outcome(again, pod, fewer), f"{pod}: {remedy.text}: change {i} is not needed"
+            assert not helps(fewer), f"{where}: {remedy.text}: change {i} is not needed"
 
 
 def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
@@ -145,9 +135,4 @@ def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
 
 def check_wins(again: Again, pod: str, node: str, remedies: list[Any]) -> None:
     """Every one has the node win alone, and none of its changes is superfluous."""
-    for remedy in remedies:
-        assert remedy.proved
-        assert wins(again, pod, remedy.changes, node), f"{pod} to {node}: {remedy.text}"
-        for i in range(len(remedy.changes)) if len(remedy.changes) > 1 else ():
-            fewer = remedy.changes[:i] + remedy.changes[i + 1 :]
-            assert not wins(again, pod, fewer, node), f"{pod} to {node}: {remedy.text}: change {i} is not needed"
+    _check(remedies, lambda changes: wins(again, pod, changes, node), f"{pod} to {node}")

@@ -12,9 +12,10 @@ from scheduler_core.debugger import change_stream
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case, started
-from tests.scheduler_core.debugger.test_cluster_state import recorded_once, recorded_time
+from tests.scheduler_core.debugger.forking import played, played_in_time
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
 
 CASES = golden_cases("v1.34", "preemption", "gates", "mixed")[:6]
 TIMED = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
@@ -109,22 +110,19 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.usefixtures("pieces")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_one_pass(case: Raw) -> None:
-    recording, _ = recorded_once(simulation_of_case(case))
-    check(recording, case["name"])
+    check(played(simulation_of_case(case)).recording, case["name"])
 
 
 @pytest.mark.usefixtures("pieces")
 @pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
 def test_in_time(path: Path) -> None:
-    run = started(scenario_at(path))
-    recording, _ = recorded_time(run.simulation, run.engine, run.until)
-    check(recording, path.stem)
+    check(played_in_time(ScenarioRun(scenario_at(path))).recording, path.stem)
 
 
 def test_cycles_and_instants_of_a_piece() -> None:
-    recording, watched = recorded_once(simulation_of_case(CASES[0]))
+    recording = played(simulation_of_case(CASES[0])).recording
     piece = change_stream.stream(recording, after=0)
-    assert piece["cycles"]["number"] == list(range(1, len(watched.traces) + 1))
+    assert piece["cycles"]["number"] == list(range(1, recording.cycles + 1))
     assert [at - 1 for at in piece["cycles"]["at"]] == [recording.before_cycle(n) for n in piece["cycles"]["number"]]
     assert (piece["from"], piece["to"], piece["end"]) == (0, recording.end, recording.end)
     beyond = change_stream.stream(recording, after=recording.end + 100)
@@ -133,6 +131,6 @@ def test_cycles_and_instants_of_a_piece() -> None:
 
 @pytest.mark.parametrize("moments", [{}, {"after": 1, "until": 2}])
 def test_a_piece_begins_or_ends_at_one_moment(moments: dict[str, int]) -> None:
-    recording, _ = recorded_once(simulation_of_case(CASES[0]))
+    recording = played(simulation_of_case(CASES[0])).recording
     with pytest.raises(InputError, match="after and until"):
         change_stream.stream(recording, **moments)

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.debugger.cluster_state import State, changes
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
+from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
 from tests.conformance import golden_cases
 from tests.examples import examples
+from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_records, watched_time
 from tests.scheduler_core.debugger.live import (
     ROOT,
     SAMPLES,
@@ -30,8 +31,6 @@ from tests.scheduler_core.debugger.live import (
     simulation_of_case,
     timeline_of_case,
     told_state,
-    watch_once,
-    watch_time,
 )
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
@@ -41,33 +40,10 @@ PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity
 CYCLES = 50  # that are looked at in each run
 
 
-def recorded_once(simulation: Simulation, drain_every: int = 3) -> tuple[Recording, Watched]:
-    recorder = Recorder(simulation)
-    blocks, watched = recorder.drain(), Watched()
-    for number, trace in enumerate(watch_once(simulation, watched)):
-        recorder.cycle(trace)
-        if number % drain_every == 0:
-            blocks += recorder.drain()
-    blocks += recorder.drain()
-    return Recording([b.data for b in blocks if b.part == MOVES_PART]), watched
-
-
-def recorded_time(simulation: Simulation, timeline: Any, until: float, every: int = 7) -> tuple[Recording, Watched]:
-    recorder = Recorder(simulation)
-    blocks, watched = recorder.drain(), Watched()
-    for record in watch_time(timeline, until, watched):
-        recorder.record(record)
-        if record.seq % every == 0:
-            blocks += recorder.drain()
-    blocks += recorder.drain()
-    facts = facts_from(b.data for b in blocks if b.part == FACTS_PART)
-    assert len(facts) == len(watched.traces)
-    return Recording([b.data for b in blocks if b.part == MOVES_PART]), watched
-
-
-def check(recording: Recording, watched: Watched, name: str) -> None:
+def check(kept: Kept, watched: Watched, name: str) -> None:
     """Compares up to CYCLES states, and that they add up."""
-    assert recording.cycles == len(watched.traces)
+    recording = kept.recording
+    assert recording.cycles == len(kept.facts) == len(watched.traces)
     chance = random.Random(name)
     numbers = range(1, recording.cycles + 2)
     chosen = sorted(chance.sample(numbers, min(CYCLES, len(numbers))))
@@ -90,7 +66,7 @@ def cases(name: str, *kinds: str, most: int = 1000) -> list[Any]:
     ],
 )
 def test_a_run_in_one_pass(case: Raw) -> None:
-    check(*recorded_once(simulation_of_case(case)), case["name"])
+    check(*watched_once(simulation_of_case(case)), case["name"])
 
 
 TIMED = [*sorted(SAMPLES.glob("*.yaml")), *sorted((ROOT / "docs" / "examples" / "time").glob("*.yaml"))]
@@ -98,28 +74,25 @@ TIMED = [*sorted(SAMPLES.glob("*.yaml")), *sorted((ROOT / "docs" / "examples" / 
 
 @pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_run_in_time(path: Path) -> None:
-    run = ScenarioRun(scenario_at(path))
-    check(*recorded_time(run.simulation, run.engine, run.until), path.stem)
+    check(*watched_time(ScenarioRun(scenario_at(path))), path.stem)
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_sample_in_one_pass(path: Path) -> None:
     spec = scenario_at(path).spec
     simulation = Simulation(spec.objects, release=spec.kubernetes, config=spec.config, seed=3, registry=PLUGINS)
-    check(*recorded_once(simulation), path.stem)
+    check(*watched_once(simulation), path.stem)
 
 
 @pytest.mark.parametrize("case", cases("time"))
 def test_a_conformance_case_in_time(case: Raw) -> None:
-    simulation, timeline, until = timeline_of_case(case)
-    check(*recorded_time(simulation, timeline, until), case["name"])
+    check(*watched_records(*timeline_of_case(case)), case["name"])
 
 
 @pytest.mark.parametrize("release", ["", "1.16"])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_run_in_time(seed: int, release: str) -> None:
-    run = a_run(seed, release)
-    check(*recorded_time(run.simulation, run.engine, run.until), str(seed))
+    check(*watched_time(a_run(seed, release)), str(seed))
 
 
 @pytest.mark.parametrize("path", LARGEST_CLUSTERS[:6], ids=cluster_id)
@@ -130,7 +103,7 @@ def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
             obj["spec"].pop("nodeName", None)
     simulation = Simulation(objects, seed=1, unknown_plugins="warn")
     assert simulation.pods
-    check(*recorded_once(simulation), path.name)
+    check(*watched_once(simulation), path.name)
 
 
 # ------------------------------------------------------------------------------------------------ instants
@@ -162,10 +135,8 @@ def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
 @cache
 def recordings() -> list[Recording]:
     """Runs of every kind, nodes that come and go among them."""
-    found = [recorded_once(simulation_of_case(case))[0] for case in golden_cases("v1.34", "preem")]
-    for run in (a_run(seed) for seed in range(4)):
-        found.append(recorded_time(run.simulation, run.engine, run.until)[0])
-    return found
+    found = [watched_once(simulation_of_case(case))[0].recording for case in golden_cases("v1.34", "preem")]
+    return found + [watched_time(a_run(seed))[0].recording for seed in range(4)]
 
 
 @settings(max_examples=examples(100))

@@ -9,21 +9,21 @@ import pytest
 from scheduler_core.api.objects import Toleration
 from scheduler_core.debugger.headroom import COUNTED, FIT, TAINTS, UNNAMED, Headroom, node_reasons_with_amounts
 from scheduler_core.debugger.node_history import history_of
-from scheduler_core.debugger.recording import Recording
 from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_at, simulation_of_case
-from tests.scheduler_core.debugger.test_cluster_state import cases, recorded_once, recorded_time
+from tests.scheduler_core.debugger.test_cluster_state import cases
 
 NONE = Status("Success")
 IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
-def check(recording: Recording, watched: Watched) -> int:
+def check(kept: Kept, watched: Watched) -> int:
     """Every reason of every node has its numbers, which are the core's own; how many were looked at."""
-    seen = 0
+    seen, recording = 0, kept.recording
     for number, (trace, names, state) in enumerate(
         zip(watched.traces, watched.orders, watched.states, strict=False), start=1
     ):
@@ -56,30 +56,28 @@ def check(recording: Recording, watched: Watched) -> int:
 
 @pytest.mark.parametrize("case", cases("v1.34", most=40))
 def test_conformance_cases(case: Raw) -> None:
-    check(*recorded_once(simulation_of_case(case)))
+    check(*watched_once(simulation_of_case(case)))
 
 
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
 def test_in_time(path: Path) -> None:
-    scenario = scenario_at(path)
-    run = ScenarioRun(scenario)
-    check(*recorded_time(run.simulation, run.engine, scenario.until()))
+    check(*watched_time(ScenarioRun(scenario_at(path))))
 
 
-def rooms(*objects: Raw) -> tuple[Recording, Watched]:
-    return recorded_once(Simulation(list(objects), tie_break="name"))
+def rooms(*objects: Raw) -> tuple[Kept, Watched]:
+    return watched_once(Simulation(list(objects), tie_break="name"))
 
 
 def test_of_one_node_and_of_several() -> None:
-    recording, watched = rooms(
+    kept, watched = rooms(
         node("n1", cpu="8", more={"example.com/gpu": "2"}),
         node("n2", cpu="8"),
         node("big", cpu="64"),
         pod("a", on="n1", requests={"cpu": "5500m"}),
         pod("new", requests={"cpu": "9", "example.com/gpu": "3"}),
     )
-    assert check(recording, watched) == 5
-    headroom = Headroom(recording, 0, "default/new")
+    assert check(kept, watched) == 5
+    headroom = Headroom(kept.recording, 0, "default/new")
     both = ["Insufficient cpu", "Insufficient example.com/gpu"]
     assert headroom.with_amounts(both, ["n1"]) == [
         "Insufficient cpu: requests 9, 2.5 of 8 free",
@@ -95,21 +93,21 @@ def test_of_one_node_and_of_several() -> None:
 
 
 def test_a_full_node() -> None:
-    recording, _ = rooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
-    headroom = Headroom(recording, 0, "default/new")
+    kept, _ = rooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
+    headroom = Headroom(kept.recording, 0, "default/new")
     assert headroom.with_amounts(["Too many pods"], ["n1"]) == ["Too many pods: 1 of 1 pods run there"]
 
 
 def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
-    recording, watched = rooms(
+    kept, watched = rooms(
         node("n1", cpu="2"),
         pod("low", on="n1", requests={"cpu": "2"}),
         pod("urgent", requests={"cpu": "1500m"}, priority=100),
         pod("new", requests={"cpu": "1"}, priority=10),
     )
-    assert check(recording, watched)
+    assert check(kept, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
-    headroom = Headroom(recording, recording.before_cycle(number), "default/new", ["n1"])
+    headroom = Headroom(kept.recording, kept.recording.before_cycle(number), "default/new", ["n1"])
     assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [
         f"Insufficient cpu: requests 1, 500m of 2 free{COUNTED}"
     ]
@@ -128,7 +126,8 @@ def test_taints_that_the_release_does_not_name() -> None:
         node("soft", taints=(("gpu", "", "PreferNoSchedule"),), cpu="1"),
     ]
     objects = [*nodes, pod("new", requests={"cpu": "2"}, tolerations=own)]
-    recording, watched = recorded_once(Simulation(objects, release="1.36", tie_break="name"))
+    kept, watched = watched_once(Simulation(objects, release="1.36", tie_break="name"))
+    recording = kept.recording
     names, trace = watched.orders[0], watched.traces[0]
     tolerations = [Toleration(**entry) for entry in own]
     headroom = Headroom(recording, 0, "default/new", tolerations=tolerations)
@@ -146,7 +145,7 @@ def test_taints_that_the_release_does_not_name() -> None:
     assert Headroom(recording, 0, "default/new").with_amounts([UNNAMED], refused) == [UNNAMED], (
         "without tolerations nothing is said"
     )
-    _, before = recorded_once(Simulation(objects, release="1.34", tie_break="name"))
+    _, before = watched_once(Simulation(objects, release="1.34", tie_break="name"))
     words = {name: before.traces[0].status_at(row) for row, name in enumerate(names)}
     assert [(words[name] or NONE).reasons for name in refused] == [
         ("node(s) had untolerated taint {gpu: }",),

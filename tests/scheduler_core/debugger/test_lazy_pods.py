@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,30 +10,20 @@ import pytest
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.lazy_pods import StoredPod, unread
-from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode
+from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recording, encode
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import Kept, played
-from tests.scheduler_core.debugger.live import Raw
+from tests.scheduler_core.debugger.forking import Kept, maker, opening, played
+from tests.scheduler_core.debugger.live import Raw, simulation_of_case
 from tests.scheduler_core.debugger.test_time_travel import told
 
 OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
 FIELDS = sorted(set(PodInfo.__slots__) - OF_CLUSTERS - {"pod", "release", "_terms"})
 
 
-def recorded(case: Raw) -> tuple[list[bytes], list[tuple[str, bytes]], Simulation]:
-    simulation = Simulation(
-        case["objects"], release=case["kubernetes"], config=case.get("config"), tie_break="name", pods=case["pods"]
-    )
-    kept = played(simulation)
-    return kept.part(MOVES_PART), kept.objects, simulation
-
-
-def rewound(moves: list[bytes], objects: list[tuple[str, bytes]], simulation: Simulation) -> Simulation:
-    recording = Recording(moves)
-    make = partial(Simulation, release=simulation.release.name, config=simulation.configuration)
-    return restore_run(recording, objects.__getitem__, recording.end, make, simulation.release)
+def rewound(kept: Kept, recording: Recording, simulation: Simulation) -> Simulation:
+    return restore_run(recording, kept.fetch, recording.end, maker(simulation), simulation.release)
 
 
 def with_no_pod_plain(block: bytes) -> bytes:
@@ -57,9 +46,10 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize("case", cases())
 def test_it_is_the_pod_that_is_read_at_once(case: Raw) -> None:
-    moves, objects, simulation = recorded(case)
-    later = rewound(moves, objects, simulation)
-    eager = rewound(list(map(with_no_pod_plain, moves)), objects, simulation)
+    simulation = simulation_of_case(case)
+    kept = played(simulation)
+    later = rewound(kept, kept.recording, simulation)
+    eager = rewound(kept, Recording(list(map(with_no_pod_plain, kept.part(MOVES_PART)))), simulation)
     assert not any(isinstance(pod, StoredPod) for pod in eager.cluster.pods.values())
     stored = [pod for pod in later.cluster.pods.values() if isinstance(pod, StoredPod)]
     assert all(map(unread, stored)), "the cluster is there without it"
@@ -91,8 +81,8 @@ def test_plain_pods_wait_to_be_read_and_others_do_not() -> None:
     }
     pods = [{"kind": "Pod", "metadata": {"name": n}, "spec": s | {"nodeName": "n"}} for n, s in specs.items()]
     simulation = Simulation([node, *pods])
-    kept = Kept([], Recorder(simulation).drain())
-    found = rewound(kept.part(MOVES_PART), kept.objects, simulation).cluster.pods
+    kept = opening(simulation)
+    found = rewound(kept, kept.recording, simulation).cluster.pods
     assert {key: unread(pod) for key, pod in found.items()} == {
         "default/plain": True,
         "default/ports": False,

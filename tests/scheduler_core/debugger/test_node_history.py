@@ -10,16 +10,14 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
+from tests.scheduler_core.debugger.forking import played_in_time
 from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
-from tests.scheduler_core.debugger.test_cluster_state import recorded_time
 
-IN_TIME = sorted(path for path in SAMPLES.glob("1[3-8]-*.yaml"))
+IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
 def recording_of(path: Path) -> Recording:
-    scenario = scenario_at(path)
-    run = ScenarioRun(scenario)
-    return recorded_time(run.simulation, run.engine, scenario.until())[0]
+    return played_in_time(ScenarioRun(scenario_at(path))).recording
 
 
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)

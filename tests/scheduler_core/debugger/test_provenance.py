@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
 from scheduler_core.debugger.provenance import Question, provenance_of
-from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
-from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import played
-from tests.scheduler_core.provenance.cases import cycles_of, questions, simulation_of
+from tests.scheduler_core.debugger.forking import maker, played
+from tests.scheduler_core.debugger.live import simulation_of_case
+from tests.scheduler_core.provenance.cases import cycles_of, questions
 
 KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
-
-
-def recorded(case: dict[str, Any]) -> tuple[Recording, list[tuple[str, bytes]], Simulation]:
-    simulation = simulation_of(case)
-    kept = played(simulation)
-    return kept.recording, kept.objects, simulation
 
 
 def first_of_each_kind() -> list[Any]:
@@ -38,15 +30,10 @@ def first_of_each_kind() -> list[Any]:
 
 @pytest.mark.parametrize("case", first_of_each_kind())
 def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
-    recording, objects, simulation = recorded(case)
-    make = partial(
-        Simulation,
-        release=case["kubernetes"],
-        config=simulation.configuration,
-        tie_break="name",
-        percentage=case.get("percentage"),
-    )
-    moving = RestoredRun(recording, objects.__getitem__, make, simulation.release)
+    simulation = simulation_of_case(case)
+    kept = played(simulation)
+    make = maker(simulation, percentage=case.get("percentage"))
+    moving = RestoredRun(kept.recording, kept.fetch, make, simulation.release)
     for number, (live, trace, names) in enumerate(cycles_of(case), 1):
         if number % 3:
             continue

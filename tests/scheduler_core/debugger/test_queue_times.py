@@ -9,17 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.commands import replay_time
-from scheduler_core.commands.replay import release_of
 from scheduler_core.debugger.provenance import DISAGREES, NotDecided
 from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
-from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Engine, Record
+from scheduler_core.virtual_time.engine import Record
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import timeline_of_case
 from tests.scheduler_core.provenance.evaluate import problems
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
@@ -71,15 +69,8 @@ def rules_of(simulation: Simulation) -> Rules:
 
 
 def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Record]]:
-    of = get_release(release) if release else release_of(case)
-    config = None if of.predicates else case.get("config")  # which is not for 1.16
-    simulation = Simulation(case["objects"], release=of, config=config, tie_break="name")
-    timeline = Engine(simulation)
-    for entry in case["timeline"]:
-        obj = replay_time.decode(entry["object"])
-        if obj is not None:
-            timeline.at(float(entry["at"]), replay_time._operation(timeline.api, entry["op"], obj))
-    return simulation, list(timeline.run(float(case["until"])))
+    simulation, timeline, until = timeline_of_case(case, release)
+    return simulation, list(timeline.run(until))
 
 
 def check_moves(simulation: Simulation, records: list[Record], name: str) -> set[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,12 @@ import pytest
 
 from scheduler_core.api.objects import Object
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
@@ -34,87 +32,50 @@ def what_it_says(trace: CycleTrace, names: list[str]) -> Raw:
     return told
 
 
-def check(simulation: Simulation, told: Iterator[CycleTrace], recorder: Recorder, registry: Any, name: str) -> None:
-    traces = [(trace, what_it_says(trace, list(simulation.nodes))) for trace in told]
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
-    make = partial(
-        Simulation,
-        release=simulation.release.name,
-        config=simulation.configuration,
-        tie_break="name",
-        preemption=simulation.scheduler.preemption,
-        percentage=next(iter(simulation.scheduler.profiles.values())).percentage,
-        registry=registry,
-    )
-    numbers = range(1, len(traces) + 1)
+def check(simulation: Simulation, kept: Kept, name: str, registry: Any = IN_TREE) -> None:
+    scheduler = simulation.scheduler
+    percentage = next(iter(scheduler.profiles.values())).percentage
+    make = maker(simulation, preemption=scheduler.preemption, percentage=percentage, registry=registry)
+    numbers = range(1, len(kept.told) + 1)
     for number in random.Random(name).sample(numbers, min(CYCLES, len(numbers))):
-        trace, said = traces[number - 1]
+        trace, names = kept.told[number - 1]
         if trace.result == "error" or trace.permit is not None or trace.permit_waits:
             continue
-        moment = recording.before_cycle(number)
-        rewound = restore_run(
-            recording, objects.__getitem__, moment, make, simulation.release, start_index=trace.start_index
-        )
+        moment, start = kept.recording.before_cycle(number), trace.start_index
+        rewound = restore_run(kept.recording, kept.fetch, moment, make, simulation.release, start_index=start)
         pod = next(pod for pod in rewound.pending if pod.key == trace.pod)
         again = rewound.scheduler.try_pod(pod, trace.attempt)[2]
-        assert what_it_says(again, rewound.nodes) == said, f"{name}, cycle {number}"
+        assert what_it_says(again, rewound.nodes) == what_it_says(trace, names), f"{name}, cycle {number}"
 
 
-def check_once(simulation: Simulation, name: str, registry: Any = IN_TREE) -> None:
-    recorder = Recorder(simulation)
-
-    def played() -> Iterator[CycleTrace]:
-        for trace in simulation.run():
-            recorder.cycle(trace)
-            yield trace
-
-    check(simulation, played(), recorder, registry, name)
+def check_once(simulation: Simulation, name: str) -> None:
+    check(simulation, played(simulation), name)
 
 
 def check_time(run: ScenarioRun, name: str) -> None:
-    recorder = Recorder(run.simulation)
-
-    def played() -> Iterator[CycleTrace]:
-        for record in run.run():
-            recorder.record(record)
-            if record.trace is not None:
-                yield record.trace
-
-    check(run.simulation, played(), recorder, PLUGINS, name)
+    """Ties go to the first by name: what a seed picks depends on all picks before."""
+    for framework in run.simulation.scheduler.profiles.values():
+        framework.picker._seed = None
+    check(run.simulation, played_in_time(run), name, PLUGINS)
 
 
-def cases() -> list[Any]:
-    found = []
-    for release in ("v1.34", "v1.27"):
-        for case in golden_cases(release):
-            found.append(pytest.param(case, id=f"{release}-{case['name']}"))
-    return found
+CASES = [pytest.param(c, id=f"{r}-{c['name']}") for r in ("v1.34", "v1.27") for c in golden_cases(r)]
 
 
-@pytest.mark.parametrize("case", cases()[::2])
+@pytest.mark.parametrize("case", CASES[::2])
 def test_in_one_pass(case: Raw) -> None:
     check_once(simulation_of_case(case), case["name"])
 
 
-def at_the_first(make: Callable[[], ScenarioRun]) -> ScenarioRun:
-    """Ties go to the first by name: what a seed picks depends on all picks before."""
-    run = make()
-    for framework in run.simulation.scheduler.profiles.values():
-        framework.picker._seed = None
-    return run
-
-
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_sample_in_time(path: Path) -> None:
-    check_time(at_the_first(lambda: ScenarioRun(scenario_at(path))), path.stem)
+    check_time(ScenarioRun(scenario_at(path)), path.stem)
 
 
 @pytest.mark.parametrize("release", ["", "1.16"])
 @pytest.mark.parametrize("seed", range(10))
 def test_a_random_run_in_time(seed: int, release: str) -> None:
-    check_time(at_the_first(lambda: a_run(seed, release)), str(seed))
+    check_time(a_run(seed, release), str(seed))
 
 
 def test_volumes_that_earlier_cycles_took_are_taken() -> None:

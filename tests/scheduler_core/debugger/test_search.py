@@ -12,12 +12,11 @@ import pytest
 
 from scheduler_core.api.objects import Pod
 from scheduler_core.debugger.cycle_index import Facts
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
 from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, CycleSearch, WrongExpression
 from scheduler_core.errors import InputError
-from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import Raw, Watched, simulation_of_case, watch_once, watch_time
+from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
+from tests.scheduler_core.debugger.live import Raw, Watched, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow
@@ -27,78 +26,49 @@ KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volu
 
 @dataclass
 class Run:
-    """A run that was recorded, with all that a plain evaluation needs. `pods`: each cycle's pod, as it was then."""
+    """A run that was recorded, with all that a plain evaluation needs."""
 
     name: str
-    recording: Recording
-    facts: Facts
+    kept: Kept
     watched: Watched
-    pods: list[Pod]
     outcomes: list[Raw]
 
     @cached_property
     def cycles(self) -> list[Plain]:
-        return [Plain(self, i) for i in range(len(self.pods))]
+        return [Plain(self, i) for i in range(len(self.watched.pods))]
+
+    @property
+    def search(self) -> CycleSearch:
+        return CycleSearch(self.kept.recording, self.kept.facts)
 
     def find(self, where: str, **how: Any) -> Raw:
-        return CycleSearch(self.recording, self.facts).find(where, **{"limit": 10_000} | how)
+        return self.search.find(where, **{"limit": 10_000} | how)
 
 
-def loaded(name: str, recorder: Recorder, watched: Watched, pods: list[Pod], outcomes: list[Raw]) -> Run:
-    blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    facts = facts_from(block.data for block in blocks if block.part == FACTS_PART)
-    return Run(name, recording, facts, watched, pods, outcomes)
-
-
-def run_of(simulation: Simulation, name: str) -> Run:
-    recorder, watched = Recorder(simulation), Watched()
-    known = {info.key: info.pod for info in simulation.pending}
-    pods, outcomes = [], []
-    for trace in watch_once(simulation, watched):
-        recorder.cycle(trace)
-        pods.append(known[trace.pod])
-        outcomes.append({"result": trace.result, "message": trace.message or trace.error})
-    return loaded(name, recorder, watched, pods, outcomes)
+def run_of(case: Raw) -> Run:
+    kept, watched = watched_once(simulation_of_case(case))
+    outcomes = [{"result": trace.result, "message": trace.message or trace.error} for trace in watched.traces]
+    return Run(case["name"], kept, watched, outcomes)
 
 
 def run_in_time(seed: int) -> Run:
-    run = a_run(seed)
-    recorder, watched = Recorder(run.simulation), Watched()
-    pods: list[Pod] = []
-    try_pod = run.engine.scheduler.try_pod
-
-    def trying(info: Any, *args: Any) -> Any:
-        pods.append(info.pod)
-        return try_pod(info, *args)
-
-    run.engine.scheduler.try_pod = trying  # type: ignore[method-assign]
-    outcomes = []
-    for record in watch_time(run.engine, run.until, watched):
-        recorder.record(record)
-        if record.trace is not None:
-            outcomes.append({"result": record.data["result"], "message": record.data.get("message", "")})
-    return loaded(f"time-{seed}", recorder, watched, pods, outcomes)
+    kept, watched = watched_time(a_run(seed))
+    outcomes = [{"message": ""} | record.data for record in watched.records if record.trace is not None]
+    return Run(f"time-{seed}", kept, watched, outcomes)
 
 
 @cache
 def runs() -> list[Run]:
-    found = [
-        run_of(simulation_of_case(case), case["name"]) for kind in KINDS for case in golden_cases("v1.34", kind)[:4]
-    ]
-    found += [run_of(simulation_of_case(case), case["name"]) for case in older()]
+    cases = [case for kind in KINDS for case in golden_cases("v1.34", kind)[:4]]
+    found = [run_of(case) for case in (*cases, *golden_cases("v1.27", "affinity", "preemption")[:8])]
     return found + [run_in_time(seed) for seed in (1, 2, 3, 5, 8)]
-
-
-def older() -> list[Raw]:
-    return golden_cases("v1.27", "affinity", "preemption")[:8]
 
 
 class Plain:
     """One cycle, looked at without the recording: what an expression's names stand for."""
 
     def __init__(self, run: Run, i: int) -> None:
-        trace, told = run.watched.traces[i], run.pods[i]
+        trace, told = run.watched.traces[i], run.watched.pods[i]
         names = run.watched.orders[i]
         golden = trace.golden(names)
         self.trace, self.names = trace, names
@@ -250,7 +220,7 @@ def test_refused_on_is_exact_for_every_node() -> None:
     refused = fit = 0
     for run in runs():
         cycles = run.cycles
-        search = CycleSearch(run.recording, run.facts)
+        search = run.search
         for name in [*dict.fromkeys(name for cycle in cycles for name in cycle.names), "nowhere"]:
             expected = [cycle.cycle for cycle in cycles if cycle.refused_on(name)]
             found = search.find(f"refused_on('{name}')", limit=10_000)
@@ -267,7 +237,7 @@ def test_refused_on_is_exact_for_every_node() -> None:
 
 @cache
 def preempting() -> Run:
-    return next(run for run in runs() if run.name.startswith("preemption") and len(run.pods) > 5)
+    return next(run for run in runs() if run.name.startswith("preemption") and len(run.cycles) > 5)
 
 
 def numbers(answer: Raw) -> list[int]:
@@ -277,7 +247,7 @@ def numbers(answer: Raw) -> list[int]:
 def test_pages_of_matches_go_on_where_they_left_off_in_both_directions() -> None:
     run = preempting()
     every = numbers(run.find("cycle > 0"))
-    assert every == list(range(1, len(run.pods) + 1))
+    assert every == list(range(1, len(run.cycles) + 1))
     for direction, wanted in (("next", every), ("all", every), ("previous", every[::-1])):
         found, start = [], None
         while True:
@@ -372,9 +342,9 @@ def test_an_expression_that_goes_on_and_on_ends() -> None:
         return len(asked) > 1
 
     many = Facts([])
-    many.table = LongTable(preempting().facts.table)  # type: ignore[assignment]
+    many.table = LongTable(preempting().kept.facts.table)  # type: ignore[assignment]
     with pytest.raises(WrongExpression, match="took too long"):
-        CycleSearch(preempting().recording, many, expired).find("true")
+        CycleSearch(preempting().kept.recording, many, expired).find("true")
 
 
 class LongTable:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import played_in_time
-from tests.scheduler_core.debugger.live import Raw, scenario_at
-from tests.scheduler_core.debugger.test_provenance import recorded
-from tests.scheduler_core.debugger.test_restore import SAMPLES
+from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
 
 KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
 MOVES = 25
@@ -50,18 +46,16 @@ def everyone(simulation: Simulation) -> list[tuple[str, str, str]]:
     return sorted((pod.key, pod.node, pod.nominated_node) for pod in framework.list_pods())
 
 
-def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Simulation, name: str) -> int:
+def check(kept: Kept, simulation: Simulation, name: str) -> int:
     """How often the cluster went there instead of being made anew."""
-    make = partial(
-        Simulation, release=simulation.release.name, config=simulation.configuration, tie_break="name", registry=PLUGINS
-    )
-    moving = RestoredRun(recording, objects.__getitem__, make, simulation.release)
+    recording, make = kept.recording, maker(simulation, registry=PLUGINS)
+    moving = RestoredRun(recording, kept.fetch, make, simulation.release)
     chance, went, before = random.Random(name), 0, None
     for _ in range(MOVES):
         moment = chance.randint(0, recording.end)
         if chance.random() < 0.5 and hasattr(moving, "state"):
             moment = min(max(moving.state.moment + chance.choice((-2, -1, 1, 2)), 0), recording.end)
-        at_once = restore_run(recording, objects.__getitem__, moment, make, simulation.release)
+        at_once = restore_run(recording, kept.fetch, moment, make, simulation.release)
         if chance.random() < 0.5:
             few = {pod.key for pod in at_once.pending if chance.random() < 0.3}
             wanted = told(at_once)
@@ -84,11 +78,11 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize("case", cases())
 def test_in_one_pass(case: Raw) -> None:
-    assert check(*recorded(case), case["name"]) > 3 or case["name"].startswith("ports")
+    simulation = simulation_of_case(case)
+    assert check(played(simulation), simulation, case["name"]) > 3 or case["name"].startswith("ports")
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
 def test_in_time(sample: Any) -> None:
     run = ScenarioRun(scenario_at(sample))
-    kept = played_in_time(run)
-    check(kept.recording, kept.objects, run.simulation, sample.stem)
+    check(played_in_time(run), run.simulation, sample.stem)
