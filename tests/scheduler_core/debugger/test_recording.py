@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -21,22 +20,21 @@ from scheduler_core.debugger.recording import (
     Block,
     Recorder,
     Recording,
+    encode,
     facts_from,
     objects_from,
 )
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.live import Watched, core_state, simulation_of_case, told_state, watch_time
+from tests.scheduler_core.debugger.forking import Kept, opening, played, played_in_time, watched_time
+from tests.scheduler_core.debugger.live import core_state, simulation_of_case, told_state
 from tests.scheduler_core.timed import scenario
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 CASES = [case for case in golden_cases("v1.34", "preemption", "mixed") if case["pods"]]
-
-
-def part(blocks: list[Block], name: str) -> list[bytes]:
-    return [block.data for block in blocks if block.part == name]
 
 
 # ------------------------------------------------------------------------------------------------ taken up again
@@ -79,15 +77,14 @@ def same(whole: list[Block], parts: list[Block]) -> None:
     for name in (FACTS_PART, OBJECTS_PART):
         ranges = [(block.first, block.last) for block in parts if block.part == name]
         assert [first for first, _ in ranges[1:]] == [last + 1 for _, last in ranges[:-1]]
-    expected, found = (Recording(part(blocks, MOVES_PART)) for blocks in (whole, parts))
+    one, other = Kept([], whole), Kept([], parts)
+    expected, found = one.recording, other.recording
     assert (expected.names, expected.cycles, expected.end) == (found.names, found.cycles, found.end)
     for name, table in expected.tables.items():
         assert list(rows(table)) == list(rows(found.tables[name])), name
-    facts = [facts_from(part(blocks, FACTS_PART)) for blocks in (whole, parts)]
-    assert [without_duration(f.table) for f in facts[:1]] == [without_duration(f.table) for f in facts[1:]]
-    assert np.array_equal(facts[0].bits, facts[1].bits)
-    objects = [[obj for data in part(blocks, OBJECTS_PART) for obj in objects_from(data)] for blocks in (whole, parts)]
-    assert objects[0] == objects[1]
+    assert without_duration(one.facts.table) == without_duration(other.facts.table)
+    assert np.array_equal(one.facts.bits, other.facts.bits)
+    assert one.objects == other.objects
 
 
 def rows(table: Any) -> Iterator[tuple[Any, ...]]:
@@ -120,11 +117,10 @@ def test_a_run_in_time_that_is_taken_up_again(seed: int) -> None:
 
 
 def test_the_opening_of_a_large_cluster_is_small() -> None:
-    simulation = Simulation(workload("basic", 1000, 2000))
-    blocks = Recorder(simulation).drain()
-    assert sum(len(block.data) for block in blocks) < 200_000
-    assert [block.part for block in blocks].count(MOVES_PART) == 1
-    state = State(Recording(part(blocks, MOVES_PART)), 0)
+    kept = opening(Simulation(workload("basic", 1000, 2000)))
+    assert sum(len(block.data) for block in kept.blocks) < 200_000
+    assert len(kept.part(MOVES_PART)) == 1
+    state = State(kept.recording, 0)
     assert (len(state.rows), len(state.pending())) == (1000, 2000)
 
 
@@ -132,25 +128,22 @@ def test_sums_wrap_as_the_core_s_columns_do() -> None:
     large = {"cpu": "4611686018427387904m", "memory": 1 << 62}
     placed = [pod(f"p{i}", on="n1", requests=large) for i in range(3)]
     simulation = Simulation([node("n1"), node("n2"), *placed, pod("q", requests={"cpu": "1", "example.com/gpu": 2})])
-    recording = Recording(part(Recorder(simulation).drain(), MOVES_PART))
-    told = told_state(State(recording, 0).as_dict())
+    told = told_state(State(opening(simulation).recording, 0).as_dict())
     assert told == core_state(simulation.cluster, {"default/q", *(f"default/p{i}" for i in range(3))}, set())
     assert told["nodes"][0]["requested"]["cpu"] < 0
 
 
 def test_pods_on_nodes_that_are_not_there_are_orphans() -> None:
     simulation = Simulation([node("n1"), pod("lost", on="gone"), pod("a", on="n1")])
-    recording = Recording(part(Recorder(simulation).drain(), MOVES_PART))
-    told = State(recording, 0).as_dict()
+    told = State(opening(simulation).recording, 0).as_dict()
     assert told["orphans"] == {"default/lost": "gone"}
     assert [n["pods"] for n in told["nodes"]] == [["default/a"]]
 
 
 def test_a_cluster_of_nothing() -> None:
-    simulation = Simulation([])
-    recorder = Recorder(simulation)
-    assert list(simulation.run()) == []
-    recording = Recording(part(recorder.drain(), MOVES_PART))
+    kept = played(Simulation([]))
+    assert kept.told == []
+    recording = kept.recording
     told = State(recording, recording.before_cycle(1)).as_dict()
     assert told == {
         **{key: [] for key in ("nodes", "pending", "added", "removed")},
@@ -164,40 +157,24 @@ def test_a_cluster_of_nothing() -> None:
 
 
 def test_what_is_damaged_or_of_another_version_is_refused() -> None:
-    blocks = part(Recorder(Simulation([node("n1")])).drain(), MOVES_PART)
-    for wrong in (
-        b"",
-        b"x",
-        blocks[0][:-9],
-        zlib.compress(b"x"),
-        zlib.compress(msgspec.msgpack.encode({"version": 0})),
-    ):
-        with pytest.raises(InputError, match="recording"):
-            Recording([wrong])
-        if wrong != zlib.compress(msgspec.msgpack.encode({"version": 0})):
+    (block,) = opening(Simulation([node("n1")])).part(MOVES_PART)
+    with pytest.raises(InputError, match="recording"):
+        Recording([encode({"version": 0})])
+    for wrong in (b"", b"x", block[:-9], zlib.compress(b"x")):
+        for read in (lambda data: Recording([data]), lambda data: facts_from([data]), objects_from):
             with pytest.raises(InputError, match="recording"):
-                facts_from([wrong])
-            with pytest.raises(InputError, match="recording"):
-                objects_from(wrong)
+                read(wrong)
 
 
 # ------------------------------------------------------------------------------------------------ objects
-
-
-def fetching(blocks: list[Block]) -> Any:
-    stored = [obj for data in part(blocks, OBJECTS_PART) for obj in objects_from(data)]
-    return stored.__getitem__
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_objects_of_a_moment_make_the_cluster_of_that_moment(seed: int) -> None:
     """Loaded as a snapshot they give the same rows, pods in the same order, the same sums and nominations."""
     run = a_run(seed)
-    recorder, watched = Recorder(run.simulation), Watched()
-    for record in watch_time(run.engine, run.until, watched):
-        recorder.record(record)
-    blocks = recorder.drain()
-    recording, fetch = Recording(part(blocks, MOVES_PART)), fetching(blocks)
+    kept, watched = watched_time(run)
+    recording, fetch = kept.recording, kept.fetch
     for number, live in list(enumerate(watched.states, 1))[:: max(1, len(watched.states) // 12)]:
         there = objects_at(recording, recording.before_cycle(number))
         objects = [written(at._replace(bound=bool(at.node)), fetch) for at in there]
@@ -236,14 +213,8 @@ def test_objects_are_those_of_their_time() -> None:
                                  "patch": {"metadata": {"labels": {"app": "two"}}}}},
         ],
     )  # fmt: skip
-    from scheduler_core.virtual_time.scenario_run import ScenarioRun
-
-    run = ScenarioRun(made)
-    recorder = Recorder(run.simulation)
-    for record in run.run():
-        recorder.record(record)
-    blocks = recorder.drain()
-    recording, fetch = Recording(part(blocks, MOVES_PART)), fetching(blocks)
+    kept = played_in_time(ScenarioRun(made))
+    recording, fetch = kept.recording, kept.fetch
 
     def at(t: float) -> dict[str, Any]:
         return {f"{o.kind} {o.key}": written(o, fetch) for o in objects_at(recording, recording.after_time(t))}

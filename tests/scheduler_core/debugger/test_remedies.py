@@ -14,6 +14,7 @@ from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import sample
+from tests.scheduler_core import build
 from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case, timeline_of_case
 from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
 
@@ -53,19 +54,16 @@ def test_each_is_proved_and_minimal_in_time(case: Raw) -> None:
 # ------------------------------------------------------------------------------------------------ what a person broke
 
 
-def node(name: str, cpu: str = "4", taints: tuple[Raw, ...] = (), ready: bool = True, **labels: str) -> Raw:
-    has = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    conditions = [{"type": "Ready", "status": "True" if ready else "Unknown"}]
-    labels = {"kubernetes.io/hostname": name, **{key.replace("__", "/"): value for key, value in labels.items()}}
-    spec = {"taints": list(taints)}
-    status = {"allocatable": has, "conditions": conditions}
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
+def node(
+    name: str, cpu: str = "4", taints: tuple[tuple[str, str, str], ...] = (), ready: bool = True, **labels: str
+) -> Raw:
+    made = build.node(name, cpu=cpu, pods="10", taints=taints, labels=labels)
+    made["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "Unknown"}]
+    return made
 
 
 def pod(name: str = "web", cpu: str = "1", on: str = "", labels: Raw | None = None, **spec: Any) -> Raw:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    meta = {"name": name, "labels": labels or {"app": name}}
-    return {"kind": "Pod", "metadata": meta, "spec": {"containers": containers, "nodeName": on, **spec}}
+    return build.pod(name, requests={"cpu": cpu}, on=on, labels=labels or {"app": name}, **spec)
 
 
 def told(*objects: Raw, **settings: Any) -> list[Remedy]:
@@ -84,7 +82,7 @@ def near(*terms: Raw) -> Raw:
 
 
 ZONES = [node("a", zone="az1"), node("b", zone="az2"), node("c", zone="az3")]
-DEDICATED = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+DEDICATED = ("dedicated", "db", "NoSchedule")
 
 
 def test_a_typo_in_a_selector_is_told_with_what_there_is() -> None:
@@ -222,14 +220,14 @@ def test_a_missing_toleration_comes_before_the_taint() -> None:
 
 
 def test_a_cordoned_node_is_uncordoned_with_its_taint() -> None:
-    cordoned = node("a", taints=({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"},))
+    cordoned = node("a", taints=(("node.kubernetes.io/unschedulable", "", "NoSchedule"),))
     cordoned["spec"]["unschedulable"] = True
     first = told(cordoned, pod())[0]
     assert [next(iter(change)) for change in first.changes] == ["uncordon", "untaint"]
 
 
 def test_nobody_is_sent_to_a_broken_node() -> None:
-    unreachable = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    unreachable = ("node.kubernetes.io/unreachable", "", "NoSchedule")
     broken = node("gone", taints=(unreachable,), ready=False)
     broken["spec"]["unschedulable"] = True
     found = told(broken, node("small", cpu="500m"), pod())
@@ -241,8 +239,7 @@ def test_nobody_is_sent_to_a_broken_node() -> None:
 
 
 def test_no_node_is_made_another_architecture() -> None:
-    arm = node("a", kubernetes__io="x")
-    arm["metadata"]["labels"]["kubernetes.io/arch"] = "arm64"
+    arm = node("a", **{"kubernetes.io/arch": "arm64"})
     for remedy in told(arm, pod(nodeSelector={"kubernetes.io/arch": "amd64"})):
         assert remedy.kind != "node"
 
