@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.debugger.cluster_state import State
-from scheduler_core.debugger.recording import GONE, Recording
+from scheduler_core.debugger.cluster_state import State, places_at
+from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 
 Int64 = npt.NDArray[np.int64]
@@ -21,10 +21,6 @@ Int64 = npt.NDArray[np.int64]
 MAX_TIMEPOINTS = 4000  # covered by one piece of the stream
 MAX_CHANGES = 4000  # of pods in one piece, unless a single timepoint has more
 MAX_VALUES = 1000  # maximum number of values of a label by which nodes can be grouped
-
-# Where each pod is at a timepoint, from the last row of `places` about it.
-Place = tuple[int, int, int]
-"""(node, an index of the recording's names or -1; state; the row of `places` at which it came to that node)."""
 
 
 def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
@@ -146,8 +142,7 @@ def stream(recording: Recording, after: int | None = None, until: int | None = N
     if (after is None) == (until is None):
         raise InputError("moment", "", "must be one of after and until")
     first, last = _covered(recording, after, until)
-    places = recording.tables["places"]
-    moved = _moved(recording, places.between(first, last))
+    moved = _moved(recording, first, last)
     cycles = recording.tables["cycles"]["at"]
     numbers = np.flatnonzero((cycles > first) & (cycles <= last))
     instants = recording.tables["instants"]
@@ -184,10 +179,12 @@ def _covered(recording: Recording, after: int | None, until: int | None) -> tupl
     return first, last
 
 
-def _moved(recording: Recording, rows: slice) -> dict[str, list[Any]]:
+def _moved(recording: Recording, first: int, last: int) -> dict[str, list[Any]]:
     places, names = recording.tables["places"], recording.names
-    pods = places["pod"][rows]
-    known = _known(recording, rows.start, set(pods.tolist()))
+    rows = places.between(first, last)
+    pods = np.unique(places["pod"][rows])
+    before = (column[pods].tolist() for column in places_at(recording, first))
+    known = {pod: (node, state, came) for pod, state, node, came in zip(pods.tolist(), *before, strict=True)}
     moved: dict[str, list[Any]] = {name: [] for name in ("at", "pod", "node", "state", "came")}
     moved |= {name: [] for name in ("was_node", "was_state", "was_came")}
 
@@ -202,23 +199,6 @@ def _moved(recording: Recording, rows: slice) -> dict[str, list[Any]]:
         for column, value in zip(moved.values(), values, strict=True):
             column.append(value)
     return moved
-
-
-def _known(recording: Recording, row: int, pods: set[int]) -> dict[int, Place]:
-    """Return where the given pods were before a row of `places`."""
-    places, count = recording.tables["places"], len(recording.tables["pods"])
-    before = places["pod"][:row]
-    last = np.full(count, -1, np.int64)
-    last[before] = np.arange(row)  # the last row of a pod counts
-    came = np.zeros(count, np.int64)
-    arrived = np.flatnonzero(places["arrived"][:row])
-    came[before[arrived]] = arrived
-    found: dict[int, Place] = {}
-    for pod in pods:
-        at = int(last[pod])
-        node, state = (int(places["node"][at]), int(places["state"][at])) if at >= 0 else (-1, GONE)
-        found[pod] = node, state, int(came[pod])
-    return found
 
 
 def _presences(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
+from scheduler_core.explain.shortfalls import PODS
 
 Int64 = npt.NDArray[np.int64]
 
@@ -75,6 +76,18 @@ class NodeOrder:
         return row
 
 
+def places_at(recording: Recording, moment: int) -> tuple[Int64, Int64, Int64]:
+    """Return columns over the recording's pods at a timepoint: state, node (-1 for none), row of `places` at which the
+    pod came to its node."""
+    places, count = recording.tables["places"], len(recording.tables["pods"])
+    end = places.until(moment)
+    pod, arrived = places["pod"][:end], np.flatnonzero(places["arrived"][:end])
+    state, node, came = np.full(count, GONE, np.int64), np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    # NumPy assigns in order, so the last value of a pod counts.
+    state[pod], node[pod], came[pod[arrived]] = places["state"][:end], places["node"][:end], arrived
+    return state, node, came
+
+
 class State:
     """The cluster after a timepoint. All columns are int64 except where noted.
 
@@ -97,19 +110,11 @@ class State:
         self._sum()
 
     def _place(self, moment: int) -> None:
-        places, count = self.recording.tables["places"], len(self.recording.tables["pods"])
+        self.state, self.node, self.came = places_at(self.recording, moment)
+        places = self.recording.tables["places"]
         end = places.until(moment)
-        pod = places["pod"][:end]
-        # NumPy assigns in order, so the last value of a pod counts.
-        self.state = np.full(count, GONE, np.int64)
-        self.state[pod] = places["state"][:end]
-        self.node = np.full(count, -1, np.int64)
-        self.node[pod] = places["node"][:end]
-        self.start = np.zeros(count, np.float64)
-        self.start[pod] = np.where(places["at"][:end] > 0, places["start"][:end], 0.0)
-        self.came = np.zeros(count, np.int64)
-        arrived = np.flatnonzero(places["arrived"][:end])
-        self.came[pod[arrived]] = arrived
+        self.start = np.zeros(len(self.state), np.float64)
+        self.start[places["pod"][:end]] = np.where(places["at"][:end] > 0, places["start"][:end], 0.0)
         placed = np.flatnonzero(self.state >= ASSUMED)
         self.placed = placed[np.argsort(self.came[placed], kind="stable")]
         self.of_row = self.row_of[self.node[self.placed]]
@@ -133,6 +138,16 @@ class State:
         for resource in dict.fromkeys(name for amounts in distinct for name in amounts):
             by_kind = np.array([amounts.get(resource, 0) for amounts in distinct], np.int64)
             self.requested[resource] = total(by_kind[kind])
+
+    def used(self, resource: str) -> Int64:
+        """Return the requested quantity of a resource by row; `pods` is the number of pods."""
+        return self.pod_count if resource == PODS else self.requested.get(resource, np.zeros(len(self.rows), np.int64))
+
+    def allocatable(self, resource: str) -> Int64:
+        """Return the allocatable quantity of a resource by row; `pods` is the maximum number of pods."""
+        nodes = self.recording.tables["nodes"]
+        by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
+        return by_kind[nodes["allocatable"][self.versions]]
 
     # ---- serialisation
 

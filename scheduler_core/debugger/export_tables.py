@@ -31,6 +31,9 @@ SCORES = {
 }  # fmt: skip
 
 _FACTS = list(SCHEMA)
+_TYPES = {"INTEGER": np.int64, "BIGINT": np.int64, "BOOLEAN": np.bool_, "VARCHAR": object, "VARCHAR[]": object}
+_Part = tuple[int, dict[str, Any]]
+"""(number of rows, column -> its values, or one value for all rows)."""
 
 
 def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
@@ -54,8 +57,8 @@ class TableBlock:
 
     def __init__(self) -> None:
         self.verdicts = self.scores = 0
-        self._verdicts: list[tuple[Any, ...]] = []
-        self._scores: list[tuple[Any, ...]] = []
+        self._verdicts: list[_Part] = []
+        self._scores: list[_Part] = []
 
     def add(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
         """Add a cycle with at most `most` nodes per plugin (for scores, the best). Return whether any node was left
@@ -86,11 +89,10 @@ class TableBlock:
     def _verdict(
         self, number: int, pod: str, nodes: Any, plugin: str, code: Any, reasons: Sequence[str], decisive: Any = True
     ) -> None:
-        count = 1 if nodes is None else len(nodes)
         nodes = np.array([None], object) if nodes is None else nodes
-        values = (number, pod, plugin, str(code), _listed(reasons))
-        self._verdicts.append((count, nodes, np.broadcast_to(decisive, count), *values))
-        self.verdicts += count
+        values = {"cycle": number, "pod": pod, "node": nodes, "plugin": plugin, "code": str(code)}
+        self._verdicts.append((len(nodes), values | {"reasons": _listed(reasons), "decisive": decisive}))
+        self.verdicts += len(nodes)
 
     def _add_scores(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
         if not trace.scores:
@@ -101,39 +103,22 @@ class TableBlock:
             place = np.sort(np.argsort(-total, kind="stable")[:most])
         nodes, chosen = names[rows[place]], rows[place] == trace.selected_row
         for plugin, score in trace.scores.items():
-            columns = (score.raw[place], score.normalized[place])
-            self._scores.append((len(place), nodes, chosen, *columns, number, trace.pod, plugin, score.weight))
+            values = {"cycle": number, "pod": trace.pod, "node": nodes, "plugin": plugin, "raw": score.raw[place]}
+            normalized = score.normalized[place]
+            values |= {"normalized": normalized, "weight": score.weight, "weighted": normalized * score.weight}
+            self._scores.append((len(place), values | {"chosen": chosen}))
             self.scores += len(place)
         return len(rows) > most
 
     def take_verdicts(self) -> Columns:
         """Return the columns of VERDICTS and remove them from the block."""
         parts, self._verdicts, self.verdicts = self._verdicts, [], 0
-        return {
-            "cycle": _repeated(parts, 3, np.int64),
-            "pod": _repeated(parts, 4),
-            "node": _joined(parts, 1, object),
-            "plugin": _repeated(parts, 5),
-            "code": _repeated(parts, 6),
-            "reasons": _repeated(parts, 7),
-            "decisive": _joined(parts, 2, np.bool_),
-        }
+        return {name: _column(parts, name, kind) for name, kind in VERDICTS.items()}
 
     def take_scores(self) -> Columns:
         """Return the columns of SCORES and remove them from the block."""
         parts, self._scores, self.scores = self._scores, [], 0
-        normalized, weight = _joined(parts, 4, np.int64), _repeated(parts, 8, np.int64)
-        return {
-            "cycle": _repeated(parts, 5, np.int64),
-            "pod": _repeated(parts, 6),
-            "node": _joined(parts, 1, object),
-            "plugin": _repeated(parts, 7),
-            "raw": _joined(parts, 3, np.int64),
-            "normalized": normalized,
-            "weight": weight,
-            "weighted": normalized * weight,
-            "chosen": _joined(parts, 2, np.bool_),
-        }
+        return {name: _column(parts, name, kind) for name, kind in SCORES.items()}
 
 
 def _refused(verdict: Verdict) -> list[tuple[int, npt.NDArray[np.intp]]]:
@@ -147,12 +132,6 @@ def _listed(texts: Sequence[str]) -> str:
     return msgspec.json.encode(list(texts)).decode()
 
 
-def _joined(parts: Sequence[tuple[Any, ...]], column: int, dtype: Any) -> npt.NDArray[Any]:
-    found = [np.asarray(part[column], dtype) for part in parts]
-    return np.concatenate(found) if found else np.zeros(0, dtype)
-
-
-def _repeated(parts: Sequence[tuple[Any, ...]], column: int, dtype: Any = object) -> npt.NDArray[Any]:
-    values = np.empty(len(parts), dtype)
-    values[:] = [part[column] for part in parts]
-    return np.repeat(values, [part[0] for part in parts])
+def _column(parts: Sequence[_Part], name: str, kind: str) -> npt.NDArray[Any]:
+    found = [np.broadcast_to(np.asarray(values[name], _TYPES[kind]), count) for count, values in parts]
+    return np.concatenate(found) if found else np.zeros(0, _TYPES[kind])

@@ -92,12 +92,8 @@ class Headroom:
     def columns(self, resource: str) -> tuple[Int64, Int64]:
         """Return (free, allocatable) of a resource as columns over the state's rows."""
         if resource not in self._known:
-            state = self._state
-            nodes, size = state.recording.tables["nodes"], len(state.rows)
-            by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
-            of = by_kind[nodes["allocatable"][state.versions]] if size else np.zeros(0, np.int64)
-            used = state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(size, np.int64))
-            free = of - used
+            of = self._state.allocatable(resource)
+            free = of - self._state.used(resource)
             for row, amounts in self._nominated.items():
                 free[row] -= amounts.get(resource, 0)
             self._known[resource] = free, of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -133,7 +133,18 @@ _COMPUTE: dict[str, Callable[[Sequence[Any]], Any]] = {
     "less_equal": lambda v: v[0] <= v[1],
     "contains": lambda v: v[1] in v[0],
 }
-OPERATIONS = frozenset(_COMPUTE)
+
+
+class _OfMany(Protocol):
+    def __call__(self, args: Iterable[Tree], label: str = "", unit: str = "") -> Tree: ...
+
+
+class _OfTwo(Protocol):
+    def __call__(self, a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree: ...
+
+
+class _OfOne(Protocol):
+    def __call__(self, a: Tree, label: str = "") -> Tree: ...
 
 
 def _of(op: str, args: Iterable[Tree], label: str, unit: str = "") -> Tree:
@@ -141,106 +152,49 @@ def _of(op: str, args: Iterable[Tree], label: str, unit: str = "") -> Tree:
     return Tree(value=_COMPUTE[op]([arg.value for arg in listed]), op=op, label=label, unit=unit, args=listed)
 
 
-def total(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
-    """Sum of whole numbers; 0 if there are none."""
-    return _of("sum", args, label, unit)
+def _of_many(op: str) -> _OfMany:
+    return lambda args, label="", unit="": _of(op, args, label, unit)
+
+
+def _of_two(op: str) -> _OfTwo:
+    return lambda a, b, label="", unit="": _of(op, (a, b), label, unit)
+
+
+def _of_one(op: str) -> _OfOne:
+    return lambda a, label="": _of(op, (a,), label)
+
+
+total = _of_many("sum")  # of whole numbers; 0 if there are none
+lowest = _of_many("min")
+highest = _of_many("max")
+count = _of_many("count")  # number of arguments; all of them are true
+every = _of_many("and")  # true if there are no arguments
+some = _of_many("or")  # false if there are no arguments
+
+subtract = _of_two("subtract")
+multiply = _of_two("multiply")
+divide_int = _of_two("divide_int")  # Go's int64 division, truncated towards zero
+divide = _of_two("divide")  # float64 division
+equal = _of_two("equal")
+less = _of_two("less")
+less_equal = _of_two("less_equal")
+contains = _of_two("contains")  # whether a list contains the item `b`, or a map the key
+
+absolute = _of_one("abs")
+root = _of_one("sqrt")
+logarithm = _of_one("log")  # natural logarithm
+rounded = _of_one("round")  # math.Round of Go
+truncated = _of_one("truncate")  # towards zero
+opposite = _of_one("not")
 
 
 def total_floats(args: Sequence[Tree], label: str = "") -> Tree:
     """Sum of fractions from left to right, in pairs, because the order affects the last digit."""
-    return (
-        reduce(lambda a, b: _of("sum", (a, b), ""), args).with_label(label)
-        if len(args) > 1
-        else _of("sum", args, label)
-    )
-
-
-def subtract(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:
-    return _of("subtract", (a, b), label, unit)
-
-
-def multiply(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:
-    return _of("multiply", (a, b), label, unit)
-
-
-def divide_int(a: Tree, b: Tree, label: str = "", unit: str = "") -> Tree:
-    """Go's int64 division, truncated towards zero."""
-    return _of("divide_int", (a, b), label, unit)
-
-
-def divide(a: Tree, b: Tree, label: str = "") -> Tree:
-    """float64 division."""
-    return _of("divide", (a, b), label)
-
-
-def lowest(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
-    return _of("min", args, label, unit)
-
-
-def highest(args: Iterable[Tree], label: str = "", unit: str = "") -> Tree:
-    return _of("max", args, label, unit)
-
-
-def count(args: Iterable[Tree], label: str = "") -> Tree:
-    """Number of arguments; all of them are true."""
-    return _of("count", args, label)
-
-
-def absolute(a: Tree, label: str = "") -> Tree:
-    return _of("abs", (a,), label)
-
-
-def root(a: Tree, label: str = "") -> Tree:
-    """Square root."""
-    return _of("sqrt", (a,), label)
-
-
-def logarithm(a: Tree, label: str = "") -> Tree:
-    """Natural logarithm."""
-    return _of("log", (a,), label)
-
-
-def rounded(a: Tree, label: str = "") -> Tree:
-    """math.Round of Go."""
-    return _of("round", (a,), label)
-
-
-def truncated(a: Tree, label: str = "") -> Tree:
-    """Integer part, truncated towards zero."""
-    return _of("truncate", (a,), label)
+    if len(args) < 2:
+        return total(args, label)
+    return reduce(lambda a, b: total((a, b)), args).with_label(label)
 
 
 def either(condition: Tree, then: Tree, otherwise: Tree, label: str = "", unit: str = "") -> Tree:
     """`then` if the condition is true, otherwise `otherwise`."""
     return _of("if", (condition, then, otherwise), label, unit)
-
-
-def every(args: Iterable[Tree], label: str = "") -> Tree:
-    """True if all arguments are true, or if there are none."""
-    return _of("and", args, label)
-
-
-def some(args: Iterable[Tree], label: str = "") -> Tree:
-    """True if any argument is true; false if there are none."""
-    return _of("or", args, label)
-
-
-def opposite(a: Tree, label: str = "") -> Tree:
-    return _of("not", (a,), label)
-
-
-def equal(a: Tree, b: Tree, label: str = "") -> Tree:
-    return _of("equal", (a, b), label)
-
-
-def less(a: Tree, b: Tree, label: str = "") -> Tree:
-    return _of("less", (a, b), label)
-
-
-def less_equal(a: Tree, b: Tree, label: str = "") -> Tree:
-    return _of("less_equal", (a, b), label)
-
-
-def contains(container: Tree, item: Tree, label: str = "") -> Tree:
-    """Whether a list contains the item, or a map the key."""
-    return _of("contains", (container, item), label)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.compare.run_side import RunSide
+from scheduler_core.explain.shortfalls import PODS
 
-PODS = "pods"
 FIGURES = ("mean", "stddev", "min", "max")
 
 Int64 = npt.NDArray[np.int64]
@@ -46,16 +46,11 @@ def _victims(side: RunSide) -> int:
 
 
 def _allocatable(state: State) -> dict[str, Int64]:
-    """Map each resource to the allocatable quantity of each node; `pods` is the maximum number of pods."""
+    """Map each resource of the nodes to the allocatable quantity of each node."""
     table = state.recording.tables["nodes"]
     kinds = table.distinct("allocatable")
-    kind = table["allocatable"][state.versions]
-    names = {name: None for i in np.unique(kind).tolist() for name in kinds[i]}
-    return {name: np.array([have.get(name, 0) for have in kinds], np.int64)[kind] for name in names}
-
-
-def _requested(state: State, resource: str) -> Int64:
-    return state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(len(state.rows), np.int64))
+    names = dict.fromkeys(name for i in np.unique(table["allocatable"][state.versions]).tolist() for name in kinds[i])
+    return {name: state.allocatable(name) for name in names}
 
 
 def _shares(state: State) -> dict[str, dict[str, float]]:
@@ -65,7 +60,7 @@ def _shares(state: State) -> dict[str, dict[str, float]]:
         where = has > 0
         if not where.any():
             continue
-        share = _requested(state, resource)[where] / has[where]
+        share = state.used(resource)[where] / has[where]
         figures = (share.mean(), share.std(), share.min(), share.max())
         found[resource] = {name: round(float(figure), 6) for name, figure in zip(FIGURES, figures, strict=True)}
     return found
@@ -81,7 +76,7 @@ def _kinds(sides: Sequence[RunSide]) -> list[dict[str, int]]:
 def _stranded(state: State, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
     """Map each resource to its free total on nodes where no pod of the runs that requests it fits."""
     has = _allocatable(state)
-    free = {resource: np.maximum(amount - _requested(state, resource), 0) for resource, amount in has.items()}
+    free = {resource: np.maximum(amount - state.used(resource), 0) for resource, amount in has.items()}
     found = {}
     for resource in free:
         if resource == PODS:

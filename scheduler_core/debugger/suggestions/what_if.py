@@ -115,30 +115,17 @@ class WhatIf:
         name, what = change.operation
         scheduler = self.simulation.scheduler
         match name:
-            case "skip":
-                own = dict(scheduler.own_frameworks)
-                frameworks = [(framework, copy.copy(framework.__dict__)) for framework in scheduler.profiles.values()]
-                weights = [(framework, dict(framework.weights)) for framework in scheduler.profiles.values()]
+            case "skip" | "weight" | "place":
+                own, places = dict(scheduler.own_frameworks), dict(scheduler.places)
+                profiles = scheduler.profiles.values()
+                frameworks = [(one, one.__dict__ | {"weights": dict(one.weights)}) for one in profiles]
 
-                def unskip() -> None:
-                    scheduler.own_frameworks = own
+                def decide_again() -> None:
+                    scheduler.own_frameworks, scheduler.places = own, places
                     for framework, attributes in frameworks:
                         framework.__dict__.update(attributes)
-                    for framework, old_weights in weights:
-                        framework.weights = old_weights
 
-                return unskip
-            case "weight":
-                lists = [(f, dict(f.weights), f.score, f.pre_score) for f in scheduler.profiles.values()]
-
-                def unweigh() -> None:
-                    for framework, weights, score, pre_score in lists:
-                        framework.weights, framework.score, framework.pre_score = weights, score, pre_score
-
-                return unweigh
-            case "place":
-                places = dict(scheduler.places)
-                return lambda: setattr(scheduler, "places", places)
+                return decide_again
             case "create":
                 return self._uncreate(what)
             case "patch" | "delete":
