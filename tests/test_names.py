@@ -42,7 +42,6 @@ REMAINING: dict[str, str] = {
     "kubesched_ui.views.live_classes": "told",
     "kubesched_ui.views.present": "PODS_TOLD asked told",
     "kubesched_ui.views.runs": "beside",
-    "scheduler_core.debugger.claim_schema": "said",
 }
 # The class names that occur more than once, by package.
 REMAINING_TWICE: dict[str, str] = {

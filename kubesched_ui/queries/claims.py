@@ -14,7 +14,7 @@ from kubesched_ui.queries.recording_cache import recording_of
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import KINDS, Node, Object
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.claim_schema import Given, given_of
+from scheduler_core.debugger.claims import Given, given_of
 from scheduler_core.debugger.columnar import Table
 from scheduler_core.debugger.node_devices import PoolThen, pools_of
 from scheduler_core.dra.claims import reserved_for

@@ -5,35 +5,183 @@ A trace only records that a node was rejected. The devices are evaluated on requ
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from scheduler_core.api.devices import Allocation, ResourceClaim
-from scheduler_core.api.objects import PodResourceClaim
+from scheduler_core.api.devices import Allocation, DeviceAttribute, DeviceClass, ExactRequest, ResourceClaim
+from scheduler_core.api.objects import NodeSelectorTerm, PodResourceClaim
+from scheduler_core.api.selector_text import requirement
 from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import claim_schema as shapes
-from scheduler_core.debugger.claim_schema import Claim, Device, Entries, NodeGroup, OneNode, Request, Short
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.explain import ClaimReport, RequestReport, node_report
+from scheduler_core.dra.explain import (
+    NODE,
+    SELECTOR,
+    ClaimReport,
+    DeviceReport,
+    Objection,
+    PoolReport,
+    RequestReport,
+    node_report,
+)
+from scheduler_core.dra.pools import DeviceID, Entry
 from scheduler_core.framework.runtime import Framework
 
 PLUGIN = "DynamicResources"
+OTHER_CLASS = "class"
 PAGE = 20  # groups of nodes per page
 NAMED = 100  # nodes named per group
 SHOWN = 200  # devices listed per request
 DIFFERENT = 2000  # distinct nodes whose devices are evaluated; nodes with equal devices share a result
 WANTED, ALLOCATED, MISSING = "wanted", "allocated", "missing"
+NAMES = {"message": "said"}  # attribute -> its name in JSON
 
 
-@dataclass(slots=True)
-class Used:
-    """A claim that the pod uses."""
+Entries = Mapping[DeviceID, Entry]
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A device.
+
+    `facts`: its attributes and capacities. `of_class`: whether the request's device class selects it. `taken`: whether
+    the allocator takes it for this request. `objections` is empty if the request could have the device.
+    """
+
+    driver: str
+    pool: str
+    device: str
+    facts: dict[str, str]
+    of_class: bool
+    objections: list[Objection]
+    taken: bool
+
+
+class Selector(msgspec.Struct, frozen=True):
+    """A selector. `of` is its device class, "" for the request's own; `number` is its index among those selectors, from
+    0."""
+
+    of: str
+    number: int
+    expression: str
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request, or one alternative of a prioritized list.
+
+    `wanted`: number of devices it wants; `fitting`: number it could have if it were the only request; `seen`: number
+    that exist; `out`: reason -> number of excluded devices, where a reason is OTHER_CLASS or the kind of an objection.
+    `devices`: first those taken, then those that fit, then the others, at most SHOWN.
+    """
+
+    name: str
+    device_class: str
+    mode: str
+    wanted: int
+    fitting: int
+    seen: int
+    out: dict[str, int]
+    selectors: list[Selector]
+    tolerations: list[str]
+    devices: list[Device]
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A value of an attribute. `value` is "" for devices without the attribute, which no constraint accepts."""
+
+    value: str
+    devices: int
+
+
+class Constraint(msgspec.Struct, frozen=True):
+    """A constraint between devices.
+
+    `same`: all devices must have the same value of the attribute; otherwise all values must differ. `requests`: the
+    affected requests, empty for all. `wanted`: number of devices that they want. `values`: values of the devices that
+    fit one of them.
+    """
+
+    attribute: str
+    same: bool
+    requests: list[str]
+    wanted: int
+    values: list[Value]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A device allocated to a claim. `amounts` are its consumed capacities if it is shared."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    admin: bool
+    amounts: dict[str, str]
+
+
+class Claim(msgspec.Struct, frozen=True, rename=NAMES):
+    """A claim as evaluated on a node.
+
+    `uses`: the pod's name for it. `template`: the template that created it, or "". `state`: WANTED, ALLOCATED before
+    the cycle, or MISSING with the reason in `message`. `given`: its devices, or those the allocator picks on this node.
+    `nodes`: where the devices can be used, "" for everywhere; `here`: whether that includes this node.
+    """
+
+    claim: str
+    uses: str
+    template: str
+    state: str
+    message: str
+    requests: list[list[Request]]
+    constraints: list[Constraint]
+    given: list[Given]
+    nodes: str
+    here: bool
+    shared_with: list[str]
+
+
+class OneNode(msgspec.Struct, frozen=True, rename=NAMES):
+    """A node. `fits` is the recorded result; if false, `message` is the reason. `wanted` and `fitting` count devices of
+    all claims."""
+
+    node: str
+    fits: bool
+    message: str
+    wanted: int
+    fitting: int
+    claims: list[Claim]
+    pools: list[PoolReport]
+
+
+class Short(msgspec.Struct, frozen=True):
+    """Summary of a request for a group of nodes; fields as in Request."""
+
+    claim: str
+    name: str
+    wanted: int
+    fitting: int
+    seen: int
+    out: dict[str, int]
+
+
+class NodeGroup(msgspec.Struct, frozen=True, rename=NAMES):
+    """Nodes with the same result and the same device counts. `nodes` holds the first NAMED of `count`."""
+
+    fits: bool
+    message: str
+    count: int
+    nodes: list[str]
+    requests: list[Short]
+
+
+class Used(NamedTuple):
+    """A claim that the pod uses. `problem`: why it cannot be allocated."""
 
     uses: PodResourceClaim
     claim: ResourceClaim | None
@@ -114,14 +262,8 @@ class Claims:
             given = allocations[place] if place >= 0 and allocations else None
             claims.append(self._claim(one, row, evaluated.claims[place] if place >= 0 else None, given, entries))
         fits, message = self._verdict(row)
-        fitting = {
-            (device.driver, device.pool, device.device)
-            for claim in evaluated.claims
-            for request in shapes.requests_of(claim)
-            for device in request.devices
-            if not device.objections
-        }
-        return OneNode(node, fits, message, shapes.wanted_of(evaluated.claims), len(fitting), claims, evaluated.pools)
+        fitting = fitting_devices(request for claim in evaluated.claims for request in requests_of(claim))
+        return OneNode(node, fits, message, wanted_of(evaluated.claims), len(fitting), claims, evaluated.pools)
 
     def _verdict(self, row: int) -> tuple[bool, str]:
         verdict = self.trace.verdicts.get(PLUGIN)
@@ -158,9 +300,9 @@ class Claims:
             ALLOCATED if claim.status.allocation is not None else WANTED,
             "",
             requests,
-            list(shapes.constraints_of(claim, evaluated, entries)) if evaluated is not None else [],
-            shapes.given_of(allocation),
-            shapes.terms_text(terms.node_selector_terms) if terms is not None else "",
+            list(constraints_of(claim, evaluated, entries)) if evaluated is not None else [],
+            given_of(allocation),
+            terms_text(terms.node_selector_terms) if terms is not None else "",
             here,
             [one.name for one in claim.status.reserved_for if one.uid != self.pod.pod.metadata.uid],
         )
@@ -182,8 +324,8 @@ class Claims:
                 one.driver,
                 one.pool,
                 one.device,
-                shapes.facts_of(entries[one.driver, one.pool, one.device]),
-                shapes.of_class(evaluated, one),
+                facts_of(entries[one.driver, one.pool, one.device]),
+                of_class(evaluated, one),
                 one.objections,
                 (evaluated.name, one.driver, one.pool, one.device) in taken,
             )
@@ -197,8 +339,8 @@ class Claims:
             evaluated.wanted,
             evaluated.fitting,
             len(evaluated.devices),
-            shapes.out_of(evaluated),
-            shapes.selectors_of(provider, exact),
+            out_of(evaluated),
+            selectors_of(provider, exact),
             [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations],
             devices[:SHOWN],
         )
@@ -215,16 +357,15 @@ class Claims:
             rows.setdefault((self._verdict(row), self._shape(row)), []).append(row)
         merged: dict[tuple[Any, ...], tuple[list[Short], list[int]]] = {}
         for number, ((verdict, _), alike) in enumerate(rows.items()):
-            requests = (
-                list(shapes.short_of(node_report(self.devices, alike[0], self.wanted))) if number < DIFFERENT else []
-            )
+            reports = node_report(self.devices, alike[0], self.wanted).claims if number < DIFFERENT else ()
+            requests = [short for claim in reports for short in short_of(claim)]
             key = verdict, msgspec.json.encode(requests)
             merged.setdefault(key, (requests, []))[1].extend(alike)
         found = []
         for ((fits, message), _), (requests, alike) in merged.items():
             alike.sort()
             found.append(NodeGroup(fits, message, len(alike), [names[row] for row in alike[:NAMED]], requests))
-        found.sort(key=lambda group: (not group.fits, shapes.lacking(group), -group.count))
+        found.sort(key=lambda group: (not group.fits, lacking(group), -group.count))
         return found
 
     def _shape(self, row: int) -> tuple[Any, ...]:
@@ -241,3 +382,111 @@ class Claims:
                 binds = bool(entry.device.binding_conditions)
                 shape.append((id(entry.content), entry.id in used.devices, shared, taints, binds))
         return tuple(shape)
+
+
+def given_of(allocation: Allocation | None) -> list[Given]:
+    """Return the devices of an allocation."""
+    return [
+        Given(one.request, *one.id, bool(one.admin_access), {k: str(v) for k, v in one.consumed_capacity.items()})
+        for one in (allocation.devices.results if allocation is not None else ())
+    ]
+
+
+def facts_of(entry: Entry) -> dict[str, str]:
+    """Return the attributes and capacities of a device as readable text."""
+    attributes = {name: value_of(one) for name, one in entry.device.attributes.items()}
+    return attributes | {name: str(one.value) for name, one in entry.device.capacity.items()}
+
+
+def value_of(attribute: DeviceAttribute) -> str:
+    """Return the value that is set, of the four typed fields."""
+    if attribute.bool_ is not None:
+        return "true" if attribute.bool_ else "false"
+    values = (attribute.string, attribute.int_, attribute.version)
+    return next((str(value) for value in values if value is not None), "")
+
+
+def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[Selector]:
+    """Return the selectors of the device class, then those of the request."""
+    groups = [("", request.selectors)]
+    if provider is not None:
+        groups.insert(0, (provider.name, provider.spec.selectors))
+    return [
+        Selector(of, number, one.cel.expression)
+        for of, group in groups
+        for number, one in enumerate(group)
+        if one.cel is not None
+    ]
+
+
+def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entries) -> Iterator[Constraint]:
+    for one in claim.spec.devices.constraints:
+        attribute = one.match_attribute or one.distinct_attribute
+        if attribute is None:
+            continue
+        concerned = [
+            alternatives
+            for alternatives in evaluated.requests
+            if not one.requests or any(_named(request, one.requests) for request in alternatives)
+        ]
+        fitting = fitting_devices(request for alternatives in concerned for request in alternatives)
+        counts = Counter[str]()
+        for device in fitting:
+            found = entries[device].attribute(attribute)
+            counts[value_of(found) if found is not None else ""] += 1
+        wanted = sum(min((request.wanted for request in alternatives), default=0) for alternatives in concerned)
+        values = [
+            Value(value, number) for value, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, values)
+
+
+def _named(request: RequestReport, names: Sequence[str]) -> bool:
+    return request.name in names or request.name.partition("/")[0] in names
+
+
+def requests_of(claim: ClaimReport) -> Iterator[RequestReport]:
+    return (request for alternatives in claim.requests for request in alternatives)
+
+
+def fitting_devices(requests: Iterable[RequestReport]) -> set[DeviceID]:
+    """Return the devices that one of the requests could have."""
+    found = (one for request in requests for one in request.devices if not one.objections)
+    return {(one.driver, one.pool, one.device) for one in found}
+
+
+def wanted_of(claims: Iterable[ClaimReport]) -> int:
+    return sum(min((one.wanted for one in some), default=0) for claim in claims for some in claim.requests)
+
+
+def of_class(request: RequestReport, device: DeviceReport) -> bool:
+    """Return whether no selector of the device class excludes the device."""
+    start = f"class {request.device_class}, "
+    return not any(one.kind == SELECTOR and one.text.startswith(start) for one in device.objections)
+
+
+def out_of(request: RequestReport) -> dict[str, int]:
+    """Return reason -> number of excluded devices. Properties of a device take precedence over its usage."""
+    found = Counter[str]()
+    for device in request.devices:
+        kinds = {one.kind for one in device.objections}
+        if not of_class(request, device):
+            found[OTHER_CLASS] += 1
+        elif kinds:
+            found[next((kind for kind in (SELECTOR, NODE) if kind in kinds), device.objections[0].kind)] += 1
+    return dict(found)
+
+
+def short_of(claim: ClaimReport) -> Iterator[Short]:
+    for one in requests_of(claim):
+        yield Short(claim.claim, one.name, one.wanted, one.fitting, len(one.devices), out_of(one))
+
+
+def lacking(group: NodeGroup) -> int:
+    return sum(max(0, one.wanted - one.fitting) for one in group.requests)
+
+
+def terms_text(terms: Sequence[NodeSelectorTerm]) -> str:
+    """Format node selector terms: terms are joined by "or", the requirements of one term by "and"."""
+    requirements = ((*term.match_fields, *term.match_expressions) for term in terms)
+    return " or ".join(" and ".join(requirement(one) for one in some) for some in requirements)

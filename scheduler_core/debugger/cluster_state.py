@@ -147,7 +147,8 @@ class State:
         """Return the allocatable quantity of a resource by row; `pods` is the maximum number of pods."""
         nodes = self.recording.tables["nodes"]
         by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
-        return by_kind[nodes["allocatable"][self.versions]]
+        found: Int64 = by_kind[nodes["allocatable"][self.versions]]
+        return found
 
     # ---- serialisation
 

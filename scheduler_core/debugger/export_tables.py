@@ -133,5 +133,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _column(parts: Sequence[_Part], name: str, kind: str) -> npt.NDArray[Any]:
-    found = [np.broadcast_to(np.asarray(values[name], _TYPES[kind]), count) for count, values in parts]
+    found: list[npt.NDArray[Any]] = [
+        np.broadcast_to(np.asarray(values[name], _TYPES[kind]), count) for count, values in parts
+    ]
     return np.concatenate(found) if found else np.zeros(0, _TYPES[kind])

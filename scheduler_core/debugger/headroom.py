@@ -32,8 +32,7 @@ Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> the (free, alloca
 
 
 def row_of(recording: Recording, pod: str, moment: int) -> int | None:
-    """Return the row of the pod's version at a timepoint in the recording's pods; None if the pod does not exist
-    then."""
+    """Return the row of a pod at a timepoint in the recording's pods; None if the pod does not exist then."""
     pods, places = recording.tables["pods"], recording.tables["places"]
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
     mine = np.isin(pods["key"], named)
@@ -48,16 +47,14 @@ def requests_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, i
     return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
 
 
-def nominated_requests(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
+def nominated_requests(recording: Recording, pod: str, moment: int) -> Mapping[str, Amounts]:
     """Return node -> the total requests of nominated pods that count against this pod."""
     mine = requests_of(recording, pod, moment)
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, Counter[str]] = {}
     for other, node in nominated_at(recording, moment).items():
         theirs = requests_of(recording, other, moment)
         if other != pod and mine is not None and theirs is not None and theirs[1] >= mine[1]:
-            total = found.setdefault(node, {})
-            for resource, number in theirs[0].items():
-                total[resource] = total.get(resource, 0) + number
+            found.setdefault(node, Counter()).update(theirs[0])
     return found
 
 
@@ -78,13 +75,11 @@ class Headroom:
     ) -> None:
         found = requests_of(recording, pod, moment)
         self.requests: Amounts = found[0] if found else {}
-        self._state = state = State(recording, moment)
-        names = recording.names
-        self._rows = {names[name]: row for row, name in enumerate(state.rows.tolist())}
+        self._state = State(recording, moment)
+        self._rows = {recording.names[name]: row for row, name in enumerate(self._state.rows.tolist())}
         nominated = nominated_requests(recording, pod, moment) if counted else {}
-        self._nominated = {
-            self._rows[node]: nominated[node] for node in counted if node in nominated and node in self._rows
-        }
+        there = self._rows.keys() & nominated.keys()
+        self._nominated = {self._rows[node]: nominated[node] for node in counted if node in there}
         self._known: dict[str, tuple[Int64, Int64]] = {}
         self._tolerations = tolerations
         self._taints: dict[int, str] = {}
@@ -168,9 +163,7 @@ class Headroom:
         if not rows:
             return ""
         short = {
-            resource: number - self.columns(resource)[0][rows]
-            for resource, number in self.requests.items()
-            if number and (number > self.columns(resource)[0][rows]).any()
+            resource: number - self.columns(resource)[0][rows] for resource, number in self.requests.items() if number
         }
         whole = [(resource, missing) for resource, missing in short.items() if (missing > 0).all()]
         if len(whole) != 1:

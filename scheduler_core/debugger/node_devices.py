@@ -8,7 +8,7 @@ import msgspec
 
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import Node
-from scheduler_core.debugger.claim_schema import facts_of
+from scheduler_core.debugger.claims import facts_of, given_of
 from scheduler_core.dra.pools import DeviceID, Inventory, is_for_device
 from scheduler_core.releases import Release
 
@@ -66,10 +66,8 @@ def pools_of(
 def _holders(claims: Iterable[ResourceClaim]) -> dict[DeviceID, list[Holder]]:
     found: dict[DeviceID, list[Holder]] = {}
     for claim in claims:
-        allocation = claim.status.allocation
         pods = [f"{claim.namespace}/{one.name}" for one in claim.status.reserved_for if one.resource == "pods"]
-        for given in allocation.devices.results if allocation is not None else ():
-            amounts = {name: str(amount) for name, amount in given.consumed_capacity.items()}
-            holder = Holder(claim.key, given.request, pods, bool(given.admin_access), amounts)
-            found.setdefault(given.id, []).append(holder)
+        for given in given_of(claim.status.allocation):
+            holder = Holder(claim.key, given.request, pods, given.admin, given.amounts)
+            found.setdefault((given.driver, given.pool, given.device), []).append(holder)
     return found

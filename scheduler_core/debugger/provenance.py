@@ -15,7 +15,7 @@ import numpy as np
 
 from scheduler_core.api.objects import KINDS, Object
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
@@ -27,7 +27,6 @@ from scheduler_core.framework.interface import (
     PostFilterResult,
     PreFilterPlugin,
     PreScorePlugin,
-    ScorePlugin,
     Status,
 )
 from scheduler_core.framework.runtime import Framework
@@ -66,10 +65,9 @@ def page_of(items: Sequence[Any], page: int, size: int) -> tuple[Sequence[Any], 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a cycle.
+    """A question about a cycle at one of POINTS or OWN_POINTS.
 
-    `point` is one of POINTS or OWN_POINTS. `node` is "" for the node that the cycle chose or nominated. `plugin` is
-    empty for totals. `page` is the page of long sums.
+    `node`: "" for the chosen or nominated node. `plugin`: "" for totals. `page`: the page of long sums.
     """
 
     point: str
@@ -115,42 +113,31 @@ class Provenance:
             raise InputError("node", "", "must be given: the cycle chose none")
         row = row_of(self.framework, node)
         rows: Any = slice(None) if self.trace.feasible is None else self.trace.feasible
-        view = View(
-            self.framework.cluster,
-            self.pod,
-            row,
-            self.framework.profile,
-            rows,
-            self._cycles,
-            self._given,
-            question.page,
-            _FEW if question.point in ("total", "preemption") else PAGE,
-        )
-        if question.point == "filter":
-            tree = self._filter(view, question.plugin)
-        elif question.point == "total":
-            tree = self._total(view)
-        elif question.point in _SCORE_POINTS:
-            tree = self._score(view, question.point, question.plugin)
-        elif question.point == "preenqueue":
-            tree = self._pre_enqueue(view, question.plugin)
-        elif question.point in BINDING:
-            tree = self._binding(view, question.point, question.plugin)
-        else:
-            tree = self._preemption(view, question.plugin)
+        size = _FEW if question.point in ("total", "preemption") else PAGE
+        around = (self.framework.profile, rows, self._cycles, self._given)
+        view = View(self.framework.cluster, self.pod, row, *around, question.page, size)
+        explain = {
+            "filter": self._filter,
+            "total": self._total,
+            "preenqueue": self._pre_enqueue,
+            "preemption": self._preemption,
+            **dict.fromkeys(_SCORE_POINTS, self._score),
+            **dict.fromkeys(BINDING, self._binding),
+        }
+        tree = explain[question.point](view, question.point, question.plugin)
         tree.pages = view.pages
         return tree
 
     # ---- PreEnqueue
 
-    def _pre_enqueue(self, view: View, name: str) -> Tree:
+    def _pre_enqueue(self, view: View, _: str, name: str) -> Tree:
         plugin = _named(self.framework.pre_enqueue, name, "preEnqueue")
         status = self.trace.preenqueue
         return _checked(plugin.explain_pre_enqueue(view), status is not None and status.plugin == name, status)
 
     # ---- Filter
 
-    def _filter(self, view: View, name: str) -> Tree:
+    def _filter(self, view: View, _: str, name: str) -> Tree:
         trace, state = self.trace, CycleState()
         rejected = trace.prefilter is not None and trace.prefilter.plugin == name
         plugin: Any = _named(self.framework.pre_filter if rejected else self.framework.filter, name, "filter")
@@ -187,19 +174,15 @@ class Provenance:
         raw = _checked(plugin.explain_score(state, view) if plugin else None, int(score.raw[place]), None)
         if point == "raw":
             return raw
-        tree = self._normalized(plugin, state, view, raw, score, place)
-        return tree if point == "normalized" else _weighted(view, name, tree, score.weight)
-
-    @staticmethod
-    def _normalized(
-        plugin: ScorePlugin | None, state: CycleState, view: View, raw: Tree, score: Score, place: int
-    ) -> Tree:
-        value = int(score.normalized[place])
-        if plugin is None:
-            return _checked(None, value, None)
-        if plugin.normalize is None:
-            return raw
-        return _checked(plugin.explain_normalize(state, view, raw, score.raw), value, None)
+        tree = raw
+        if plugin is None or plugin.normalize is not None:
+            explained = plugin.explain_normalize(state, view, raw, score.raw) if plugin else None
+            tree = _checked(explained, int(score.normalized[place]), None)
+        if point == "normalized":
+            return tree
+        weighted = multiply(tree, view.weight(name, score.weight), f"{name} x weight")
+        value, unweighted = weighted.value, tree.value
+        return weighted.with_text(f"{value} = {unweighted} of {name} x weight {score.weight} ({view.node.name})")
 
     def _place(self, view: View) -> int:
         """Return the index of the node among the feasible ones."""
@@ -208,23 +191,21 @@ class Provenance:
             raise NotDecided("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
         return int(found[0])
 
-    def _total(self, view: View) -> Tree:
+    def _total(self, view: View, *_: str) -> Tree:
         trace = self.trace
         if not trace.scores:
             raise NotDecided("point", "", "nothing was scored in this cycle")
         place = self._place(view)
         parts = [self._score(view, "weighted", name) for name in trace.scores]
         tree = total(parts, "sum of the weighted scores")
-        summands = " + ".join(
-            f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value
-        )
-        return _checked(
-            tree.with_text(f"{tree.value} = {summands or 0} ({view.node.name})"), int(trace.total()[place]), None
-        )
+        named = zip(trace.scores, parts, strict=True)
+        summands = " + ".join(f"{part.value} {name}" for name, part in named if part.value)
+        tree.text = f"{tree.value} = {summands or 0} ({view.node.name})"
+        return _checked(tree, int(trace.total()[place]), None)
 
     # ---- preemption
 
-    def _preemption(self, view: View, name: str) -> Tree:
+    def _preemption(self, view: View, _: str, name: str) -> Tree:
         if self.framework.cluster.release.predicates:
             raise NotDecided("point", "", "preemption was part of the scheduler in this release; it has no explanation")
         plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
@@ -244,8 +225,7 @@ class Provenance:
     # ---- Reserve to Bind
 
     def _binding(self, view: View, point: str, name: str) -> Tree:
-        """Explain whether the plugin rejects the chosen node, or for Permit, the maximum seconds that it lets the pod
-        wait."""
+        """Explain whether the plugin rejects the chosen node, or for how many seconds Permit lets the pod wait."""
         trace, method = self.trace, BINDING[point]
         plugins = getattr(self.framework, method)
         plugin = _named(plugins, name, point)
@@ -255,7 +235,7 @@ class Provenance:
         names = [one.name for one in plugins]
         refusing = status.plugin if status is not None and status.rejected and status.plugin in names else ""
         before = [getattr(trace, earlier) for earlier in list(BINDING)[: list(BINDING).index(point)]]
-        stopped = any(earlier_status is not None and earlier_status.rejected for earlier_status in before)
+        stopped = any(one is not None and one.rejected for one in before)
         if stopped or (refusing and names.index(refusing) < names.index(name)):
             raise NotDecided("plugin", "", f"{name} did not run: the cycle ended before")
         if point in ("prebind", "bind") and trace.permit_waits:
@@ -269,10 +249,7 @@ class Provenance:
 
 
 def provenance_of(rewound: RestoredRun, number: int, trace: CycleTrace) -> Provenance:
-    """Return the explanations of cycle `number`, whose trace is `trace`.
-
-    They are valid until the rewound cluster moves to another timepoint. Raises InputError.
-    """
+    """Return the explanations of a cycle, valid until the cluster moves to another timepoint. Raises InputError."""
     recording = rewound.recording
     moment = recording.before_cycle(number)
     simulation = rewound.at(moment, {trace.pod})
@@ -327,11 +304,6 @@ def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str
     if point == "filter" and trace.prefilter is not None:
         return f"{name} did not run: {trace.prefilter.plugin or 'PreFilter'} had rejected the pod"
     return f"{name} did not run in this cycle"
-
-
-def _weighted(view: View, name: str, normalized: Tree, weight: int) -> Tree:
-    tree = multiply(normalized, view.weight(name, weight), f"{name} x weight")
-    return tree.with_text(f"{tree.value} = {normalized.value} of {name} x weight {weight} ({view.node.name})")
 
 
 def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:

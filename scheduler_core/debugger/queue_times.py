@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 
 from scheduler_core.debugger.provenance import DISAGREES, NotDecided
@@ -86,8 +87,8 @@ class Rules:
 class _Known:
     """The queue's knowledge of the pod at a move.
 
-    `since` is when the pod arrived or last failed. `counted_failures`, used where failures are forgotten, are
-    the failures that still count; the backoff began at the last of them. `last` is the previous move.
+    `since`: when the pod arrived or last failed. `counted_failures`: where failures are forgotten, those that still
+    count; the backoff began at the last of them. `last`: the previous move.
     """
 
     since: Tree
@@ -104,9 +105,8 @@ class _Known:
             self._count_failure(one, rules)
             return self
         # a pod deleted from activeQ leaves its backoff to the next pod with its name
-        left = (
-            self.counted_failures if self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE) else []
-        )
+        deleted = self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE)
+        left = self.counted_failures if deleted else []
         known = self if one.was else _Known(_event(one), counted_failures=left)
         known.attempts += one.to == POPPED
         known.last = one
@@ -115,13 +115,12 @@ class _Known:
         return known
 
     def _count_failure(self, failed: Failed, rules: Rules) -> None:
-        if self.counted_failures and self.counted_failures[-1].t + rules.maximum.value <= failed.t:
-            self.counted_failures = []
-        if (
-            not self.counted_failures
-            or self.counted_failures[-1].t + rules.span(len(self.counted_failures)) <= failed.t
-        ):
-            self.counted_failures = [*self.counted_failures, failed]
+        counted = self.counted_failures
+        if counted and counted[-1].t + rules.maximum.value <= failed.t:
+            counted = []
+        if not counted or counted[-1].t + rules.span(len(counted)) <= failed.t:
+            counted = [*counted, failed]
+        self.counted_failures = counted
 
 
 class QueueTimes:
@@ -162,10 +161,7 @@ class QueueTimes:
 
     def _known(self, index: int) -> _Known:
         """Return the state including the move at this index."""
-        known = _Known(_BEGIN)
-        for one in self._history[: index + 1]:
-            known = known.after(one, self._rules)
-        return known
+        return reduce(lambda known, one: known.after(one, self._rules), self._history[: index + 1], _Known(_BEGIN))
 
     def _backoff(self, known: _Known) -> Tree:
         """Explain the length of the backoff: the initial backoff, doubled for each failure after the first."""
@@ -176,9 +172,7 @@ class QueueTimes:
         for nth, one in enumerate(counted[1:], 2):
             if grown.value >= maximum.value:
                 break
-            twice = Tree(
-                value=2, op="constant", label=f"attempt {one.attempt}, {what} {nth}", cycle=one.cycle, seq=one.seq
-            )
+            twice = _of_attempt(2, f"attempt {one.attempt}, {what} {nth}", one)
             grown = t.multiply(grown, twice, "doubled", SECONDS)
         return t.lowest([grown, maximum], f"backoff after attempt {counted[-1].attempt}", SECONDS)
 
@@ -197,23 +191,22 @@ class QueueTimes:
 
     def _expiry(self, known: _Known) -> Tree:
         since = _failure(known.counted_failures[-1]) if self._rules.forgets and known.counted_failures else known.since
-        return t.total_floats([since, self._backoff(known)], "end of its backoff").measured(SECONDS)
+        return _sum(since, self._backoff(known), "end of its backoff")
 
     def _flushed(self, known: _Known) -> Tree:
         """Explain the first whole second at which the backoff is over."""
         end = self._expiry(known)
         second, one = t.truncated(end), t.constant(1, "the queue checks every second")
         after = t.total([second, one])
-        label = "the first second after the end (flushBackoffQCompleted runs every second)"
+        label = "the first second {} the end (flushBackoffQCompleted runs every second)"
         if not self._rules.past_its_end:
-            label = "the first second at or after the end (flushBackoffQCompleted runs every second)"
-            return t.either(t.equal(end, second), second, after, label, SECONDS)
-        return after.with_label(label).measured(SECONDS)
+            return t.either(t.equal(end, second), second, after, label.format("at or after"), SECONDS)
+        return after.with_label(label.format("after")).measured(SECONDS)
 
     def _leftover(self, known: _Known) -> Tree:
         """Explain when a pod that no event wakes is tried again."""
         longest = t.constant(self._rules.leftover_seconds, self._longest[1], SECONDS)
-        end = t.total_floats([known.since, longest], "the longest that a pod stays unschedulable").measured(SECONDS)
+        end = _sum(known.since, longest, "the longest that a pod stays unschedulable")
         period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
         rounds = t.truncated(t.divide(end, period, "rounds until then"))
         following = t.total([rounds, t.constant(1, "the round after that")])
@@ -234,9 +227,8 @@ class QueueTimes:
         if move.to == BACKOFF:
             tree = self._expiry(known)
             text = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
-            return tree.with_text(
-                f"{text}; the queue checks every second, so it may be tried at {_s(self._flushed(known).value)}"
-            )
+            tried = f"the queue checks every second, so it may be tried at {_s(self._flushed(known).value)}"
+            return tree.with_text(f"{text}; {tried}")
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
             text = f"If no event requeues it, it is tried again at {_s(tree.value)}"
@@ -285,22 +277,16 @@ class QueueTimes:
     def _popped(self, move: Move, known: _Known, before: int, what: str) -> Tree:
         came = self._move(before)
         if move.was == BACKOFF:
-            idle = t.total_floats(
-                [
-                    _part(came, "when it came to backoffQ"),
-                    t.constant(0.0, "an idle scheduler pops it immediately", SECONDS),
-                ],
-                "taken out early (SchedulerPopFromBackoffQ)",
-            ).measured(SECONDS)
-            tree = t.lowest(
-                [idle, self._flushed(known)], "the earlier of being taken out and the end of its backoff", SECONDS
-            )
+            idle = t.constant(0.0, "an idle scheduler pops it immediately", SECONDS)
+            early = _sum(_part(came, "when it came to backoffQ"), idle, "taken out early (SchedulerPopFromBackoffQ)")
+            earlier = "the earlier of being taken out and the end of its backoff"
+            tree = t.lowest([early, self._flushed(known)], earlier, SECONDS)
             end = _s(self._expiry(known).value)
             reason = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
             return tree.with_text(f"{what}: {reason} ({self._backoff_text(known)})")
         waited = move.t - came.value
         why = "a cycle takes no virtual time, so it is popped immediately" if not waited else "other pods went first"
-        tree = t.total_floats([came, t.constant(waited, why, SECONDS)], "its turn").measured(SECONDS)
+        tree = _sum(came, t.constant(waited, why, SECONDS), "its turn")
         first = came.text[:1].lower() + came.text[1:]
         _part(came, "when it came to activeQ")
         return tree.with_text(f"{what}, as soon as it was its turn: {first}")
@@ -337,9 +323,8 @@ class QueueTimes:
                 conditions.append(over)
                 text += f"; its backoff was over since {_s(self._expiry(known).value)}"
         woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
-        return t.either(
-            woken, _event(move), self._leftover(known), "requeued by the event, or later by time", SECONDS
-        ).with_text(text)
+        later = self._leftover(known)
+        return t.either(woken, _event(move), later, "requeued by the event, or later by time", SECONDS).with_text(text)
 
     def _backoff_text(self, known: _Known) -> str:
         """Return a text such as the documentation's example, `backoff 4 s = min(1 s x 2^2, 10 s)`."""
@@ -361,27 +346,26 @@ def _s(seconds: float) -> str:
     return f"{seconds:,.6f}".rstrip("0").rstrip(".") + " s"
 
 
+def _sum(a: Tree, b: Tree, label: str) -> Tree:
+    return t.total_floats([a, b], label).measured(SECONDS)
+
+
 def _part(root: Tree, what: str) -> Tree:
     """Relabel a root so that it can be a part of another tree."""
     return root.with_label(f"{what}: {root.label}" if root.op == "constant" else what).with_text("")
 
 
 def _failure(failed: Failed) -> Tree:
-    label = f"when attempt {failed.attempt} failed"
-    return Tree(value=failed.t, op="constant", label=label, unit=SECONDS, cycle=failed.cycle, seq=failed.seq)
+    return _of_attempt(failed.t, f"when attempt {failed.attempt} failed", failed).measured(SECONDS)
+
+
+def _of_attempt(value: float, label: str, failed: Failed) -> Tree:
+    return Tree(value=value, op="constant", label=label, cycle=failed.cycle, seq=failed.seq)
 
 
 def _event(move: Move, label: str = "") -> Tree:
     """Explain a move by its cause. The pod moves at the second of the cause."""
-    cause = move.cause
-    if cause is None:
-        return Tree(value=move.t, op="constant", label=label or move.event, unit=SECONDS, seq=move.seq)
-    return Tree(
-        value=move.t,
-        op="constant",
-        label=label or f"{move.event}: {cause.text}",
-        unit=SECONDS,
-        seq=cause.seq,
-        source=cause.source,
-        cycle=cause.cycle,
-    )
+    cause = move.cause or MoveCause("", move.seq)
+    tree = t.constant(move.t, label or (f"{move.event}: {cause.text}" if move.cause else move.event), SECONDS)
+    tree.seq, tree.source, tree.cycle = cause.seq, cause.source, cause.cycle
+    return tree

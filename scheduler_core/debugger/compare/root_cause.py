@@ -8,10 +8,10 @@ of units that gives the second run's outcome.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from scheduler_core.debugger.compare.deltas import Delta, applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs, Placement, play
@@ -21,6 +21,7 @@ MOST_RUNS = 600
 MOST_SECONDS = 10.0
 MOST_UNITS = 200
 UNKNOWN: Placement = ("unknown", "")
+T = TypeVar("T")
 NOT_EVEN_ALL = "even all applicable differences together do not give the second run's outcome"
 
 
@@ -59,12 +60,10 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
     time.
     """
     if (a.time is None) != (b.time is None):
-        problem = "both runs must be single passes, or both in virtual time"
-        raise InputError("cause", "", problem)
-    units = deltas_of(a, b)
-    if len(units) > MOST_UNITS:
-        raise InputError("cause", "", f"the runs differ in {len(units):,} things; at most {MOST_UNITS} are tried")
-    search = _CauseSearch(a, b, units, pod, clock)
+        raise InputError("cause", "", "both runs must be single passes, or both in virtual time")
+    search = _CauseSearch(a, b, pod, clock)
+    if (number := len(search.units)) > MOST_UNITS:
+        raise InputError("cause", "", f"the runs differ in {number:,} things; at most {MOST_UNITS} are tried")
     found = Cause(UNKNOWN, UNKNOWN)
     try:
         found.a, one = search.play(a)
@@ -73,7 +72,7 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
         found.note = f"running a and b takes more than {MOST_SECONDS:g} seconds, so no difference could be tried"
         return found
     found.settled = one, other
-    search.known[frozenset()] = found.a
+    search.known[frozenset()] = found.a, one
     if found.a == found.b == ("", ""):
         raise InputError(f"Pod {pod[:300]}", "", "was tried in neither run")
     try:
@@ -86,28 +85,34 @@ def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.m
     return found
 
 
-@dataclass
-class _CauseSearch:
-    a: Inputs
-    b: Inputs
-    units: Sequence[Delta]
-    pod: str
-    clock: Callable[[], float]
-    runs: int = 0
-    known: dict[frozenset[int], Placement] = field(default_factory=dict)
+class UnitSearch(Generic[T]):
+    """Replays a with some of the differences to b. `known`: results by the indexes of the applied units."""
 
-    def __post_init__(self) -> None:
-        self.began = self.clock()
+    def __init__(self, a: Inputs, b: Inputs, most_runs: int) -> None:
+        self.a, self.b, self.units, self.most_runs = a, b, deltas_of(a, b), most_runs
+        self.runs = 0
+        self.known: dict[frozenset[int], T] = {}
 
-    def outcome(self, applied: frozenset[int]) -> Placement:
+    def play(self, inputs: Inputs) -> T:
+        raise NotImplementedError
+
+    def with_units(self, applied: frozenset[int]) -> T:
+        """Return the result of a with these differences. Raises LimitReached."""
         if applied not in self.known:
-            if self.runs >= MOST_RUNS:
+            if self.runs >= self.most_runs:
                 raise LimitReached
-            self.known[applied] = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))[0]
+            self.known[applied] = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))
         return self.known[applied]
 
+
+class _CauseSearch(UnitSearch[tuple[Placement, float | None]]):
+    def __init__(self, a: Inputs, b: Inputs, pod: str, clock: Callable[[], float]) -> None:
+        super().__init__(a, b, MOST_RUNS)
+        self.pod, self.clock = pod, clock
+        self.began = clock()
+
     def play(self, inputs: Inputs) -> tuple[Placement, float | None]:
-        """Return the pod's outcome. Raises _Over when the time is up, also during a run."""
+        """Return the pod's outcome. Raises LimitReached when the time is up, also during a run."""
         self.tick()
         self.runs += 1
         return play(inputs, self.pod, self.tick)
@@ -122,9 +127,13 @@ class _CauseSearch:
             cause.note = "both runs have the same outcome"
             return
         smallest = MinimalCause()
+
+        def does(applied: frozenset[int]) -> bool:
+            return self.with_units(applied)[0] == cause.b
+
         try:
-            smallest.find(len(self.units), lambda applied: self.outcome(applied) == cause.b)
-            smallest.prove(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+            smallest.find(len(self.units), does)
+            smallest.prove(len(self.units), does)
         finally:
             if smallest.applied is not None:
                 cause.units, cause.minimal = [self.units[i] for i in sorted(smallest.applied)], smallest.minimal

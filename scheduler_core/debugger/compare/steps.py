@@ -20,6 +20,7 @@ from scheduler_core.debugger.compare.run_side import Cycle
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 
 Rows = npt.NDArray[np.intp]
+Texts = tuple[str, str]
 PASS = "passes"
 ABSENT = "is not there"
 
@@ -39,7 +40,7 @@ class ComparedStep:
     b: Any = None
     node: str = ""
     nodes: int = 0
-    summary: tuple[str, str] = ("", "")
+    summary: Texts = ("", "")
 
     @property
     def same(self) -> bool:
@@ -51,14 +52,10 @@ class ComparedStep:
         return found | ({"part": self.part} if self.part else {})
 
     def as_dict(self) -> dict[str, Any]:
-        summary = (
-            {"a": self.summary[0], "b": self.summary[1]}
-            if any(self.summary)
-            else {"a": _text(self.a), "b": _text(self.b)}
-        )
+        a, b = self.summary if any(self.summary) else (_text(self.a), _text(self.b))
         example = {"node": self.node, "a": self.a, "b": self.b} if self.node else None
         head = {"point": self.point, "plugin": self.plugin, "part": self.part, "same": self.same}
-        return head | summary | {"nodes": self.nodes, "example": example}
+        return head | {"a": a, "b": b, "nodes": self.nodes, "example": example}
 
 
 def first_difference(a: Cycle, b: Cycle) -> ComparedStep | None:
@@ -106,13 +103,11 @@ def _statuses(point: str, a: Status | None, b: Status | None) -> ComparedStep:
     plugin = next((status.plugin for status in (a, b) if status is not None), "")
     if a is not None and b is not None and a.plugin != b.plugin:
         return ComparedStep(point, a.plugin, a=f"{a.plugin}: {_status_text(a)}", b=f"{b.plugin}: {_status_text(b)}")
-    return ComparedStep(
-        point, plugin, a=PASS if a is None else _status_text(a), b=PASS if b is None else _status_text(b)
-    )
+    return ComparedStep(point, plugin, a=_status_text(a), b=_status_text(b))
 
 
-def _status_text(status: Status) -> str:
-    return ", ".join(status.reasons) or status.code
+def _status_text(status: Status | None) -> str:
+    return PASS if status is None else ", ".join(status.reasons) or status.code
 
 
 def _text(value: Any) -> str:
@@ -128,7 +123,7 @@ class Pair:
         self.a, self.b = a.trace, b.trace
         self.names = a.names, b.names
         alike = a.names is b.names or a.names == b.names
-        self.rows = (_all(len(a.names)), _all(len(a.names))) if alike else _common(a.names, b.names)
+        self.rows = (np.arange(len(a.names)),) * 2 if alike else _common(a.names, b.names)
         self.common: Sequence[str] = a.names if alike else [a.names[row] for row in self.rows[0].tolist()]
         self._looked = [self._mask(side, t.looked_mask()) for side, t in enumerate((self.a, self.b))]
 
@@ -145,19 +140,20 @@ class Pair:
             point, plugin, part, text_of(0, place), text_of(1, place), node=self.common[place], nodes=len(places)
         )
 
+    def _flags(self, plugin: str, part: str, flags: Sequence[npt.NDArray[np.bool_]], no: str, yes: str) -> ComparedStep:
+        """Compare two masks over the common nodes. `no`, `yes`: what False and True mean."""
+        point = "prefilter" if part == "nodes" else "filter"
+        differs = flags[0] != flags[1]
+        return self._differs(point, plugin, part, differs, lambda side, place: yes if flags[side][place] else no)
+
     def narrowed(self) -> ComparedStep:
         """Compare the nodes that PreFilter left."""
-        inside = []
-        for side, trace in enumerate((self.a, self.b)):
-            subset = np.full(trace.nodes, trace.subset is None, np.bool_)
-            if trace.subset is not None:
-                subset[trace.subset] = True
-            inside.append(self._mask(side, subset))
+        inside = [
+            self._mask(side, _mask_of(t.nodes, slice(None) if t.subset is None else t.subset))
+            for side, t in enumerate((self.a, self.b))
+        ]
         status = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
-        plugin = status.plugin if status is not None else ""
-        step = self._differs(
-            "prefilter", plugin, "nodes", inside[0] != inside[1], lambda s, i: "left" if inside[s][i] else "left out"
-        )
+        step = self._flags(status.plugin if status is not None else "", "nodes", inside, "left out", "left")
         left = ["leaves all" if t.subset is None else f"leaves {count(len(t.subset))}" for t in (self.a, self.b)]
         step.summary = left[0], left[1]
         return step
@@ -165,9 +161,7 @@ class Pair:
     def looked(self) -> ComparedStep:
         """Compare which nodes were evaluated before enough were found."""
         a, b = self._looked
-        step = self._differs(
-            "filter", "", "looked", a != b, lambda s, i: "evaluated" if self._looked[s][i] else "not evaluated"
-        )
+        step = self._flags("", "looked", self._looked, "not evaluated", "evaluated")
         step.summary = f"evaluates {count(int(a.sum()))}", f"evaluates {count(int(b.sum()))}"
         return step
 
@@ -189,14 +183,11 @@ class Pair:
         for side, verdict in enumerate(verdicts):
             found = verdict or PASSES
             ids = [0, *(known.setdefault((s.code, *s.reasons), len(known)) for s in found.statuses)]
-            if found.codes is None:
-                columns.append(np.zeros(len(self.common), np.int64))
-            else:
-                columns.append(np.array(ids, np.int64)[self._mask(side, found.codes)])
+            codes = 0 if found.codes is None else self._mask(side, found.codes)
+            columns.append(np.broadcast_to(np.array(ids, np.int64)[codes], len(self.common)))
         statuses = list(known)
         texts = [", ".join(status[1:]) or (status[0] if status else PASS) for status in statuses]
-        both = looked[0] & looked[1]
-        mask = (columns[0] != columns[1]) & both
+        mask = (columns[0] != columns[1]) & looked[0] & looked[1]
 
         def text_of(side: int, place: int) -> str:
             mine, other = (columns[s][place] for s in (side, 1 - side))
@@ -213,9 +204,10 @@ class Pair:
 
     def nominated(self) -> ComparedStep:
         """Compare the nodes that are evaluated with nominated pods counted."""
-        verdicts: list[dict[str, str]] = []
-        for trace, names in zip((self.a, self.b), self.names, strict=True):
-            verdicts.append({names[r]: PASS if s is None else _status_text(s) for r, s in trace.nominated.items()})
+        verdicts = [
+            {names[row]: _status_text(status) for row, status in trace.nominated.items()}
+            for trace, names in zip((self.a, self.b), self.names, strict=True)
+        ]
         one, other = verdicts
         differing = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         if not differing:
@@ -226,13 +218,8 @@ class Pair:
 
     def feasible(self) -> ComparedStep:
         """Compare the feasible nodes. Nodes that only one cluster has come after the common ones."""
-        fits = []
-        for trace in (self.a, self.b):
-            fits.append(np.zeros(trace.nodes, np.bool_))
-            fits[-1][trace.feasible_rows()] = True
-        common = [self._mask(side, fits[side]) for side in (0, 1)]
-        text_of = ("does not fit", "fits")
-        step = self._differs("filter", "", "fit", common[0] != common[1], lambda s, i: text_of[int(common[s][i])])
+        fits = [_mask_of(trace.nodes, trace.feasible_rows()) for trace in (self.a, self.b)]
+        step = self._flags("", "fit", [self._mask(side, fits[side]) for side in (0, 1)], "does not fit", "fits")
         for side in (0, 1):
             fits[side][self.rows[side]] = False
             alone = np.flatnonzero(fits[side])
@@ -248,13 +235,10 @@ class Pair:
         if not self.a.scores and not self.b.scores:
             return
         places = self._both_feasible()
-        names = (
-            [self.common[place] for place in places[2].tolist()] if len(places[2]) < len(self.common) else self.common
-        )
         for plugin in _merged(list(self.a.scores), list(self.b.scores)):
-            yield from self._score(plugin, places[:2], names)
+            yield from self._score(plugin, places)
         if self.a.scores and self.b.scores:
-            yield _column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], names)
+            yield self._column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], places[2])
 
     def _both_feasible(self) -> tuple[Rows, Rows, Rows]:
         """Return the indexes of nodes feasible in both: among the feasible nodes of a, of b, and among the common
@@ -268,41 +252,33 @@ class Pair:
         both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
         return found[0][both], found[1][both], both
 
-    def _score(self, plugin: str, places: Sequence[Rows], names: Sequence[str]) -> Iterator[ComparedStep]:
+    def _score(self, plugin: str, places: Sequence[Rows]) -> Iterator[ComparedStep]:
         scores = [trace.scores.get(plugin) for trace in (self.a, self.b)]
         there = next(score for score in scores if score is not None)
-        if None in scores:
-            side = scores.index(there)
-            weighted = there.normalized[places[side]] * there.weight
-            nothing = np.zeros(len(weighted), np.int64)
-            columns = [weighted, nothing] if side == 0 else [nothing, weighted]
-            summary = ("scores", "does not score")
-            yield _column("score", plugin, "weighted", columns, names, summary if side == 0 else summary[::-1])
+        a, b = scores
+        if a is None or b is None:
+            weighted = there.normalized[places[1 if a is None else 0]] * there.weight
+            columns = [weighted, np.zeros(len(weighted), np.int64)][:: -1 if a is None else 1]
+            texts = ["does not score" if score is None else "scores" for score in scores]
+            yield self._column("score", plugin, "weighted", columns, places[2], (texts[0], texts[1]))
             return
-        a, b = scores[0], scores[1]
-        assert a is not None
-        assert b is not None
-        yield _column("score", plugin, "raw", [a.raw[places[0]], b.raw[places[1]]], names)
-        yield _column("score", plugin, "normalized", [a.normalized[places[0]], b.normalized[places[1]]], names)
+        yield self._column("score", plugin, "raw", [a.raw[places[0]], b.raw[places[1]]], places[2])
+        normalized = [a.normalized[places[0]], b.normalized[places[1]]]
+        yield self._column("score", plugin, "normalized", normalized, places[2])
         yield ComparedStep("score", plugin, "weight", a.weight, b.weight)
 
-
-def _column(
-    point: str,
-    plugin: str,
-    part: str,
-    columns: Sequence[Int64],
-    names: Sequence[str],
-    summary: tuple[str, str] = ("", ""),
-) -> ComparedStep:
-    places = np.flatnonzero(columns[0] != columns[1])
-    if not any(summary) and len(columns[0]):
-        summary = _range(columns[0]), _range(columns[1])
-    if not len(places):
-        return ComparedStep(point, plugin, part, summary=summary)
-    place = int(places[0])
-    a, b = int(columns[0][place]), int(columns[1][place])
-    return ComparedStep(point, plugin, part, a, b, names[place], len(places), summary)
+    def _column(
+        self, point: str, plugin: str, part: str, columns: Sequence[Int64], common: Rows, summary: Texts = ("", "")
+    ) -> ComparedStep:
+        """Compare two columns. `common`: the index of each entry's node among the common nodes."""
+        places = np.flatnonzero(columns[0] != columns[1])
+        if not any(summary) and len(columns[0]):
+            summary = _range(columns[0]), _range(columns[1])
+        if not len(places):
+            return ComparedStep(point, plugin, part, summary=summary)
+        place = int(places[0])
+        a, b = int(columns[0][place]), int(columns[1][place])
+        return ComparedStep(point, plugin, part, a, b, self.common[int(common[place])], len(places), summary)
 
 
 def _range(column: Int64) -> str:
@@ -310,8 +286,10 @@ def _range(column: Int64) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _all(size: int) -> Rows:
-    return np.arange(size)
+def _mask_of(size: int, rows: Rows | slice) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(size, np.bool_)
+    mask[rows] = True
+    return mask
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> tuple[Rows, Rows]:

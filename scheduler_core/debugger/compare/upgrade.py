@@ -16,10 +16,10 @@ from typing import Any
 
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
-from scheduler_core.debugger.compare.deltas import Delta, applied_to, deltas_of
+from scheduler_core.debugger.compare.deltas import Delta
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.outcomes import Outcome, Refusals, only_words, outcomes
-from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, LimitReached, MinimalCause
+from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, LimitReached, MinimalCause, UnitSearch
 from scheduler_core.debugger.compare.run_side import RecordedOutcome
 from scheduler_core.errors import InputError
 
@@ -120,13 +120,8 @@ class UpgradeStep:
             for number in one.cause or ():
                 units[number]["pods" if one.change in DECISIONS else WORDS] += 1
         changed = [one.as_dict() for one in self.changed]
-        data = {
-            "a": self.a,
-            "b": self.b,
-            "pods": self.pods,
-            "summary": self.summary,
-            "sentence": upgrade_sentence(self.summary),
-        }
+        summary, sentence = self.summary, upgrade_sentence(self.summary)
+        data = {"a": self.a, "b": self.b, "pods": self.pods, "summary": summary, "sentence": sentence}
         return data | {"units": units, "changed": changed, "runs": self.runs, "note": self.note}
 
 
@@ -169,7 +164,8 @@ def step(
     """
     if (a.time is None) != (b.time is None):
         raise InputError("upgrade", "", "both runs must be single passes, or both in virtual time")
-    search = _UpgradeSearch(a, b, deltas_of(a, b), watch, most_runs, clock() + most_seconds, clock)
+    search = _UpgradeSearch(a, b, watch, most_runs, clock() + most_seconds, clock)
+    units = len(search.units)
     found = UpgradeStep(a.release.name, b.release.name, search.units)
     of_a: dict[str, Refusals] = {}
     of_b: dict[str, Refusals] = {}
@@ -187,12 +183,12 @@ def step(
     began = clock()
     try:
         for one in found.changed:
-            search.explain(one)
+            one.minimal_cause.find(units, search.has_effect(one))
         # Proving that a set is minimal may take as long again, but only for changed decisions.
         search.deadline = min(search.deadline, max(2 * clock() - began, clock() + LEAST_SECONDS))
         for one in found.changed:
             if one.change in DECISIONS:
-                search.prove(one)
+                one.minimal_cause.prove(units, search.has_effect(one))
     except LimitReached:
         left = sum(one.cause is None for one in found.changed)
         if left:
@@ -215,51 +211,33 @@ def _change(a: Outcome | None, b: Outcome | None, of_a: Refusals, of_b: Refusals
     return WORDS if only_words(of_a, of_b) else REASONS
 
 
-@dataclass
-class _UpgradeSearch:
-    """Replays a with some of the differences. `known`: outcomes by the indexes of the applied units."""
+class _UpgradeSearch(UnitSearch[dict[str, Outcome]]):
+    """Finds the outcomes of all pods."""
 
-    a: Inputs
-    b: Inputs
-    units: list[Delta]
-    watch: Watch
-    most_runs: int
-    deadline: float
-    clock: Callable[[], float]
-    runs: int = 0
-    planned: int = 0
-    known: dict[frozenset[int], dict[str, Outcome]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.planned = 2 + len(self.units)
+    def __init__(
+        self, a: Inputs, b: Inputs, watch: Watch, most_runs: int, deadline: float, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(a, b, most_runs)
+        self.watch, self.deadline, self.clock = watch, deadline, clock
 
     def play(self, inputs: Inputs, refusals: dict[str, Refusals] | None = None) -> dict[str, Outcome]:
+        """Return every pod's outcome; empty for inputs that cannot be run. Raises InputError with `refusals`."""
+
         def tick() -> None:
-            self.watch(self.runs, max(self.planned, self.runs + 1))
+            self.watch(self.runs, max(2 + len(self.units), self.runs + 1))
             if self.clock() > self.deadline:
                 raise LimitReached
 
         tick()
-        played = outcomes(inputs, tick, refusals)
+        try:
+            played = outcomes(inputs, tick, refusals)
+        except InputError:
+            if refusals is not None:
+                raise
+            return {}
         self.runs += 1
         return played
 
-    def with_units(self, applied: frozenset[int]) -> dict[str, Outcome]:
-        """Return every pod's outcome in a with these differences of b; empty if that cannot be run."""
-        if applied not in self.known:
-            if self.runs >= self.most_runs:
-                raise LimitReached
-            try:
-                played = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))
-            except InputError:
-                played = {}
-            self.known[applied] = played
-        return self.known[applied]
-
-    def explain(self, one: Changed) -> None:
-        """Find the cause of a change."""
-        one.minimal_cause.find(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
-
-    def prove(self, one: Changed) -> None:
-        """Look for a smaller cause."""
-        one.minimal_cause.prove(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
+    def has_effect(self, one: Changed) -> Callable[[frozenset[int]], bool]:
+        """Return whether differences change a pod's outcome to that in b."""
+        return lambda applied: one.is_that(self.with_units(applied).get(one.pod))

@@ -13,8 +13,6 @@ from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, is_ready
 from scheduler_core.debugger.suggestions.steps import ADD, Step
 
-HOSTNAME = "kubernetes.io/hostname"
-
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
     """Return one ready node of each kind.

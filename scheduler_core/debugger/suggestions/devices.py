@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from scheduler_core.api.devices import DeviceRequest, ResourceClaim
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import EVICT, POD, Edit, Raw, Step, containers_of, patch_of
+from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, containers_of, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import TAINT, TAKEN, RequestReport, node_report
@@ -43,34 +42,27 @@ def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestReport) -> Ite
         if 0 < count < evaluated.wanted and count <= evaluated.fitting:
             text = f"ask for {formatting.count(count, 'device')} instead of {evaluated.wanted:,} ({of})"
             cost = 2.0 + (evaluated.wanted - count) / evaluated.wanted
-            yield _edited(claim, request, j, k, text, cost, partial(_set, "count", count))
+            yield _edited(claim, request, j, k, text, cost, count=count)
     for number, selector in enumerate(exact.selectors):
         expression = selector.cel.expression if selector.cel is not None else ""
         short = expression if len(expression) <= SHOWN else f"{expression[:SHOWN]}…"
         text = f"drop selector #{number}, {short} ({of})"
-        yield _edited(claim, request, j, k, text, 3.5, partial(_drop_selector, number))
+        others = [other for i, other in enumerate(exact.selectors) if i != number]
+        yield _edited(claim, request, j, k, text, 3.5, selectors=msgspec.to_builtins(others))
     if len(exact.selectors) > 1:
-        yield _edited(claim, request, j, k, f"take any device of its class ({of})", 4.5, partial(_set, "selectors", []))
+        yield _edited(claim, request, j, k, f"take any device of its class ({of})", 4.5, selectors=[])
     taints = {o.text for device in evaluated.devices for o in device.objections if o.kind == TAINT}
     for taint in sorted(taints):
         key, _, rest = taint.partition("=")
         tolerations = msgspec.to_builtins(exact.tolerations)
         added = [*tolerations, {"key": key, "operator": "Exists", "effect": rest.rpartition(":")[2]}]
-        yield _edited(claim, request, j, k, f"tolerate {taint} ({of})", 3.0, partial(_set, "tolerations", added))
+        yield _edited(claim, request, j, k, f"tolerate {taint} ({of})", 3.0, tolerations=added)
 
 
-def _set(field: str, value: Any, request: Raw) -> None:
-    request[field] = value
-
-
-def _drop_selector(number: int, request: Raw) -> None:
-    request["selectors"] = [one for i, one in enumerate(request["selectors"]) if i != number]
-
-
-def _edited(claim: ResourceClaim, request: DeviceRequest, j: int, k: int, text: str, cost: float, edit: Edit) -> Step:
-    """Return the step that edits a claim's request."""
+def _edited(claim: ResourceClaim, request: DeviceRequest, j: int, k: int, text: str, cost: float, **to: Any) -> Step:
+    """Return the step that sets fields of a claim's request."""
     requests: list[Raw] = msgspec.to_builtins(claim.spec.devices.requests)
-    edit(requests[j]["exactly"] if request.exactly is not None else requests[j]["firstAvailable"][k])
+    (requests[j]["exactly"] if request.exactly is not None else requests[j]["firstAvailable"][k]).update(to)
     return Step(text, POD, cost, None, (_patch(claim, {"requests": requests}),))
 
 

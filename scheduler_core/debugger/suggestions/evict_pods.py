@@ -21,7 +21,7 @@ def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
 
     Return [] if there are no pods to delete, more than MOST, or fewer than `number`.
     """
-    chosen = sorted(pods, key=_matters)
+    chosen = sorted(pods, key=lambda pod: (_loss(pod), pod.priority, pod.key))
     chosen = chosen if number is None else chosen[:number]
     if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
         return []
@@ -34,18 +34,8 @@ def delete(pods: list[PodInfo]) -> Step:
     keys = [pod.key for pod in pods]
     what = f"delete pod {keys[0]}" if len(keys) == 1 else f"delete {len(keys)} pods: {formatting.some(keys, 6)}"
     nodes = sorted({pod.node for pod in pods if pod.node})
-    return Step(
-        f"{what} (on {formatting.some(nodes, 3)})" if nodes else what,
-        EVICT,
-        sum(map(_loss, pods)),
-        None,
-        changes,
-        frozenset(keys),
-    )
-
-
-def _matters(pod: PodInfo) -> tuple[float, int, str]:
-    return _loss(pod), pod.priority, pod.key
+    text = f"{what} (on {formatting.some(nodes, 3)})" if nodes else what
+    return Step(text, EVICT, sum(map(_loss, pods)), None, changes, frozenset(keys))
 
 
 def _loss(pod: PodInfo) -> float:

@@ -9,7 +9,6 @@ from itertools import combinations, islice, product
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_columns import REQUIRED_ANTI_AFFINITY
 from scheduler_core.cluster.pod_counts import Term
-from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
@@ -27,7 +26,8 @@ def steps(context: NodeContext) -> list[Step]:
         pod.key: pod
         for key in sorted(keys)
         for pod in context.domain(key)
-        if pod.key != context.pod.key and _has_excluding_term(context, pod, key)
+        if pod.key != context.pod.key
+        and any(t.topology_key == key and _excludes(context, t, context.pod.labels) for t in pod.required_anti_affinity)
     }
     if not there:
         return []
@@ -52,13 +52,7 @@ def _applies(context: NodeContext, term: Term) -> bool:
 
 
 def _excludes(context: NodeContext, term: Term, labels: dict[str, str]) -> bool:
-    return term.matches(context.pod.namespace, context.cluster.namespaces.get(context.pod.namespace, {}), labels)
-
-
-def _has_excluding_term(context: NodeContext, pod: PodInfo, key: str) -> bool:
-    return any(
-        term.topology_key == key and _excludes(context, term, context.pod.labels) for term in pod.required_anti_affinity
-    )
+    return context.matches(term, context.pod.namespace, labels)
 
 
 def _terms_in_domains(context: NodeContext, known: list[Term]) -> list[Term]:

@@ -35,7 +35,7 @@ def affinity(context: NodeContext) -> list[Step]:
     dropped = [_selector_dropped(context, key, value) for key, value in selector.items()]
     dropped += [_requirement_dropped(context, req, term) for req in lacks]
     if required is not None and not lacks and not _meets(context, required.node_selector_terms):
-        dropped.append(("drop the required node affinity, which no node can meet", 4.0, partial(_drop_required, None)))
+        dropped.append(("drop the required node affinity, which no node can meet", 4.0, _drop_required))
     found = [combined([part for part in parts if part]) for parts in (fitted, dropped) if parts and all(parts)]
     labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
     added = getattr(next((p for p in context.framework.filter if p.name == "NodeAffinity"), None), "added", None)
@@ -55,9 +55,8 @@ def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
 
 def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
     """Return (what the node lacks of the term that it comes closest to, the number of that term)."""
-    lacks = [
-        (missing(context.node, [term]), i) for i, term in enumerate(terms) if term.match_expressions + term.match_fields
-    ]
+    named = ((i, term) for i, term in enumerate(terms) if term.match_expressions + term.match_fields)
+    lacks = [(missing(context.node, [term]), i) for i, term in named]
     return min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
 
 
@@ -83,14 +82,10 @@ def _selector_fitted(context: NodeContext, key: str, value: str) -> Part | None:
         cost = 1.0 - likeness(value, has) if why else 4.0
         text = f"{why}: select {key}={has}" if why else f"select {key}={has} instead of {key}={value}"
         return text, cost, partial(_select, key, key, has)
-    for other in nearest(key, context.labels) if not context.values(key) else ():
-        same = 0.2 if context.labels[other] == value else 1.0
-        return (
-            f"{why}: select {other}={context.labels[other]}",
-            same,
-            partial(_select, key, other, context.labels[other]),
-        )
-    return None
+    if context.values(key) or not (similar := nearest(key, context.labels)):
+        return None
+    other, has = similar[0], context.labels[similar[0]]
+    return f"{why}: select {other}={has}", 0.2 if has == value else 1.0, partial(_select, key, other, has)
 
 
 def _select(key: str, other: str, value: str, document: Raw) -> None:
@@ -124,23 +119,23 @@ def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> Pa
         gone = req.values[0] not in context.cluster.nodes.rows
         cost = 1.0 - likeness(req.values[0], context.name) if gone else 4.5
         why = f"node {req.values[0]} does not exist: " if gone else ""
-        return f"{why}name {context.name} in the node affinity", cost, partial(_put_values, term, req, [context.name])
+        put = partial(_put, term, req, "values", [context.name])
+        return f"{why}name {context.name} in the node affinity", cost, put
     if req.operator == "In" and has is not None:
         why = _absent(context, req.key, req.values)
         if why:
             cost = 1.0 - max(likeness(value, has) for value in req.values)
-            return f"{why}: require {req.key}={has}", cost, partial(_put_values, term, req, [has])
+            return f"{why}: require {req.key}={has}", cost, partial(_put, term, req, "values", [has])
         cost = 6.0 if req.key.endswith(("/arch", "/os")) else 3.5
-        return f"allow {req.key}={has} as well", cost, partial(_put_values, term, req, [*req.values, has])
+        return f"allow {req.key}={has} as well", cost, partial(_put, term, req, "values", [*req.values, has])
     if req.operator == "NotIn" and has is not None and len(req.values) > 1:
         left = [value for value in req.values if value != has]
-        return f"allow {req.key}={has} as well", 3.5, partial(_put_values, term, req, left)
-    for other in (
-        nearest(req.key, context.labels) if not context.values(req.key) and req.operator in ("In", "Exists") else ()
-    ):
+        return f"allow {req.key}={has} as well", 3.5, partial(_put, term, req, "values", left)
+    known = context.labels if not context.values(req.key) and req.operator in ("In", "Exists") else ()
+    for other in nearest(req.key, known):
         if req.operator == "Exists" or context.labels[other] in req.values:
             text = f"label {req.key} is on no node: require {other}"
-            return text, 0.3, partial(_put_key, term, req, other)
+            return text, 0.3, partial(_put, term, req, "key", other)
     return None
 
 
@@ -152,22 +147,15 @@ def _each(document: Raw, term: int, req: Requirement) -> Iterable[tuple[list[Raw
                 yield listed, one
 
 
-def _put_values(term: int, req: Requirement, values: list[str], document: Raw) -> None:
+def _put(term: int, req: Requirement, field: str, value: str | list[str], document: Raw) -> None:
     for _, one in _each(document, term, req):
-        one["values"] = values
-
-
-def _put_key(term: int, req: Requirement, key: str, document: Raw) -> None:
-    for _, one in _each(document, term, req):
-        one["key"] = key
+        one[field] = value
 
 
 def _requirement_dropped(context: NodeContext, req: Requirement, term: int) -> Part:
     why = _absent(context, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
-    text = f"do not require {requirement(req)} in the node affinity"
-    return (
-        (f"{why}: {text}", 2.2, partial(_unrequire, term, req)) if why else (text, 4.5, partial(_unrequire, term, req))
-    )
+    text, edit = f"do not require {requirement(req)} in the node affinity", partial(_unrequire, term, req)
+    return (f"{why}: {text}", 2.2, edit) if why else (text, 4.5, edit)
 
 
 def _unrequire(term: int, req: Requirement, document: Raw) -> None:
@@ -175,10 +163,10 @@ def _unrequire(term: int, req: Requirement, document: Raw) -> None:
         listed.remove(one)
     now = _terms(document)[term]
     if not now.get("matchExpressions") and not now.get("matchFields"):  # an empty term matches nothing
-        _drop_required(None, document)
+        _drop_required(document)
 
 
-def _drop_required(_: None, document: Raw) -> None:
+def _drop_required(document: Raw) -> None:
     node = document["spec"]["affinity"]["nodeAffinity"]
     node.pop(_REQUIRED, None)
     if not node:
@@ -203,12 +191,11 @@ def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
         return []
     put = formatting.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
     off = formatting.listing([key for key, value in labels.items() if value is None])
-    parts = [
-        f"label node {context.name} {put}" if put else "",
-        f"remove label {off} from node {context.name}" if off else "",
-    ]
+    parts = [f"label node {context.name} {put}"] * bool(put) + [f"remove label {off} from node {context.name}"] * bool(
+        off
+    )
     change = patch_of("Node", "", context.name, {"metadata": {"labels": labels}})
-    return [node_step(context.name, formatting.listing([p for p in parts if p]), 2.0, change)]
+    return [node_step(context.name, formatting.listing(parts), 2.0, change)]
 
 
 # ---- taints
@@ -226,25 +213,18 @@ def taints(context: NodeContext) -> list[Step]:
     if not hard or any(taint.key in BROKEN for taint in hard):
         return []
     text = formatting.listing([taint_text(taint) for taint in hard])
-    cost = 1.0 * len(hard)
-    cost += sum(2.5 for t in hard if t.key.startswith("node-role.kubernetes.io/")) + 4.0 * _is_cordon(hard)
+    cost = len(hard) + 4.0 * any(taint.key == CORDONED for taint in hard)
+    cost += sum(2.5 for taint in hard if taint.key.startswith("node-role.kubernetes.io/"))
     found = [Step(f"tolerate {text}", POD, cost, partial(_tolerate, tuple(hard)))]
     if is_ready(context.node):
         changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
-        text, cost = (
-            f"remove taint {text} from node {context.name}",
-            sum(0.5 if t.key == CORDONED else 1.5 for t in hard),
-        )
-        found.append(node_step(context.name, text, cost, *changes))
+        cost = sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
+        found.append(node_step(context.name, f"remove taint {text} from node {context.name}", cost, *changes))
     return found
 
 
 def _untaint(node: str, taint: Taint) -> NodeTaint:
     return msgspec.convert({"node": node, "key": taint.key, "effect": taint.effect}, NodeTaint)
-
-
-def _is_cordon(hard: list[Taint]) -> bool:
-    return any(taint.key == CORDONED for taint in hard)
 
 
 def _tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
@@ -260,8 +240,5 @@ def cordon(context: NodeContext) -> list[Step]:
     found = []
     if is_ready(context.node):
         found.append(node_step(context.name, f"uncordon node {context.name}", 0.5, Change(uncordon=context.name)))
-    taint = Taint(CORDONED, "", "NoSchedule")
-    found.append(
-        Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, partial(_tolerate, (taint,)))
-    )
-    return found
+    edit = partial(_tolerate, (Taint(CORDONED, "", "NoSchedule"),))
+    return [*found, Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, edit)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import Status
@@ -72,13 +74,13 @@ class NodeContext:
             if node.metadata.labels.get(key) == value:
                 yield from self.cluster.nodes.pods_of(row)
 
+    def matches(self, term: Term, namespace: str, labels: dict[str, str]) -> bool:
+        """Return whether a pod affinity term selects a pod of this namespace with these labels."""
+        return term.matches(namespace, self.cluster.namespaces.get(namespace, {}), labels)
+
     def values(self, key: str) -> list[str]:
         """Return the values of a label on nodes, the most frequent first."""
-        found: dict[str, int] = {}
-        for node in self.cluster.nodes.nodes:
-            value = node.metadata.labels.get(key)
-            if value is not None:
-                found[value] = found.get(value, 0) + 1
+        found = Counter(node.metadata.labels[key] for node in self.cluster.nodes.nodes if key in node.metadata.labels)
         return sorted(found, key=lambda value: (-found[value], value))
 
     def statuses(self) -> dict[str, Status]:

@@ -15,7 +15,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
 from scheduler_core.debugger.suggestions.add_node import another, kinds
-from scheduler_core.debugger.suggestions.what_if import WhatIf
+from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # maximum number of added nodes
@@ -157,30 +157,26 @@ class _PendingPods:
     def _place(self, like: Node, number: int) -> int:
         """Return how many of the pods are placed, in order, with this many more nodes. All changes are reverted."""
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
-        preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
-        batches = scheduler.batches
         added = [another(self.cluster, like, i) for i in range(1, number + 1)]
         names = [raw["metadata"]["name"] for raw in added]
         promised = [(pod, nominator.node_of(pod)) for pod in self.stuck if nominator.node_of(pod)]
         edit = Edit(self.simulation)
         edit.apply([Change(create=raw) for raw in added])
-        scheduler.preemption = scheduler.batches = False
         done = []
         nowhere: set[bytes] = set()  # kinds of pods that were not placed since the last success
         try:
-            for pod in self.stuck:
-                if self.kinds[pod.key] in nowhere:
-                    continue
-                self.budget -= 1
-                framework, state, trace = scheduler.try_pod(pod)
-                if trace.placed_on:
-                    done.append((framework, state, pod, trace.node))
-                    nowhere.clear()
-                else:
-                    nowhere.add(self.kinds[pod.key])
+            with dry_cycles(scheduler):
+                for pod in self.stuck:
+                    if self.kinds[pod.key] in nowhere:
+                        continue
+                    self.budget -= 1
+                    framework, state, trace = scheduler.try_pod(pod)
+                    if trace.placed_on:
+                        done.append((framework, state, pod, trace.node))
+                        nowhere.clear()
+                    else:
+                        nowhere.add(self.kinds[pod.key])
         finally:
-            scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
-            scheduler.batches = batches
             for framework, state, pod, node in reversed(done):
                 scheduler.forget(framework, state, pod, node)
             for name in names:
@@ -203,13 +199,11 @@ def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
     if whole is not None:
         return whole.plugin, whole.message
     alone: Counter[tuple[str, str]] = Counter()
-    refusing = [(plugin, verdict) for plugin, verdict in trace.verdicts.items() if verdict.codes is not None]
-    number = np.zeros(trace.nodes, np.int64)
-    for _, verdict in refusing:
-        number += verdict.codes > 0 if verdict.codes is not None else 0
-    for plugin, verdict in refusing:
-        for code, status in enumerate(verdict.statuses, 1):
-            count = int(((verdict.codes == code) & (number == 1)).sum())
+    codes = {plugin: verdict.codes for plugin, verdict in trace.verdicts.items() if verdict.codes is not None}
+    number = sum((column > 0 for column in codes.values()), np.zeros(trace.nodes, np.int64))
+    for plugin, column in codes.items():
+        for code, status in enumerate(trace.verdicts[plugin].statuses, 1):
+            count = int(((column == code) & (number == 1)).sum())
             if count:
                 alone[plugin, status.message] += count
     if alone:

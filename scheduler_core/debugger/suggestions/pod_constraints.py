@@ -59,19 +59,15 @@ def _spreads(context: NodeContext) -> list[Spread]:
         return []
     state = CycleState()
     plugin.pre_filter(state, context.pod)
-    found: list[Spread] = state.get(plugin.name, [])
-    return found
+    return list(state.get(plugin.name, []))
 
 
 def spread(context: NodeContext) -> list[Step]:
     """PodTopologySpread: raise maxSkew, prefer instead of require, label the node, or delete matching pods."""
-    own = [
-        i
-        for i, c in enumerate(context.pod.pod.spec.topology_spread_constraints)
-        if c.when_unsatisfiable == "DoNotSchedule"
-    ]
+    constraints = context.pod.pod.spec.topology_spread_constraints
+    own = [i for i, one in enumerate(constraints) if one.when_unsatisfiable == "DoNotSchedule"]
     found = _spreads(context)
-    if found and not context.pod.pod.spec.topology_spread_constraints:
+    if found and not constraints:
         return [_instead_of_defaults(context, found)]
     if not own or len(own) != len(found):
         return []
@@ -119,9 +115,8 @@ def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
         own = [preferred | {"topologyKey": key, "labelSelector": selector} for key in keys]
         document["spec"]["topologySpreadConstraints"] = own
 
-    return Step(
-        f"prefer to spread over {formatting.listing(keys)}, which its profile requires by default", POD, 2.6, edit
-    )
+    text = f"prefer to spread over {formatting.listing(keys)}, which its profile requires by default"
+    return Step(text, POD, 2.6, edit)
 
 
 def _set(number: int, field: str, value: str | int, document: Raw) -> None:
@@ -143,34 +138,28 @@ def affinity(context: NodeContext) -> list[Step]:
     unmet = _unmet(context)
     if unmet:
         return _unmet_steps(context, unmet)
-    broken = [
-        (i, term, there)
-        for i, term in enumerate(context.pod.required_anti_affinity)
-        if (
-            there := [
-                p for p in context.domain(term.topology_key) if p.key != context.pod.key and _matches(context, term, p)
-            ]
-        )
-    ]
+    users: dict[str, PodInfo] = {}
+    broken: dict[int, str] = {}  # the number of a violated term -> its selector
+    for i, term in enumerate(context.pod.required_anti_affinity):
+        for pod in context.domain(term.topology_key):
+            if pod.key != context.pod.key and _matches(context, term, pod):
+                users[pod.key], broken[i] = pod, selector_text(term.selector)
     if broken:
-        users = {pod.key: pod for _, _, there in broken for pod in there}
-        wanted = formatting.listing([selector_text(term.selector) for _, term, _ in broken])
+        wanted = formatting.listing(list(broken.values()))
         text = f"do not require anti-affinity to {wanted} ({formatting.some(sorted(users), 2)})"
-        numbers = [i for i, _, _ in broken]
-        return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", numbers)), *evict(users.values())]
+        return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", list(broken))), *evict(users.values())]
     return existing_anti_affinity.steps(context)
 
 
 def _matches(context: NodeContext, term: Term, pod: PodInfo) -> bool:
-    return term.matches(pod.namespace, context.cluster.namespaces.get(pod.namespace, {}), pod.labels)
+    return context.matches(term, pod.namespace, pod.labels)
 
 
 def _unmet(context: NodeContext) -> list[int]:
     terms = context.pod.required_affinity
     no_match = not any(all(_matches(context, term, pod) for term in terms) for pod in context.cluster.pods.values())
-    itself = no_match and all(
-        _matches(context, term, context.pod) for term in terms
-    )  # the first of a kind may start anywhere
+    # the first of a kind may start anywhere
+    itself = no_match and all(_matches(context, term, context.pod) for term in terms)
 
     def met(term: Term) -> bool:
         if term.topology_key not in context.labels:

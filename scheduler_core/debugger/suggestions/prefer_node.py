@@ -94,9 +94,13 @@ class _PreferNodeSearch(FixSearch):
     def __init__(self, what_if: WhatIf, node: str) -> None:
         super().__init__(what_if, RUNS)
         self.node = node
-        row = what_if.cluster.nodes.rows[node]
-        self.gap = gap(self.trace, row)
-        self.tied = _tied(self.trace, row, what_if.cluster.nodes.names)
+        self.gap = gap(self.trace, self.row)
+        self.tied = _tied(self.trace, self.row, what_if.cluster.nodes.names)
+
+    @property
+    def row(self) -> int:
+        """The node's current row."""
+        return self.what_if.cluster.nodes.rows[self.node]
 
     def reached(self, trace: CycleTrace) -> str:
         """Return the node if the pod goes there and no other node scores as high, else ""."""
@@ -108,8 +112,7 @@ class _PreferNodeSearch(FixSearch):
     def win(self) -> list[Remedy]:
         if self.reached(self.trace):
             return []
-        start = Plan()
-        self._outscore(start, self.trace)
+        self._outscore(Plan(), self.trace)
         if not self._feasible(self.trace):
             for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
                 self._solve(Plan(), self.node, frozenset(kinds), 4, self.what_if.runs + RUNS // 4)
@@ -118,14 +121,13 @@ class _PreferNodeSearch(FixSearch):
         return self.ranked()
 
     def _feasible(self, trace: CycleTrace) -> bool:
-        return bool((trace.feasible_rows() == self.what_if.cluster.nodes.rows[self.node]).any())
+        return self.row in trace.feasible_rows()
 
     def _not_evaluated(self, trace: CycleTrace) -> bool:
         """Return whether the node is feasible but was not evaluated, since enough other nodes were found before."""
-        row = self.what_if.cluster.nodes.rows[self.node]
-        if trace.looked is None or trace.looked[row]:
+        if trace.looked is None or trace.looked[self.row]:
             return False
-        return all(verdict.at(row) is None for verdict in trace.verdicts.values())
+        return all(verdict.at(self.row) is None for verdict in trace.verdicts.values())
 
     def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
         if not self._feasible(trace) and not self._not_evaluated(trace):
@@ -147,8 +149,7 @@ class _PreferNodeSearch(FixSearch):
             self._show(more, node)
 
     def _host(self) -> str | None:
-        nodes = self.what_if.cluster.nodes
-        return nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
+        return self.what_if.cluster.nodes.nodes[self.row].metadata.labels.get(HOSTNAME)
 
     def _selected(self) -> Iterator[Step]:
         host = self._host()
@@ -164,7 +165,7 @@ class _PreferNodeSearch(FixSearch):
             yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, term, weight))
         yield from self._selected()
         yield from self._weights(trace)
-        for entry in gap(trace, nodes.rows[self.node]):
+        for entry in gap(trace, self.row):
             plugin = entry["plugin"]
             if entry["difference"] > 0:
                 change = Change(skip=Skip(pod=self.what_if.pod.key, plugin=plugin))
@@ -172,7 +173,7 @@ class _PreferNodeSearch(FixSearch):
                 yield Step(f"leave {what} {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
         rows = trace.feasible_rows()
         total = trace.total()
-        mine = int(total[np.flatnonzero(rows == nodes.rows[self.node])[0]]) if trace.scores else 0
+        mine = int(total[np.flatnonzero(rows == self.row)[0]]) if trace.scores else 0
         ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
         ahead = [name for name in ahead if name != self.node]
         if 0 < len(ahead) <= FEW:
@@ -186,7 +187,7 @@ class _PreferNodeSearch(FixSearch):
         if not trace.scores:
             return
         rows = trace.feasible_rows()
-        mine = int(np.flatnonzero(rows == self.what_if.cluster.nodes.rows[self.node])[0])
+        mine = int(np.flatnonzero(rows == self.row)[0])
         others = np.arange(len(rows)) != mine
         total = trace.total()
         lead = (total[mine] - total)[others]
@@ -208,9 +209,8 @@ def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:
         low = max(low, int((-lead[up] // slope[up] + 1).max()))
     if down.any():
         high = min(high, int((-(-lead[down] // -slope[down]) - 1).min()))
-    found = [step for step in (low, high) if low <= high and abs(step) <= MAX_WEIGHT]
-    best = sorted({step for step in found if step}, key=abs)[:1]
-    return [weight + step for step in best]
+    found = [step for step in (low, high) if step and low <= high and abs(step) <= MAX_WEIGHT]
+    return [weight + step for step in sorted(found, key=abs)[:1]]
 
 
 def _prefer(term: Raw, weight: int, document: Raw) -> None:

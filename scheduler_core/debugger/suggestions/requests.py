@@ -50,14 +50,13 @@ def steps(context: NodeContext) -> list[Step]:
     if len(context.pods()) + len(context.ahead()) >= int(nodes.allowed_pods[context.row]):
         return []
     if over := _overcommitted(context):
-        return [_nothing(context, over)]
+        text = f"request nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
+        return [Step(text + _overhead_text(context.pod), POD, 7.0, _empty)]
     if not lacking:
         return []
     nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
-    parts: list[Step] = []
-    for name in nowhere:
-        parts += _misspelt(context, name)
     if nowhere:
+        parts = [step for name in nowhere for step in _misspelt(context, name)]
         others = [name for name in lacking if name not in nowhere]
         if not others:
             return parts
@@ -73,11 +72,6 @@ def _overcommitted(context: NodeContext) -> list[str]:
     return [name for name in (CPU, MEMORY, EPHEMERAL) if free(context, name) < 0]
 
 
-def _nothing(context: NodeContext, over: list[str]) -> Step:
-    text = f"request nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
-    return Step(text + _overhead_text(context.pod), POD, 7.0, _empty)
-
-
 def _empty(document: Raw) -> None:
     document["spec"].pop("overhead", None)
     for holder in (*containers_of(document), document["spec"]):
@@ -87,10 +81,8 @@ def _empty(document: Raw) -> None:
 
 
 def _overhead_text(pod: PodInfo) -> str:
-    overhead = amounts(pod.pod.spec.overhead)
-    text = formatting.listing(
-        [f"{formatting.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())]
-    )
+    overhead = sorted(amounts(pod.pod.spec.overhead).items())
+    text = formatting.listing([f"{formatting.amount(name, amount)} {name}" for name, amount in overhead])
     return f"; and run without its RuntimeClass, whose overhead is {text}" if text else ""
 
 
@@ -173,12 +165,8 @@ def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
 
 
 def _requests(document: Raw, release: Release) -> dict[str, int]:
-    return _info(document, release).requests
-
-
-def _info(document: Raw, release: Release) -> PodInfo:
     pod: Any = decode({"kind": "Pod", **copy.deepcopy(document)})
-    return PodInfo(pod, release)
+    return PodInfo(pod, release).requests
 
 
 def _own(container: Raw, name: str) -> int:

@@ -82,7 +82,8 @@ class Plan:
                         step.edit(edited)
                 except (LookupError, TypeError):  # another step removed what this one edits
                     raise InputError("remedy", "", f"does not go with the others: {step.text}") from None
-            patches = [Change(patch=_patch(document, part)) for part in _parts(difference(document, edited))]
+            namespace, name = document["metadata"].get("namespace", "default"), document["metadata"]["name"]
+            patches = [patch_of("Pod", namespace, name, part) for part in _parts(difference(document, edited))]
             self._changes = [*patches, *(change for step in self.steps for change in step.changes)]
         return self._changes
 
@@ -101,19 +102,20 @@ class Plan:
     @property
     def cost(self) -> float:
         """Total cost of the steps and of the pods and nodes that they disturb."""
-        pods = frozenset[str]().union(*(step.pods for step in self.steps))
-        nodes = frozenset[str]().union(*(step.nodes for step in self.steps))
         steps = sum(step.cost for step in self.steps) + 1.5 * (len(self.steps) - 1)
-        return float(steps + 3.0 * len(pods) ** 0.75 + len(nodes))
+        return float(steps + 3.0 * self.disturbs["pods"] ** 0.75 + self.disturbs["nodes"])
+
+    @property
+    def disturbs(self) -> dict[str, int]:
+        """Number of other pods and of nodes that are affected."""
+        steps = self.steps
+        return {name: len(set().union(*(getattr(step, name) for step in steps))) for name in ("pods", "nodes")}
 
     def remedy(self, document: Raw, node: str) -> Remedy:
         """Return the fix for a plan that was verified to place the pod on `node`."""
-        pods = frozenset[str]().union(*(step.pods for step in self.steps))
-        nodes = frozenset[str]().union(*(step.nodes for step in self.steps))
         text = "; and ".join(step.text for step in self.steps)
         changes = [msgspec.to_builtins(change) for change in self.changes(document)]
-        disturbs = {"pods": len(pods), "nodes": len(nodes)}
-        return Remedy(text, changes, self.kind, disturbs, node, True, cost=self.cost)
+        return Remedy(text, changes, self.kind, self.disturbs, node, True, cost=self.cost)
 
 
 def difference(old: Any, new: Any) -> Raw:
@@ -150,13 +152,8 @@ def _parts(patch: Raw) -> list[Raw]:
     return parts
 
 
-def _patch(document: Raw, part: Raw) -> Patch:
-    meta = document["metadata"]
-    return Patch(kind="Pod", namespace=meta.get("namespace", "default"), name=meta["name"], patch=part)
-
-
 def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
-    """Return a patch of another object as a change."""
+    """Return a patch of an object as a change."""
     return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from scheduler_core.api import patches
 from scheduler_core.api.objects import Object, Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
 from scheduler_core.dra.claims import claims_used
@@ -19,6 +21,18 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.simulation import Simulation
 
 Undo = Callable[[], object]
+
+
+@contextmanager
+def dry_cycles(scheduler: Scheduler) -> Iterator[None]:
+    """Run cycles without preemption and batching, and restore the scheduler's counters afterwards."""
+    before = {name: getattr(scheduler, name) for name in ("preemption", "batches", "next_start_index", "cycles")}
+    scheduler.preemption = scheduler.batches = False
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(scheduler, name, value)
 
 
 class WhatIf:
@@ -66,18 +80,14 @@ class WhatIf:
     def _cycle(self, pod: PodInfo) -> CycleTrace:
         self.runs += 1
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
-        preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
-        batches = scheduler.batches
         promised = nominator.node_of(pod)
         waiting = [(one, set(one.pending), one.rejected) for one in self.framework.waiting_pods]
-        scheduler.preemption = scheduler.batches = False
         try:
-            framework, state, trace = scheduler.try_pod(pod, self.attempt)
-            if trace.placed_on:
-                scheduler.forget(framework, state, pod, trace.node)
+            with dry_cycles(scheduler):
+                framework, state, trace = scheduler.try_pod(pod, self.attempt)
+                if trace.placed_on:
+                    scheduler.forget(framework, state, pod, trace.node)
         finally:
-            scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
-            scheduler.batches = batches
             for one, pending, rejected in waiting:
                 one.pending, one.rejected = pending, rejected
             if promised and not nominator.node_of(pod):
@@ -91,8 +101,8 @@ class WhatIf:
         document = self.document
         others: list[Change] = []
         for change in changes:
-            patch = change.patch
-            if patch is not None and patch.kind == "Pod" and self._is_mine(patch.namespace, patch.name):
+            patch, mine = change.patch, ("Pod", self.pod.namespace, self.pod.name)
+            if patch is not None and (patch.kind, patch.namespace or "default", patch.name) == mine:
                 document = patches.merge_patch(document, patch.patch)
             else:
                 others.append(change)
@@ -106,9 +116,6 @@ class WhatIf:
         pod = PodInfo(changed, self.cluster.release)
         pod.node, pod.nominated_node = "", self.pod.nominated_node
         return pod
-
-    def _is_mine(self, namespace: str, name: str) -> bool:
-        return (namespace or "default", name) == (self.pod.namespace, self.pod.name)
 
     def _back(self, change: Change) -> Undo:
         """Return a function that reverts a change. Call this before the change is applied."""

@@ -35,7 +35,7 @@ def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
         for group in groups:
             for name in group.nodes[:2]:
                 one = claims.node_result(name)
-                assert (one.fits, one.said) == (group.fits, group.said)
+                assert (one.fits, one.message) == (group.fits, group.message)
                 wanted = [found for found in one.claims if found.state == "wanted" and found.requests]
                 for found in wanted:
                     taken = [d for some in found.requests for request in some for d in request.devices if d.taken]
