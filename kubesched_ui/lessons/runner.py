@@ -21,7 +21,7 @@ from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.paths import RESOURCES
 from kubesched_ui.presenters.cycle_rows import cycle_dict
-from kubesched_ui.queries.queue_times import history, rules
+from kubesched_ui.queries.queue_times import history
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
@@ -29,7 +29,7 @@ from scheduler_core.debugger import provenance
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
-from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
@@ -221,7 +221,7 @@ class Played:
 
     def queue_times(self, pod: str) -> QueueTimes:
         """Return the provenance of a pod's queue times."""
-        return QueueTimes(pod, self.moves(pod), rules(self.release, self.configuration, self._woken_by))
+        return QueueTimes(pod, self.moves(pod), rules_of(self.release, self.configuration, self._woken_by))
 
     def _woken_by(self, failed: Failed, label: str) -> list[str]:
         event = event_of(label)

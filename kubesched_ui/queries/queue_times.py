@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,14 +12,13 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import pod_timeline
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
-from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided
-from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules, rules_of
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
-from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
-from scheduler_core.releases import Release, get_release
+from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.releases import get_release
 
 # Types of causes whose pod can be displayed as the source.
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
@@ -128,25 +127,7 @@ def _rules(run: Run) -> Rules:
         registered = _hints(run).registered_by(profile, event)
         return sorted(registered.intersection(plugins) or registered.intersection(failed.plugins))
 
-    return rules(get_release(run.release), configuration_of(run), woken_by)
-
-
-def rules(release: Release, configuration: Configuration, woken_by: Callable[[Failed, str], list[str]]) -> Rules:
-    """Return the queue's rules for a release and a configuration. `woken_by`: as for Rules."""
-
-    def argument(path: str, value: int) -> Tree:
-        return Tree(value=value, op="argument", path=path, unit="s", default=path not in configuration.given)
-
-    return Rules(
-        argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
-        argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
-        release.backoff_counts_attempts,
-        release.backoff_includes_end,
-        release.queueing_hints,
-        leftover_seconds(release),
-        woken_by,
-        release.legacy_queue,
-    )
+    return rules_of(get_release(run.release), configuration_of(run), woken_by)
 
 
 def _rejected(run_id: int, number: int) -> tuple[str, Sequence[str]]:

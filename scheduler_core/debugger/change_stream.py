@@ -6,13 +6,14 @@ about a recording. Each change includes the previous value, so a client can appl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.debugger.cluster_state import State, places_at
+from scheduler_core.debugger.columnar import Table
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 
@@ -49,13 +50,8 @@ def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
 
 def position(recording: Recording, moment: int) -> dict[str, Any]:
     """Return a timepoint's position: {moment, end, cycle, cycles, t}; `cycle` is the first one after it."""
-    return {
-        "moment": moment,
-        "end": recording.end,
-        "cycle": recording.cycle_after(moment),
-        "cycles": recording.cycles,
-        "t": recording.time_of(moment),
-    }
+    cycle, t = recording.cycle_after(moment), recording.time_of(moment)
+    return {"moment": moment, "end": recording.end, "cycle": cycle, "cycles": recording.cycles, "t": t}
 
 
 def node_columns(recording: Recording, versions: Int64) -> dict[str, Any]:
@@ -81,16 +77,10 @@ def node_columns(recording: Recording, versions: Int64) -> dict[str, Any]:
 
 def _distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
     """Return (the distinct values, the index of each value among them)."""
-    index: dict[str, int] = {}
-    found: list[Any] = []
-    each = []
-    for value in values:
-        key = str(value)
-        if key not in index:
-            index[key] = len(found)
-            found.append(value)
-        each.append(index[key])
-    return found, each
+    found: dict[str, Any] = {}
+    keys = [str(found.setdefault(str(value), value)) for value in values]
+    index = {key: number for number, key in enumerate(found)}
+    return list(found.values()), [index[key] for key in keys]
 
 
 def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -106,23 +96,13 @@ def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def pod_columns(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
-    """Return pods in columns.
-
-    `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`), `priority`.
-    """
+    """Return pods as `id`, `key`, `priority`, `requests` and `owner` (indexes of `amounts` and `owners`)."""
     table = recording.tables["pods"]
     rows = np.array(pods, np.int64)
     amounts, requests = _used(table.distinct("requests"), table["requests"][rows])
     owners, owner = _used(table.distinct("owner"), table["owner"][rows])
-    return {
-        "id": rows.tolist(),
-        "key": table.text("key", rows),
-        "requests": requests,
-        "amounts": amounts,
-        "owner": owner,
-        "owners": owners,
-        "priority": table["priority"][rows].tolist(),
-    }
+    found = {"id": rows.tolist(), "key": table.text("key", rows), "priority": table["priority"][rows].tolist()}
+    return found | {"requests": requests, "amounts": amounts, "owner": owner, "owners": owners}
 
 
 def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
@@ -180,7 +160,7 @@ def _covered(recording: Recording, after: int | None, until: int | None) -> tupl
 
 
 def _moved(recording: Recording, first: int, last: int) -> dict[str, list[Any]]:
-    places, names = recording.tables["places"], recording.names
+    places = recording.tables["places"]
     rows = places.between(first, last)
     pods = np.unique(places["pod"][rows])
     before = (column[pods].tolist() for column in places_at(recording, first))
@@ -188,14 +168,12 @@ def _moved(recording: Recording, first: int, last: int) -> dict[str, list[Any]]:
     moved: dict[str, list[Any]] = {name: [] for name in ("at", "pod", "node", "state", "came")}
     moved |= {name: [] for name in ("was_node", "was_state", "was_came")}
 
-    def name_of(node: int) -> str:
-        return names[node] if node >= 0 else ""
-
+    name_of = ["", *recording.names]  # -1: none
     columns = (places[name][rows].tolist() for name in ("at", "pod", "node", "state", "arrived"))
     for row, (at, pod, node, state, arrived) in enumerate(zip(*columns, strict=True), rows.start):
         was = known[pod]
         now = known[pod] = (node, state, row if arrived else was[2])
-        values = (at, pod, name_of(now[0]), now[1], now[2], name_of(was[0]), was[1], was[2])
+        values = (at, pod, name_of[now[0] + 1], *now[1:], name_of[was[0] + 1], *was[1:])
         for column, value in zip(moved.values(), values, strict=True):
             column.append(value)
     return moved
@@ -204,27 +182,24 @@ def _moved(recording: Recording, first: int, last: int) -> dict[str, list[Any]]:
 def _presences(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
     """Return the nodes that were added, changed or removed."""
     presence = recording.tables["presence"]
-    begin, end = presence.until(first), presence.until(last)
-    if begin == end:
-        return []
-    latest: dict[int, int] = dict(
-        zip(presence["name"][:begin].tolist(), presence["node"][:begin].tolist(), strict=True)
-    )  # the last row of a node counts
-    found = []
-    columns = (presence[name][begin:end].tolist() for name in ("at", "name", "node"))
-    for at, name, version in zip(*columns, strict=True):
-        was = latest.get(name, -1)
-        latest[name] = version
-        versions = {"now": one_node(recording, version), "was": one_node(recording, was)}
-        found.append({"at": at, "name": recording.names[name], **versions})
-    return found
+    return [
+        {"at": at, "name": recording.names[name], "now": one_node(recording, now), "was": one_node(recording, was)}
+        for at, name, now, was in _changes(presence, presence["name"].tolist(), first, last)
+    ]
+
+
+def _changes(table: Table, keys: Sequence[Any], first: int, last: int) -> Iterator[tuple[int, Any, int, int]]:
+    """Yield (timepoint, key, its `node` from then on, the one before it or -1) of the rows between two timepoints."""
+    at, nodes = table["at"], table["node"].tolist()
+    rows = table.between(first, last)
+    latest = dict(zip(keys[: rows.start], nodes, strict=False)) if rows.start < rows.stop else {}
+    for row in range(rows.start, rows.stop):  # the last row of a key counts
+        yield int(at[row]), keys[row], nodes[row], latest.get(keys[row], -1)
+        latest[keys[row]] = nodes[row]
 
 
 def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
-    """Return a node as {allocatable, taints, unschedulable, labels}; None for -1.
-
-    `version` is its row in the recording's table.
-    """
+    """Return a node, by its row in the table, as {allocatable, taints, unschedulable, labels}; None for -1."""
     if version < 0:
         return None
     table = recording.tables["nodes"]
@@ -233,14 +208,8 @@ def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
 
 
 def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
-    nominated, names = recording.tables["nominated"], recording.names
-    begin, end = nominated.until(first), nominated.until(last)
-    columns = nominated["at"][:end].tolist(), nominated.text("pod", slice(end)), nominated["node"][:end].tolist()
-    latest: dict[str, str] = {}
-    found = []
-    for row, (at, key, node) in enumerate(zip(*columns, strict=True)):
-        now = names[node] if node >= 0 else ""
-        if row >= begin:
-            found.append({"at": at, "pod": key, "now": now, "was": latest.get(key, "")})
-        latest[key] = now
-    return found
+    nominated, name_of = recording.tables["nominated"], ["", *recording.names]
+    return [
+        {"at": at, "pod": pod, "now": name_of[now + 1], "was": name_of[was + 1]}
+        for at, pod, now, was in _changes(nominated, nominated.text("pod"), first, last)
+    ]

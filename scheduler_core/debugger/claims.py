@@ -408,15 +408,9 @@ def value_of(attribute: DeviceAttribute) -> str:
 
 def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[Selector]:
     """Return the selectors of the device class, then those of the request."""
-    groups = [("", request.selectors)]
-    if provider is not None:
-        groups.insert(0, (provider.name, provider.spec.selectors))
-    return [
-        Selector(of, number, one.cel.expression)
-        for of, group in groups
-        for number, one in enumerate(group)
-        if one.cel is not None
-    ]
+    found = [(provider.name, *entry) for entry in enumerate(provider.spec.selectors)] if provider is not None else []
+    found += [("", *entry) for entry in enumerate(request.selectors)]
+    return [Selector(of, number, one.cel.expression) for of, number, one in found if one.cel is not None]
 
 
 def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entries) -> Iterator[Constraint]:
@@ -435,9 +429,7 @@ def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entrie
             found = entries[device].attribute(attribute)
             counts[value_of(found) if found is not None else ""] += 1
         wanted = sum(min((request.wanted for request in alternatives), default=0) for alternatives in concerned)
-        values = [
-            Value(value, number) for value, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        ]
+        values = [Value(*item) for item in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, values)
 
 

@@ -154,15 +154,9 @@ class State:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the state with the keys of docs/debugger.md."""
-        return self._head() | {
-            "nodes": list(self.nodes().values()),
-            "nominated": self.nominated(),
-            "waiting": self.waiting(),
-            "pending": self.pending(),
-            "orphans": self.orphans(),
-            "added": [],
-            "removed": [],
-        }
+        found = self._head() | {"nodes": list(self.nodes().values()), "nominated": self.nominated()}
+        found |= {"waiting": self.waiting(), "pending": self.pending(), "orphans": self.orphans()}
+        return found | {"added": [], "removed": []}
 
     def _head(self) -> dict[str, Any]:
         return {"cycle": self.recording.cycle_after(self.moment), "t": self.recording.time_of(self.moment)}

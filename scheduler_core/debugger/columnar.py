@@ -57,10 +57,7 @@ def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 class Table:
-    """A table by columns.
-
-    `columns` are int64 or float64 arrays. A TEXT or JSON column holds indexes of its list in `texts`.
-    """
+    """`columns` are int64 or float64 arrays. A TEXT or JSON column holds indexes of its list in `texts`."""
 
     def __init__(self, schema: Schema, blocks: Sequence[Sequence[Any]]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {}

@@ -80,11 +80,7 @@ def _looked(trace: CycleTrace) -> int:
 
 
 def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
-    """Return how the chosen node scored.
-
-    The values are: 1 if nodes were scored, else 0; the chosen node's total; its lead over the next best node; the
-    number of nodes with that total.
-    """
+    """Return (1 if nodes were scored, else 0; the chosen node's total; its lead; the number of nodes with it)."""
     if not trace.node:
         return 0, 0, 0, 0
     if not trace.scores or _feasible(trace) < 2:
@@ -179,10 +175,7 @@ class Facts:
         return len(self.table)
 
     def refused_at(self, cycle: int, row: int) -> bool:
-        """Return whether a cycle refused the node in this row of its columns.
-
-        `cycle` is an index from 0. Return False for row -1, which stands for no such node.
-        """
+        """Return whether the cycle with this index (from 0) refused the node in this row; False for row -1."""
         mask = int(self.table["mask"][cycle])
         if row < 0 or mask != SOME:
             return row >= 0 and mask == ALL

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Status
@@ -28,8 +29,6 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
     `postfilter`: {status, nominated, rule, any_of, candidates: [{node, victims, violations}]} or None. Raises
     InputError if plugin `scores_of` did not score.
     """
-    rows = trace.feasible_rows()
-    looked = _unlooked(trace)
     return {
         "steps": list(steps(trace)),
         "nodes": trace.nodes,
@@ -37,8 +36,8 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
         "filters": [_filter(trace, plugin) for plugin in trace.verdicts],
         "nominated": [{"row": row, "status": _status(status)} for row, status in trace.nominated.items()],
         "left_out": _left_out(trace),
-        "unlooked": ranges(looked),
-        "feasible": ranges(rows),
+        "unlooked": ranges(_unlooked(trace)),
+        "feasible": ranges(trace.feasible_rows()),
         "selected": trace.selected_row if trace.node else -1,
         "total": trace.total().tolist() if trace.scores else [],
         "weights": {plugin: score.weight for plugin, score in trace.scores.items()},
@@ -49,10 +48,7 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
 
 
 def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
-    """Yield {point, plugin, node, said} for each result in order.
-
-    `plugin` is "" for the framework itself. `node` is "" if the result concerns the pod or all nodes.
-    """
+    """Yield {point, plugin ("" for the framework), node ("" for the pod or all nodes), said} for each result."""
     if trace.preenqueue is not None:
         yield _step("preenqueue", trace.preenqueue.plugin, text=_words(trace.preenqueue))
         return
@@ -99,9 +95,7 @@ def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     plugin = found.status.plugin if found.status is not None and found.status.plugin else "DefaultPreemption"
     for node, (victims, violations) in found.candidates.items():
         broken = f", {violations} violating a disruption budget" if violations else ""
-        yield _step(
-            "postfilter", plugin, node, f"{len(victims)} {'pod' if len(victims) == 1 else 'pods'} evicted{broken}"
-        )
+        yield _step("postfilter", plugin, node, f"{count(len(victims), 'pod')} evicted{broken}")
     chosen = f"nominates {found.nominated_node}" if found.nominated_node else "finds no candidate"
     yield _step("postfilter", plugin, text=chosen)
 
@@ -158,21 +152,16 @@ def _filter(trace: CycleTrace, plugin: str) -> dict[str, Any]:
 def _left_out(trace: CycleTrace) -> dict[str, Any] | None:
     if trace.subset is None or trace.subset_status is None:
         return None
-    out = np.ones(trace.nodes, np.bool_)
-    out[trace.subset] = False
-    return {"reasons": list(trace.subset_status.reasons), "rows": ranges(np.flatnonzero(out))}
+    out = np.setdiff1d(np.arange(trace.nodes), trace.subset)
+    return {"reasons": list(trace.subset_status.reasons), "rows": ranges(out)}
 
 
 def _unlooked(trace: CycleTrace) -> Rows:
     """Return the nodes that PreFilter allowed but the cycle did not evaluate."""
     if trace.looked is None or trace.prefilter is not None:
         return np.zeros(0, np.intp)
-    unlooked = ~trace.looked
-    if trace.subset is not None:
-        allowed = np.zeros(trace.nodes, np.bool_)
-        allowed[trace.subset] = True
-        unlooked &= allowed
-    return np.flatnonzero(unlooked)
+    rows = np.flatnonzero(~trace.looked)
+    return rows if trace.subset is None else np.intersect1d(rows, trace.subset)
 
 
 def _scores(trace: CycleTrace, plugin: str) -> dict[str, Any]:

@@ -61,11 +61,7 @@ class TableBlock:
         self._scores: list[_Part] = []
 
     def add(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
-        """Add a cycle with at most `most` nodes per plugin (for scores, the best). Return whether any node was left
-        out.
-
-        `names`: node names in the order of the trace's rows.
-        """
+        """Add a cycle with the `most` best nodes per plugin, of these names. Return whether nodes were left out."""
         left_out = self._add_verdicts(trace, number, names, most)
         return self._add_scores(trace, number, names, most) or left_out
 

@@ -36,18 +36,21 @@ class StoredPods:
 
     def on(self, row: int, node: str, start_time: float) -> PodInfo:
         """Return the pod of a row, on a node. A `start_time` of 0 means the start time in its object."""
-        if not self._plain[row]:
-            pod = PodInfo(self.read(row, node), self.release)
-            pod.start_time = start_time or pod.start_time
-            return pod
-        key, labels = self._keys[row], self._labels[row]
-        namespace = key.partition("/")[0]
-        alike = self._classes.get((labels, namespace))
-        if alike is None:
-            alike = self._cluster.columns.class_of(namespace, self._kinds[labels], False)
-            self._classes[labels, namespace] = alike
-        held, nonzero = self._amounts[self._requests[row]], (self._cpu[row], self._memory[row])
-        return StoredPod(self, row, key, alike, held, nonzero, self._priority[row], node, start_time)
+        if self._plain[row]:
+            return StoredPod(self, row, node, start_time)
+        pod = PodInfo(self.read(row, node), self.release)
+        pod.start_time = start_time or pod.start_time
+        return pod
+
+    def fill(self, pod: StoredPod, row: int) -> None:
+        """Set what the columns hold."""
+        pod.key, pod.priority, pod.nonzero = self._keys[row], self._priority[row], (self._cpu[row], self._memory[row])
+        pod.held = self._amounts[self._requests[row]]
+        kind = self._labels[row], pod.key.partition("/")[0]
+        if kind not in self._classes:
+            self._classes[kind] = self._cluster.columns.class_of(kind[1], self._kinds[kind[0]], False)
+        pod.label_class = alike = self._classes[kind]
+        pod.labels, pod.namespace = alike.labels, alike.namespace
 
     def read(self, row: int, node: str, nominated: str = "") -> Pod:
         """Decode the object of a row's pod as it was on a node."""
@@ -69,22 +72,10 @@ class StoredPod(PodInfo):
 
     __slots__ = ("_bound_to", "_row", "_source", "_started")
 
-    def __init__(
-        self,
-        source: StoredPods,
-        row: int,
-        key: str,
-        alike: LabelClass,
-        held: dict[str, int],
-        nonzero: tuple[int, int],
-        priority: int,
-        node: str,
-        start_time: float,
-    ) -> None:
+    def __init__(self, source: StoredPods, row: int, node: str, start_time: float) -> None:
         self._source: StoredPods | None = source  # None once the object is decoded
         self._row = row
-        self.key, self.held, self.nonzero, self.priority = key, held, nonzero, priority
-        self.label_class, self.labels, self.namespace = alike, alike.labels, alike.namespace
+        source.fill(self, row)
         self.node = self._bound_to = node
         self._started = bool(start_time)
         if start_time:

@@ -33,6 +33,8 @@ from scheduler_core.cluster.change_log import BOUND, GONE, POD
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.errors import InputError
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.virtual_time.scenario import NodeTaint, Patch, Reference, Strict
@@ -109,10 +111,7 @@ def _read(raw: Any, where: str) -> Change:
         raise InputError(where, "", f"must have exactly one of {names}" + (f", got {', '.join(given)}" * bool(given)))
     if change.create is not None:
         try:
-            filled = copy.deepcopy(change.create)
-            defaults.fill(filled)
-            if decode(filled) is None:
-                raise InputError(describe(change.create), "kind", NOT_LOOKED_AT)
+            _decoded(change.create)
         except InputError as problem:
             raise InputError(where, "create", str(problem)) from None
     if change.taint is not None and not change.taint.effect:
@@ -122,10 +121,14 @@ def _read(raw: Any, where: str) -> Change:
     return change
 
 
-def written(change: Change) -> dict[str, Any]:
-    """Return a change as JSON data."""
-    found: dict[str, Any] = msgspec.to_builtins(change)
-    return found
+def _decoded(raw: dict[str, Any], release: Release | None = None) -> Object:
+    """Decode an object with its defaults. Raises InputError."""
+    filled = copy.deepcopy(raw)
+    defaults.fill(filled, release)
+    obj = decode(filled)
+    if obj is None:
+        raise InputError(describe(raw), "kind", NOT_LOOKED_AT)
+    return obj
 
 
 class Edit:
@@ -148,11 +151,7 @@ class Edit:
     # ---- objects
 
     def _create(self, raw: dict[str, Any]) -> None:
-        filled = copy.deepcopy(raw)
-        defaults.fill(filled, self.cluster.release)
-        obj = decode(filled)
-        if obj is None:
-            raise InputError(describe(raw), "kind", NOT_LOOKED_AT)
+        obj = _decoded(raw, self.cluster.release)
         if self.find(type(obj).__name__, obj.key) is not None:
             raise InputError(describe(raw), "", "exists already")
         if isinstance(obj, Pod):
@@ -234,19 +233,15 @@ class Edit:
         self.cluster.journal.note(GONE, pod.key)
 
     def find(self, kind: str, key: str) -> Object | PodInfo | None:
-        """Return the object with this kind and key, None if it does not exist.
+        """Return the object with this kind and key (namespace/name, or name), for a pod its PodInfo; None for none.
 
-        For a pod, return the scheduler's PodInfo. `key` is namespace/name, or name. Raises InputError for unsupported
-        kinds.
+        Raises InputError for unsupported kinds.
         """
         if kind == "Pod":
             placed = self.cluster.pods.get(key)
             return placed or next((pod for pod in self.simulation.pending if pod.key == key), None)
         namespace, _, name = key.rpartition("/")
-        named = decode({"kind": kind, "metadata": {"name": name, "namespace": namespace}})
-        if named is None:
-            raise InputError(f"{kind[:63]} {key[:253]}", "kind", NOT_LOOKED_AT)
-        return self.cluster.find(named)
+        return self.cluster.find(_named(kind, namespace, name))
 
     def _there(self, kind: str, key: str) -> Any:
         found = self.find(kind, key)
@@ -291,7 +286,7 @@ class Edit:
         scheduler = self.simulation.scheduler
         self._known(skip.plugin)
         if skip.pod is None:
-            for framework in [*scheduler.profiles.values(), *scheduler.own_frameworks.values()]:
+            for framework in self._frameworks():
                 framework.leave_out(skip.plugin)
             return
         pod: PodInfo = self._there("Pod", skip.pod)
@@ -305,16 +300,15 @@ class Edit:
 
     def _weight(self, weight: Weight) -> None:
         self._known(weight.plugin)
-        scheduler = self.simulation.scheduler
-        found = [
-            framework
-            for framework in [*scheduler.profiles.values(), *scheduler.own_frameworks.values()]
-            if weight.plugin in framework.weights
-        ]
+        found = [framework for framework in self._frameworks() if weight.plugin in framework.weights]
         if not found:
             raise InputError(f"plugin {weight.plugin}", "", "does not score in any profile")
         for framework in found:
             framework.weigh(weight.plugin, weight.weight)
+
+    def _frameworks(self) -> list[Framework]:
+        scheduler = self.simulation.scheduler
+        return [*scheduler.profiles.values(), *scheduler.own_frameworks.values()]
 
     def _known(self, plugin: str) -> None:
         frameworks = self.simulation.scheduler.profiles.values()
@@ -324,7 +318,12 @@ class Edit:
 
 
 def _key(reference: Reference) -> str:
-    named = decode({"kind": reference.kind, "metadata": {"name": reference.name, "namespace": reference.namespace}})
+    return _named(reference.kind, reference.namespace, reference.name).key
+
+
+def _named(kind: str, namespace: str, name: str) -> Object:
+    """Return an empty object of that name. Raises InputError for unsupported kinds."""
+    named = decode({"kind": kind, "metadata": {"name": name, "namespace": namespace}})
     if named is None:
-        raise InputError(f"{reference.kind[:63]} {reference.name[:253]}", "kind", NOT_LOOKED_AT)
-    return named.key
+        raise InputError(f"{kind[:63]} {name[:253]}", "kind", NOT_LOOKED_AT)
+    return named

@@ -34,16 +34,11 @@ class ObjectAt(NamedTuple):
 
 
 def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
-    """Return all objects after a timepoint.
+    """Return all objects after a timepoint: nodes by row, other objects, placed pods in order of arrival, other pods.
 
-    The order is: nodes by row, other objects, placed pods in order of arrival, pods without a node. A cluster that
-    loads them in this order has the same rows.
+    A cluster that loads them in this order has the same rows.
     """
-    return objects_of(State(recording, moment))
-
-
-def objects_of(state: State) -> list[ObjectAt]:
-    """Like `objects_at`, for an existing state."""
+    state = State(recording, moment)
     return [*_nodes(state), *others(state), *_placed(state), *pending(state)]
 
 

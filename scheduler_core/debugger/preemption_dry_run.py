@@ -104,7 +104,7 @@ class PreemptionDryRuns:
             "pod": self._pod.key,
             "attempt": self._trace.attempt,
             "nominated": self._trace.nominated_node,
-            "said": self._postfilter.status.message if self._postfilter.status is not None else "",
+            "said": self._message(),
             "nodes": listed,
             **pages,
             "trial": self.dry_run(wanted) if wanted else None,
@@ -139,27 +139,19 @@ class PreemptionDryRuns:
         row = row_of(self._framework, node)
         tried = node in self._postfilter.candidates or row in self._rejected
         if not tried and row not in self._order():
-            status = self._trace.status_at(row)
-            reason = status.message if status is not None else "nothing that evictions could change"
-            return DryRun(
-                node, False, [], [], 0, status.plugin if status else "", [reason], None, "evicting cannot help"
-            )
+            status = self._trace.status_at(row) or Status("", ("nothing that evictions could change",))
+            return DryRun(node, False, [], [], 0, status.plugin, [status.message], None, "evicting cannot help")
         steps, result = self._try(node, row)
         agrees = self._agrees(node, row, result) if tried else None
-        note = CHANGED if agrees is False else "" if tried else self._untried()
+        untried = NOT_TRIED if self._postfilter.candidates else self._message()
+        note = CHANGED if agrees is False else "" if tried else untried
         if isinstance(result, Status):
             return DryRun(node, tried, steps, [], 0, result.plugin, list(result.reasons), agrees, note)
         victims = [victim.key for victim in result.victims]
         return DryRun(node, tried, steps, victims, result.pdb_violations, "", [], agrees, note)
 
-    def _untried(self) -> str:
-        return (
-            NOT_TRIED
-            if self._postfilter.candidates
-            else self._postfilter.status.message
-            if self._postfilter.status
-            else ""
-        )
+    def _message(self) -> str:
+        return self._postfilter.status.message if self._postfilter.status is not None else ""
 
     def _agrees(self, node: str, row: int, result: Candidate | Status) -> bool:
         if isinstance(result, Status):
@@ -175,19 +167,13 @@ class PreemptionDryRuns:
         def fits(change: Change) -> Status | None:
             status = self._framework.check_node_with_nominated(self._state, self._pod, self._verdicts, change)
             alone = status and self._framework.check_node(self._state, self._pod, self._verdicts, change)
-            first, back = not steps, change.history[-1][0]
-            steps.append(
-                DryRunStep(
-                    REMOVE if first else REPRIEVE,
-                    [pod.key for pod in lower] if first else [back.key],
-                    None if first else back.priority,
-                    not first and back.key in violating,
-                    status is None,
-                    status.plugin if status else "",
-                    list(status.reasons) if status else [],
-                    status is not None and alone is None,
-                )
-            )
+            result = (status.plugin, list(status.reasons), alone is None) if status else ("", [], False)
+            if not steps:
+                steps.append(DryRunStep(REMOVE, [pod.key for pod in lower], None, False, status is None, *result))
+            else:
+                back = change.history[-1][0]
+                violates = back.key in violating
+                steps.append(DryRunStep(REPRIEVE, [back.key], back.priority, violates, status is None, *result))
             return status
 
         return steps, select_victims(self._pod, node, row, pods, self._budgets, fits)

@@ -6,7 +6,7 @@ recorded one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,7 +116,7 @@ class Provenance:
         size = _FEW if question.point in ("total", "preemption") else PAGE
         around = (self.framework.profile, rows, self._cycles, self._given)
         view = View(self.framework.cluster, self.pod, row, *around, question.page, size)
-        explain = {
+        explain: dict[str, Callable[[View, str, str], Tree]] = {
             "filter": self._filter,
             "total": self._total,
             "preenqueue": self._pre_enqueue,
@@ -216,9 +216,8 @@ class Provenance:
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]
-        result = PostFilterResult(
-            found.nominated_node, victims, found.candidates, found.rejected, found.nominated_any_of, found.rule
-        )
+        how = (found.candidates, found.rejected, found.nominated_any_of, found.rule)
+        result = PostFilterResult(found.nominated_node, victims, *how)
         here = view.node.name == found.nominated_node
         return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
 

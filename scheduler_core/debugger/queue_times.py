@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
+from scheduler_core.config import Configuration
 from scheduler_core.debugger.provenance import DISAGREES, NotDecided
 from scheduler_core.framework import events
 from scheduler_core.provenance import tree as t
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE
-from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, OLD_LEFTOVER_SECONDS
+from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, OLD_LEFTOVER_SECONDS, leftover_seconds
+from scheduler_core.releases import Release
 
 QUEUE = "queue"  # the `point` of questions about the queue
 SECONDS = "s"
@@ -81,6 +83,24 @@ class Rules:
     def span(self, failures: int) -> float:
         """Return the seconds of backoff after this number of failures."""
         return min(self.initial.value * 2.0 ** min(failures - 1, 64), self.maximum.value) if failures else 0.0
+
+
+def rules_of(release: Release, configuration: Configuration, woken_by: Callable[[Failed, str], list[str]]) -> Rules:
+    """Return the queue's rules for a release and a configuration. `woken_by`: as for Rules."""
+
+    def argument(path: str, value: int) -> Tree:
+        return Tree(value=value, op="argument", path=path, unit=SECONDS, default=path not in configuration.given)
+
+    return Rules(
+        argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
+        argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
+        release.backoff_counts_attempts,
+        release.backoff_includes_end,
+        release.queueing_hints,
+        leftover_seconds(release),
+        woken_by,
+        release.legacy_queue,
+    )
 
 
 @dataclass(slots=True)
@@ -299,10 +319,7 @@ class QueueTimes:
         return _failure(failed).with_text(text)
 
     def _woken(self, move: Move, known: _Known, text: str) -> Tree:
-        """Explain a wake-up by an event.
-
-        A plugin that had rejected the pod asked for it. Without the event, time would have woken the pod.
-        """
+        """Explain a wake-up by an event that a rejecting plugin asked for; later, time would have woken the pod."""
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:

@@ -146,7 +146,7 @@ class Recorder:
 
     def cycle(self, trace: CycleTrace) -> None:
         """Record the next cycle of a single pass."""
-        changes_so_far, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        changes_so_far = self._take()
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             changes_so_far.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._begin_step(self._counts["cycles"] + 1)
@@ -162,9 +162,14 @@ class Recorder:
 
     def rest(self) -> None:
         """Record the changes after the last cycle of a single pass."""
-        changes_so_far, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        changes = self._take()
         self._begin_step(self._counts["cycles"] + 1)
-        self._apply(self._moment, [change for change in changes_so_far if change.kind != change_log.TRIED])
+        self._apply(self._moment, [change for change in changes if change.kind != change_log.TRIED])
+
+    def _take(self) -> list[Change]:
+        """Return the changes since the last call."""
+        changes, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        return changes
 
     def record(self, record: Record, at: int | None = None) -> None:
         """Record the next record of a run in virtual time. Call this when the clock has advanced past its time.
@@ -220,11 +225,8 @@ class Recorder:
             self._object(0, obj)
         changes: list[Change] = []
         for pod in cluster.pods.values():
-            changes += (
-                Change(change_log.POD, pod),
-                Change(change_log.PLACED, pod, pod.node),
-                Change(change_log.BOUND, pod),
-            )
+            changes += [Change(change_log.POD, pod), Change(change_log.PLACED, pod, pod.node)]
+            changes.append(Change(change_log.BOUND, pod))
         changes += [Change(change_log.POD, pod) for pod in simulation.pending]
         for name in cluster.nominator.nodes():
             changes += [Change(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
@@ -409,10 +411,7 @@ def _reading() -> Iterator[None]:
 
 
 class Recording:
-    """The `moves` of a run in columns.
-
-    `names` are node names. `tables` has the tables of TABLES. `end` is the last known timepoint.
-    """
+    """The `moves` of a run in columns: node names, the tables of TABLES, and `end`, the last known timepoint."""
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
         """Decode all blocks of a run, the opening first. Raises InputError if one is damaged or has another version."""

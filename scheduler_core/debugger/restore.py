@@ -130,11 +130,7 @@ def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
 
 
 def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
-    """Free the host ports that departed pods have freed.
-
-    As upstream, a node's used ports are a set. A pod that leaves frees its ports even if a pod that arrived before uses
-    them as well.
-    """
+    """Free the host ports of departed pods: as upstream, also ports that a pod that arrived before still uses."""
     freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last row of the table at which it was freed
     recording, pods = state.recording, state.recording.tables["pods"]
     for place, row, node in _departures(recording, state.moment):

@@ -177,9 +177,8 @@ class CycleSearch:
         return any(text in reason for reason in self._reasons[self._cycle])
 
     def _refused_on(self, node: str) -> bool:
-        return self.facts.refused_at(self._cycle, self._row(node)) or (
-            bool(node) and self.facts.table.at("denied", self._cycle) == node
-        )
+        denied = bool(node) and self.facts.table.at("denied", self._cycle) == node
+        return denied or self.facts.refused_at(self._cycle, self._row(node))
 
     def _row(self, node: str) -> int:
         """Return the row of a node in the columns of the current cycle, -1 if the node does not exist."""

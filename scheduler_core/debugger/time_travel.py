@@ -42,9 +42,8 @@ class RestoredRun:
             state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
             self._simulation = self._stored = None  # frees their memory before the next is built
-            simulation = restore_run(
-                self.recording, self.fetch, moment, self._make, self._release, waiting=waiting, state=state
-            )
+            run = (self.recording, self.fetch, moment, self._make, self._release)
+            simulation = restore_run(*run, waiting=waiting, state=state)
             self._infos = simulation.cluster.pods | {pod.key: pod for pod in simulation.pending}
             alive = np.flatnonzero(state.state != GONE)
             rows = zip(self._keys(alive), alive.tolist(), strict=True)

@@ -12,10 +12,7 @@ from scheduler_core.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Timepoint:
-    """A timepoint: before a cycle, after a second, or after an event. It is the end if none is given.
-
-    Raises InputError if more than one is given.
-    """
+    """A timepoint: before a cycle, after a second or an event; the end if none is given. Raises InputError for two."""
 
     cycle: int | None = None
     t: float | None = None

@@ -42,6 +42,11 @@ def path_of(steps: Sequence[Step]) -> str:
     return path
 
 
+def _source(obj: Object | PodInfo, *steps: Step) -> tuple[Object, Source]:
+    held = obj.pod if isinstance(obj, PodInfo) else obj
+    return held, Source(type(held).__name__, held.name, path_of(steps), held.namespace)
+
+
 def at(plain: Any, steps: Sequence[Any]) -> Any:
     """Return the value at the path; _MISSING if there is none."""
     for step in steps:
@@ -119,9 +124,8 @@ class View:
         `unit`: the field is a quantity, in `m` (thousandths) or whole units. If the object lacks the field or has its
         default, the leaf is a `default` with the value `missing`; with `always` it is a field nevertheless.
         """
-        held = obj.pod if isinstance(obj, PodInfo) else obj
-        kind = type(held).__name__
-        source = Source(kind, held.name, path_of(steps), held.namespace)
+        held, source = _source(obj, *steps)
+        kind = source.kind
         cycle = self.cycles.get(held.key, 0) if kind == "Pod" else 0
         value = at(self._builtins(held), steps)
         as_given = self.given.get((kind, held.key))
@@ -129,9 +133,8 @@ class View:
             by = self._changed_by(held)
             value = missing if value is _MISSING else value
             text = label or f"{source.path} of {kind} {held.key}"
-            return Tree(
-                value=value, op="constant", label=f"{text}, as an earlier cycle left it", source=source, cycle=by
-            )
+            text += ", as an earlier cycle left it"
+            return Tree(value=value, op="constant", label=text, source=source, cycle=by)
         if value is _MISSING and not always:
             text = label or f"{source.path}: the default"
             return Tree(value=missing, op="default", label=text, unit=unit or "", source=source, cycle=cycle)
@@ -162,83 +165,61 @@ class View:
         """Return a leaf for an argument of the plugin in the pod's profile; `default` if the configuration does not set
         it."""
         value = at(msgspec.to_builtins(self.profile.args.get(plugin)), steps)
-        given = at(self.profile.given.get(plugin), steps) is not _MISSING
-        return Tree(
-            value=missing if value is _MISSING else value,
-            op="argument",
-            label=label,
-            profile=self.profile.scheduler_name,
-            plugin=plugin,
-            path=path_of(steps),
-            default=not given,
-        )
+        default = at(self.profile.given.get(plugin), steps) is _MISSING
+        return self._argument(missing if value is _MISSING else value, label, plugin, path_of(steps), default)
+
+    def _argument(self, value: Any, label: str, plugin: str, path: str, default: bool) -> Tree:
+        profile = self.profile.scheduler_name
+        return Tree(value=value, op="argument", label=label, profile=profile, plugin=plugin, path=path, default=default)
 
     def weight(self, plugin: str, weight: int) -> Tree:
         """Return a leaf for the weight of the plugin's score."""
         given = self.profile.given_weights.get(plugin)
         path = given or f"plugins.score.enabled['{plugin}'].weight"
-        return Tree(
-            value=weight,
-            op="argument",
-            label="weight",
-            profile=self.profile.scheduler_name,
-            plugin=plugin,
-            path=path,
-            default=given is None,
-        )
+        return self._argument(weight, "weight", plugin, path, given is None)
 
     def runs_here(self, pod: PodInfo) -> Tree:
         """Return a true leaf: the pod is on its node, by its own field or since an earlier cycle."""
         cycle = self.cycles.get(pod.key, 0)
         if not cycle and pod.pod.spec.node_name:
-            source = Source("Pod", pod.name, "spec.nodeName", pod.namespace)
-            label = f"{pod.key} runs on {pod.pod.spec.node_name}"
-            return Tree(value=True, op="constant", label=label, source=source)
+            return self.holds(pod, "spec", "nodeName", label=f"{pod.key} runs on {pod.pod.spec.node_name}")
         where = pod.node or self.cluster.nodes.names[self.row]
         label = f"{pod.key} is placed on {where}" if pod.node else f"{pod.key} is nominated to {where}"
-        source = Source("Pod", pod.name, "metadata.name", pod.namespace)
-        return Tree(value=True, op="constant", label=label, source=source, cycle=cycle)
+        return self.holds(pod, "metadata", "name", label=label)
 
     def holds(self, obj: Object | PodInfo, *steps: Step, label: str) -> Tree:
         """Return a true leaf for a counted part of the object at this path."""
-        held = obj.pod if isinstance(obj, PodInfo) else obj
-        source = Source(type(held).__name__, held.name, path_of(steps), held.namespace)
+        held, source = _source(obj, *steps)
         return Tree(value=True, op="constant", label=label, source=source, cycle=self.cycles.get(held.key, 0))
 
     # ---- long sums
 
-    def _window(self, size: int) -> tuple[int, int]:
-        """Return the range of terms that the page shows."""
-        if size <= self.size:
-            return 0, size
-        pages = -(-size // self.size)
+    def _window(self, size: int) -> tuple[slice, list[tuple[slice, int, int]]]:
+        """Return the terms that the page shows, and (the terms, their number, the page) before and after them."""
+        pages = max(-(-size // self.size), 1)
         self._pages.append(pages)
         page = min(self.page, pages)
-        return (page - 1) * self.size, min(page * self.size, size)
+        start, end = (page - 1) * self.size, min(page * self.size, size)
+        others = ((slice(0, start), start, self.page - 1), (slice(end, size), size - end, self.page + 1))
+        return slice(start, end), [one for one in others if one[1]]
 
     def long_sum(
         self, terms: Sequence[tuple[int, Callable[[], Tree]]], noun: str, label: str = "", unit: str = ""
     ) -> Tree:
         """Return the sum of (amount, function that creates its tree), largest first. Other pages become rests."""
         terms = sorted(terms, key=lambda term: -term[0])
-        start, end = self._window(len(terms))
-        args = [make() for _, make in terms[start:end]]
-        for first, last, page in ((0, start, self.page - 1), (end, len(terms), self.page + 1)):
-            if first < last:
-                amount = sum(amount for amount, _ in terms[first:last])
-                args.append(rest(amount, last - first, f"{last - first} other {noun}", page, unit))
+        here, others = self._window(len(terms))
+        args = [make() for _, make in terms[here]]
+        for part, number, page in others:
+            args.append(rest(sum(amount for amount, _ in terms[part]), number, f"{number} other {noun}", page, unit))
         return total(args, label, unit)
 
     def long_count(self, members: Sequence[Callable[[], Tree]], noun: str, label: str = "") -> Tree:
         """Return the number of members; each creates a true tree. Members on other pages become rests."""
-        start, end = self._window(len(members))
-        here = count([make() for make in members[start:end]], label)
-        rests = [
-            rest(last - first, last - first, f"{last - first} other {noun}", page)
-            for first, last, page in ((0, start, self.page - 1), (end, len(members), self.page + 1))
-            if first < last
-        ]
-        return total([here.with_label("on this page"), *rests], label) if rests else here
+        here, others = self._window(len(members))
+        shown = count([make() for make in members[here]], label)
+        rests = [rest(number, number, f"{number} other {noun}", page) for _, number, page in others]
+        return total([shown.with_label("on this page"), *rests], label) if rests else shown
 
     def long_extreme(
         self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "", unit: str = ""
@@ -246,10 +227,8 @@ class View:
         """Return the lowest (`min`) or highest (`max`) of (figure, name), extreme values first."""
         pick = min if function == "min" else max
         figures = sorted(figures, reverse=function == "max")
-        start, end = self._window(len(figures))
-        args = [over("count", value, value, f"{name}: {what}", unit=unit) for value, name in figures[start:end]]
-        for first, last, page in ((0, start, self.page - 1), (end, len(figures), self.page + 1)):
-            if first < last:
-                value = pick(figures[first:last])[0]
-                args.append(rest(value, last - first, f"{function} of {last - first} others", page, unit))
+        here, others = self._window(len(figures))
+        args = [over("count", value, value, f"{name}: {what}", unit=unit) for value, name in figures[here]]
+        for part, number, page in others:
+            args.append(rest(pick(figures[part])[0], number, f"{function} of {number} others", page, unit))
         return lowest(args, label, unit) if function == "min" else highest(args, label, unit)

@@ -89,10 +89,9 @@ def node_term(view: View, node: Node, term: NodeSelectorTerm, owner: Owner, by_n
     """Explain whether the node matches a node selector term. `by_name`: match fields are used, unlike for volumes."""
     if not term.match_expressions and not term.match_fields:
         return constant(False, "an empty term matches no node")
-    parts = [
-        requirement(view, node, req, below(owner, "matchExpressions", i))
-        for i, req in enumerate(term.match_expressions)
-    ]
+    parts = []
+    for i, req in enumerate(term.match_expressions):
+        parts.append(requirement(view, node, req, below(owner, "matchExpressions", i)))
     for i, req in enumerate(term.match_fields):
         values = owner("matchFields", i, "values")
         if by_name:
@@ -116,10 +115,8 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 def required_nodes(view: View, pod: PodInfo) -> Tree:
     """Explain whether the node matches the pod's nodeSelector and required node affinity."""
     spec, node = pod.pod.spec, view.node
-    parts = [
-        label_equals(view, node, key, view.field(pod, "spec", "nodeSelector", key))
-        for key in sorted(spec.node_selector or {})
-    ]
+    selector = below(view.field, pod, "spec", "nodeSelector")
+    parts = [label_equals(view, node, key, selector(key)) for key in sorted(spec.node_selector or {})]
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
     if required is not None:
         owner = below(view.field, pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
@@ -188,9 +185,8 @@ def _namespace_selected(view: View, selector: LabelSelector, owner: Owner, other
         met = selectors.requirement_matches(req, labels.get(req.key))
         text = f"namespace {other.namespace}: {req.key} {req.operator} {', '.join(req.values)}".rstrip()
         if req.operator in ("In", "NotIn") and req.key in labels:
-            found = contains(
-                owner("matchExpressions", i, "values"), _namespace_label(other.namespace, req.key, labels[req.key])
-            )
+            label = _namespace_label(other.namespace, req.key, labels[req.key])
+            found = contains(owner("matchExpressions", i, "values"), label)
             parts.append(found if req.operator == "In" else opposite(found, text))
         else:
             has = contains(constant(labels, "labels of the namespace"), owner("matchExpressions", i, "key"), text)

@@ -23,10 +23,7 @@ def unit_of(resource: str) -> str:
 
 
 def requested_amount(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> int:
-    """Return the amount of a resource that the pod counts for.
-
-    `nonzero`: with the default requests of scoring. `incoming`: while it is the pod to be placed.
-    """
+    """Return the amount that a pod counts for. `nonzero`: with scoring's defaults. `incoming`: as pod to be placed."""
     if nonzero and resource in _DEFAULTS:
         return (pod.nonzero_incoming if incoming else pod.nonzero)[0 if resource == CPU else 1]
     return (pod.held if pod.node else pod.requests).get(resource, 0) + (pod.slip if incoming and resource == CPU else 0)

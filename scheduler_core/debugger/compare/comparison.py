@@ -1,17 +1,12 @@
-"""Comparison of two runs: every pod's outcome in both, the first cycle that differs, and what differs in it.
-
-See docs/debugger.md.
-"""
+"""Comparison of two runs: outcomes of all pods, the first cycle that differs, and how (docs/debugger.md)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.nodes import ZONE
@@ -31,10 +26,7 @@ First = dict[str, Any] | None
 
 
 class Pod:
-    """A pod in both runs.
-
-    `first` is what differs first in its last cycles; None if nothing differs or if that is not known yet.
-    """
+    """A pod in both runs. `first`: what differs first in its last cycles; None for nothing, or if not `known` yet."""
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
 
@@ -114,27 +106,15 @@ class Comparison:
 
     def _parting(self) -> int | None:
         """Return the first cycle with another pod or result; None if all are equal."""
-        size = min(len(self.a.facts), len(self.b.facts))
-        differs = np.zeros(size, np.bool_)
-        differs |= _alike(self.a.keys[:size], self.b.keys[:size])
-        for name in ("result", "node", "nominated", "victims"):
-            differs |= _alike(*(side.facts.table.text(name, slice(size)) for side in (self.a, self.b)))
-        if differs.any():
-            return int(differs.argmax()) + 1
-        return None if len(self.a.facts) == len(self.b.facts) else size + 1
+        cycles = enumerate(zip_longest(*(zip(side.keys, side.results, strict=True) for side in (self.a, self.b))), 1)
+        return next((number for number, (one, other) in cycles if one != other), None)
 
     # ---- first difference
 
     def look(self, names: Iterable[str]) -> None:
         """Compute `first` for these pods."""
-        wanted = []
-        for name in names:
-            pod = self.pods[name]
-            if not pod.known:
-                assert pod.a is not None
-                assert pod.b is not None
-                wanted.append((name, pod.a.cycle, pod.b.cycle))
-        for name, first in self._firsts(wanted):
+        pods = [pod for pod in map(self.pods.__getitem__, names) if not pod.known]
+        for name, first in self._firsts([(pod.name, pod.a.cycle, pod.b.cycle) for pod in pods if pod.a and pod.b]):
             pod = self.pods[name]
             pod.first, pod.known = first or pod.afterwards(), True
 
@@ -160,10 +140,7 @@ class Comparison:
                 yield name, None if step is None else step.first()
 
     def steps(self, name: str) -> list[dict[str, Any]]:
-        """Compare the last cycles of a pod plugin by plugin; [] unless both runs tried it.
-
-        Raises InputError if the pod is in neither run.
-        """
+        """Compare the last cycles of a pod plugin by plugin; [] unless both runs tried it. Raises InputError."""
         pod = self.pods.get(name)
         if pod is None:
             raise InputError(f"Pod {name[:300]}", "", "is in neither run")
@@ -182,11 +159,7 @@ class Comparison:
         return sentence(self.summary)
 
     def as_dict(self, pod: str = "") -> dict[str, Any]:
-        """Return the comparison with the keys of docs/debugger.md.
-
-        `pod` restricts it to one pod and adds both its cycles plugin by plugin. Raises InputError if the pod is in
-        neither run.
-        """
+        """Return the keys of docs/debugger.md. `pod`: it alone, with `steps`. Raises InputError for an unknown pod."""
         steps = self.steps(pod) if pod else []
         if pod:
             self.look([pod])
@@ -213,10 +186,6 @@ class Comparison:
 
         counted = Counter((group(0, pod.a), group(1, pod.b)) for pod in self.pods.values() if pod.change != SAME)
         return [(a, b, pods) for (a, b), pods in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def _alike(a: list[str], b: list[str]) -> npt.NDArray[np.bool_]:
-    return np.array([one != other for one, other in zip(a, b, strict=True)], np.bool_)
 
 
 def groups_of(side: RunSide, label: str = ZONE) -> Mapping[str, str]:

@@ -16,7 +16,6 @@ def partners(a: RunSide, b: RunSide) -> tuple[list[int], int | None]:
     for number, key in enumerate(b.keys, 1):
         tried[key] = tried.get(key, 0) + 1
         theirs[key, tried[key]] = number
-    results = [_results(side) for side in (a, b)]
     found: list[int] = []
     parting = None
     tried, last = {}, 0
@@ -25,14 +24,8 @@ def partners(a: RunSide, b: RunSide) -> tuple[list[int], int | None]:
         partner = theirs.get((key, tried[key]))
         last = partner or last
         found.append(partner or -(last + 1))
-        same = partner is not None and results[0][number - 1] == results[1][partner - 1]
+        same = partner is not None and a.results[number - 1] == b.results[partner - 1]
         parting = number if parting is None and not same else parting
     if parting is None and len(a.keys) < len(b.keys):
         parting = len(a.keys) + 1
     return found, parting
-
-
-def _results(side: RunSide) -> list[tuple[str, ...]]:
-    """Return the result of each cycle."""
-    table = side.facts.table
-    return list(zip(*map(table.text, ("result", "node", "nominated", "victims")), strict=True))

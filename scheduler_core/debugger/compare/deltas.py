@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,8 +19,7 @@ SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices",
 LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared entry by entry
 
 
-@dataclass(frozen=True)
-class Delta:
+class Delta(NamedTuple):
     """One difference. `kind`: release, setting, config, object, change or scenario."""
 
     kind: str
@@ -31,7 +30,7 @@ class Delta:
     b: Any = None
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("kind", "path", "since", "text", "a", "b")}
+        return self._asdict()
 
 
 # ---- differences
@@ -39,10 +38,8 @@ class Delta:
 
 def deltas_of(a: Inputs, b: Inputs) -> list[Delta]:
     """Return the differences, each of which can be applied to `a` separately."""
-    found = [
-        Delta("release", one.name, one.text, one.since, a.release.name, b.release.name)
-        for one in differences(a.release, b.release)
-    ]
+    names = a.release.name, b.release.name
+    found = [Delta("release", one.name, one.text, one.since, *names) for one in differences(a.release, b.release)]
     for name in SETTINGS:
         if getattr(a, name) != getattr(b, name):
             found.append(Delta("setting", name, a=_plain(getattr(a, name)), b=_plain(getattr(b, name))))
@@ -101,11 +98,8 @@ def _merged(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, int, Any]
     """Merge both lists in order; yield (both, a or b: the list it is from, its index there, the entry)."""
     one, other = ([msgspec.json.encode(entry, enc_hook=str) for entry in entries] for entries in (a, b))
     for tag, i, j, k, n in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield from (("both", number, a[number]) for number in range(i, j))
-        else:
-            yield from (("a", number, a[number]) for number in range(i, j))
-            yield from (("b", number, b[number]) for number in range(k, n))
+        yield from (("both" if tag == "equal" else "a", number, a[number]) for number in range(i, j))
+        yield from (("b", number, b[number]) for number in range(k, n) if tag != "equal")
 
 
 def _configurations(a: Inputs, b: Inputs) -> Iterator[Delta]:
@@ -165,14 +159,18 @@ def applied_to(a: Inputs, b: Inputs, units: Sequence[Delta]) -> Inputs:
     return replace(found, config=_config(a, b, release, of["config"])) if "config" in of else found
 
 
+def _stays(side: str, path: str, applied: set[str]) -> bool:
+    """Return whether an entry of merged lists is in the result. `path`: without its side."""
+    return side == "both" or (f"a.{path}" not in applied if side == "a" else path in applied)
+
+
 def _items(a: Inputs, b: Inputs, applied: set[str]) -> Iterator[Item]:
     for side, number, item in _merged(a.items, b.items):
         path = f"changes[{number}]"
-        if side == "both" or (side == "a" and f"a.{path}" not in applied) or (side == "b" and path in applied):
+        only = frozenset(name.removeprefix(f"{path}.") for name in applied if name.startswith(f"{path}."))
+        if _stays(side, path, applied):
             yield item
-        elif side == "b" and (
-            only := frozenset(name.removeprefix(f"{path}.") for name in applied if name.startswith(f"{path}."))
-        ):
+        elif side == "b" and only:
             yield item._replace(only=only)
 
 
@@ -182,13 +180,7 @@ def _time(a: Mapping[str, Any], b: Mapping[str, Any], applied: set[str]) -> dict
         found.pop(name, None)
     for name in LISTS:
         entries = _merged(a.get(name) or (), b.get(name) or ())
-        found[name] = [
-            entry
-            for side, number, entry in entries
-            if side == "both"
-            or (side == "a" and f"a.{name}[{number}]" not in applied)
-            or (side == "b" and f"{name}[{number}]" in applied)
-        ]
+        found[name] = [e for side, number, e in entries if _stays(side, f"{name}[{number}]", applied)]
     return found
 
 

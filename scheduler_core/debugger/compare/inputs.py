@@ -31,10 +31,7 @@ Tick = Callable[[], None]
 
 
 class Item(NamedTuple):
-    """A change or setting of a fork, before cycle `at` or after second `t`.
-
-    `only` restricts a new release to these of its behaviours.
-    """
+    """A change or setting of a fork, before cycle `at` or after second `t`. `only`: of a release, these behaviours."""
 
     at: int | None
     t: float | None
@@ -125,18 +122,9 @@ def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Placement
 def simulation_of(inputs: Inputs) -> Simulation:
     """Create a single pass of these inputs, not started. Raises InputError."""
     there = {obj.key for obj in inputs.objects.values() if isinstance(obj, Pod)}
-    simulation = Simulation(
-        list(inputs.objects.values()),
-        release=inputs.release,
-        config=inputs.config or None,
-        seed=inputs.seed,
-        tie_break=inputs.tie_break,
-        preemption=inputs.preemption,
-        percentage=inputs.percentage,
-        pods=None if inputs.pods is None else [key for key in inputs.pods if key in there],
-        unknown_plugins=inputs.unknown_plugins,
-        timer=lambda: 0,
-    )
+    settings: dict[str, Any] = {name: getattr(inputs, name) for name in SETTINGS} | {"config": inputs.config or None}
+    pods = None if inputs.pods is None else [key for key in inputs.pods if key in there]
+    simulation = Simulation(list(inputs.objects.values()), pods=pods, timer=lambda: 0, **settings)
     plan_single_pass(simulation, inputs.stages(), 0)
     return simulation
 
@@ -181,18 +169,13 @@ def scenario_run(inputs: Inputs) -> ScenarioRun:
 
 def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Change]]) -> tuple[Item, ...]:
     """Convert a fork's stored stages, `{"at", "t", "changes", "settings"}`, to items. `read` decodes changes."""
-    return tuple(
-        item
-        for stage in stages
-        for item in (
-            *(
-                Item(stage["at"], stage["t"], setting=name, value=value)
-                for name, value in stage["settings"].items()
-                if name in SETTINGS
-            ),
-            *(Item(stage["at"], stage["t"], change) for change in read(stage["changes"])),
-        )
-    )
+    found: list[Item] = []
+    for stage in stages:
+        item = Item(stage["at"], stage["t"])
+        settings = stage["settings"].items()
+        found += [item._replace(setting=name, value=value) for name, value in settings if name in SETTINGS]
+        found += [item._replace(change=change) for change in read(stage["changes"])]
+    return tuple(found)
 
 
 def objects_of(side: RunSide) -> dict[Key, Object]:

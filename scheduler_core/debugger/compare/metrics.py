@@ -36,7 +36,7 @@ def metrics(a: RunSide, b: RunSide) -> dict[str, Any]:
 
 
 def _names(found: Sequence[dict[str, Any]]) -> list[str]:
-    return list({name: None for of in found for name in of})
+    return list(dict.fromkeys(name for of in found for name in of))
 
 
 def _victims(side: RunSide) -> int:

@@ -16,10 +16,7 @@ b""."""
 
 
 class Outcome(NamedTuple):
-    """The final outcome of a pod.
-
-    `nominated`: the node where preemption evicts `victims`. `message`: as in the pod's event.
-    """
+    """The final outcome of a pod. `nominated`: the node where preemption evicts `victims`."""
 
     result: str
     node: str

@@ -143,10 +143,7 @@ class _CauseSearch(UnitSearch[tuple[Placement, float | None]]):
 
 @dataclass
 class MinimalCause:
-    """A smallest set of units that has an effect, as far as the search got.
-
-    `applied`: indexes of the units, None if no set was found. `minimal`: all smaller sets were tried.
-    """
+    """The indexes of a smallest set of units, None if none was found. `minimal`: all smaller sets were tried."""
 
     applied: frozenset[int] | None = None
     minimal: bool = False

@@ -26,11 +26,7 @@ Cycles = Callable[[Sequence[int]], Mapping[int, Cycle]]
 
 
 class RecordedOutcome(NamedTuple):
-    """The outcome of a pod.
-
-    `cycle`: of its last attempt, 0 for a gated pod without one. `node`: "" for none. `score`: None if nothing was
-    scored. `owner`: kind and name of its controller.
-    """
+    """A pod's outcome. `cycle`: of its last attempt, 0 if gated. `score`: None without scores. `owner`: kind, name."""
 
     result: str
     node: str
@@ -70,6 +66,11 @@ class RunSide:
     def keys(self) -> list[str]:
         """namespace/name of each cycle's pod."""
         return self.recording.tables["pods"].text("key", self.facts.table["pod"])
+
+    @cached_property
+    def results(self) -> list[tuple[str, ...]]:
+        """(result, node, nominated node, victims) of each cycle."""
+        return list(zip(*map(self.facts.table.text, ("result", "node", "nominated", "victims")), strict=True))
 
     @cached_property
     def outcomes(self) -> dict[str, RecordedOutcome]:

@@ -37,11 +37,7 @@ Watch = Callable[[int, int], None]
 
 @dataclass
 class Changed:
-    """A pod with another outcome or message.
-
-    `cause`: a smallest set of indexes of the step's units, None if none was found; its `minimal` says whether every
-    smaller set was tried.
-    """
+    """A pod with another outcome or message. `cause`: indexes of the step's units, None if unknown."""
 
     pod: str
     change: str
@@ -158,10 +154,7 @@ def step(
     most_seconds: float = MOST_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> UpgradeStep:
-    """Return every pod whose outcome in b differs from that in a, with the cause.
-
-    Raises InputError if one of the two cannot be run, or if only one is in virtual time.
-    """
+    """Return every pod with another outcome in b, with the cause. Raises InputError for inputs that cannot be run."""
     if (a.time is None) != (b.time is None):
         raise InputError("upgrade", "", "both runs must be single passes, or both in virtual time")
     search = _UpgradeSearch(a, b, watch, most_runs, clock() + most_seconds, clock)

@@ -42,11 +42,7 @@ from scheduler_core.simulation import Simulation
 
 @dataclass(frozen=True)
 class Prefix:
-    """The recording of a single pass before a cycle.
-
-    `recording` has only its moves. `objects` is the number of objects, and `placed` the number of cycles that placed a
-    pod.
-    """
+    """The recording (only `moves`) of a single pass before a cycle. `placed`: number of cycles that placed a pod."""
 
     cycle: int
     recording: Recording
@@ -56,10 +52,7 @@ class Prefix:
 
 
 def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> Prefix:
-    """Return everything recorded before a cycle of a single pass; `cycles + 1` for all.
-
-    Raises InputError if there is no such cycle, or if Permit held a pod before it.
-    """
+    """Return all that is recorded before a cycle. Raises InputError if Permit held a pod before it."""
     moment = recording.before_cycle(cycle)
     begun = np.sort(recording.tables["cycles"]["at"][: cycle - 1])
     if not np.array_equal(begun, np.arange(1, cycle)):
@@ -176,12 +169,8 @@ class Continuing(Recorder):
         prefix, cluster = self._prefix, simulation.cluster
         recording = prefix.recording
         tables = recording.tables
-        self._counts = {
-            "pods": len(tables["pods"]),
-            "nodes": len(tables["nodes"]),
-            "objects": prefix.objects,
-            "cycles": prefix.cycle - 1,
-        }
+        self._counts = {"pods": len(tables["pods"]), "nodes": len(tables["nodes"])}
+        self._counts |= {"objects": prefix.objects, "cycles": prefix.cycle - 1}
         self._drained |= {"cycles": prefix.cycle - 1, "objects": prefix.objects}
         self._names = {name: number for number, name in enumerate(recording.names)}
         self._moment, self._t = prefix.cycle - 1, 0.0

@@ -15,6 +15,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
 
+_OF_RELEASE = ("requests", "held", "nonzero", "nonzero_incoming", "slip", "host_ports")  # what it derives from a pod
 SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
 
 
@@ -67,15 +68,15 @@ def _recompute_pods(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
     cluster = simulation.cluster
     for pod in list(pods):
         new = PodInfo(pod.pod, cluster.release)
-        alike = (new.requests, new.held, new.nonzero, new.nonzero_incoming, new.slip, new.host_ports)
         pod.release = cluster.release
-        if alike == (pod.requests, pod.held, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports):
+        if all(getattr(new, name) == getattr(pod, name) for name in _OF_RELEASE):
             continue
         node = pod.node
         placed = pod.key in cluster.pods
         if placed:
             cluster.remove_pod(pod)
-        pod.requests, pod.held, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports = alike
+        for name in _OF_RELEASE:
+            setattr(pod, name, getattr(new, name))
         if placed:
             cluster.add_pod(pod, node)
 
@@ -85,11 +86,8 @@ def _update_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
     profiles = simulation.scheduler.profiles
     simulation.to_try[:] = [pod for pod in simulation.to_try if pod.pod.spec.scheduler_name in profiles]
     added = profiles.keys() - old.keys()
-    simulation.to_try += [
-        pod
-        for pod in simulation.pending
-        if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in added
-    ]
+    waiting = (pod for pod in simulation.pending if not pod.node and not pod.terminating)
+    simulation.to_try += [pod for pod in waiting if pod.pod.spec.scheduler_name in added]
 
 
 def _update_queue(
@@ -98,9 +96,8 @@ def _update_queue(
     queue, release, profiles = engine.queue, simulation.release, simulation.scheduler.profiles
     queue.release, queue.with_hints = release, release.queueing_hints
     queue.hints = Hints(profiles, release)
-    queue.backoff.configure(
-        simulation.configuration.pod_initial_backoff_seconds, simulation.configuration.pod_max_backoff_seconds
-    )
+    settings = simulation.configuration
+    queue.backoff.configure(settings.pod_initial_backoff_seconds, settings.pod_max_backoff_seconds)
     for pod in list(pods.values()):
         name = pod.pod.spec.scheduler_name
         if pod.node or pod.terminating:

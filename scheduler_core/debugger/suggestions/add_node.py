@@ -15,10 +15,7 @@ from scheduler_core.debugger.suggestions.steps import ADD, Step
 
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
-    """Return one ready node of each kind.
-
-    Nodes are of one kind if their allocatable resources, taints and labels except for the hostname are equal.
-    """
+    """Return one ready node for each set of allocatable resources, taints and labels except for the hostname."""
     found: dict[object, Node] = {}
     for node in nodes:
         if not is_ready(node):

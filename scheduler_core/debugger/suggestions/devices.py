@@ -80,10 +80,7 @@ def _patch(claim: ResourceClaim, devices: Raw) -> Change:
 
 
 def _free_devices(context: NodeContext, claim: ResourceClaim, evaluated: RequestReport) -> Iterator[Step]:
-    """Yield a step that frees devices that the request could use, by deleting other claims with their pods.
-
-    It deletes as few claims as possible, those with the fewest pods first.
-    """
+    """Yield a step that frees lacking devices by deleting the fewest claims with their pods, of few pods first."""
     lacking = evaluated.wanted - evaluated.fitting
     free_else = {
         (device.driver, device.pool, device.device)

@@ -17,10 +17,7 @@ SYSTEM = ("kube-system",)
 
 
 def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
-    """Return one step that deletes all pods, or the `number` least important ones.
-
-    Return [] if there are no pods to delete, more than MOST, or fewer than `number`.
-    """
+    """Return a step that deletes all pods or the `number` least important; [] for none, too few or more than MOST."""
     chosen = sorted(pods, key=lambda pod: (_loss(pod), pod.priority, pod.key))
     chosen = chosen if number is None else chosen[:number]
     if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
@@ -39,11 +36,7 @@ def delete(pods: list[PodInfo]) -> Step:
 
 
 def _loss(pod: PodInfo) -> float:
-    """Return the cost of deleting a pod.
-
-    It is higher for pods of DaemonSets and static pods, which return at once, for system pods, and for pods with a
-    positive priority.
-    """
+    """Return the cost of deleting a pod: higher if it returns at once, is a system pod or has a positive priority."""
     comes_back = any(owner.kind in ("DaemonSet", "Node") for owner in pod.pod.metadata.owner_references)
     return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
 
@@ -72,21 +65,16 @@ def free_resources(context: NodeContext) -> list[Step]:
 
 
 def _enough(chosen: list[PodInfo], lacking: dict[str, int], places: int) -> bool:
-    return len(chosen) >= places and all(
-        sum(pod.requests.get(name, 0) for pod in chosen) >= short for name, short in lacking.items()
-    )
+    freed = {name: sum(pod.requests.get(name, 0) for pod in chosen) for name in lacking}
+    return len(chosen) >= places and all(freed[name] >= short for name, short in lacking.items())
 
 
 def _best(left: list[PodInfo], chosen: list[PodInfo], lacking: dict[str, int], places: int) -> PodInfo:
     """Return the least important pod that suffices alone, else the one that contributes most relative to its cost."""
 
     def key(pod: PodInfo) -> tuple[bool, float, float, str]:
-        still = {
-            name: need
-            for name, short in lacking.items()
-            if (need := short - sum(p.requests.get(name, 0) for p in chosen)) > 0
-        }
-        done = sum(min(pod.requests.get(name, 0) / need, 1.0) for name, need in still.items())
+        needs = {name: short - sum(p.requests.get(name, 0) for p in chosen) for name, short in lacking.items()}
+        done = sum(min(pod.requests.get(name, 0) / need, 1.0) for name, need in needs.items() if need > 0)
         alone = _enough([*chosen, pod], lacking, places)
         return not alone, _loss(pod) - (0.0 if alone else 2.0 * done), -done, pod.key
 

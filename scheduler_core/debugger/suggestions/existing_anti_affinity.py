@@ -58,13 +58,8 @@ def _excludes(context: NodeContext, term: Term, labels: dict[str, str]) -> bool:
 def _terms_in_domains(context: NodeContext, known: list[Term]) -> list[Term]:
     """Return the terms that a pod in this node's domains has."""
     keys = {term.topology_key for term in known}
-    carried = {
-        term.key
-        for key in keys
-        for pod in context.domain(key)
-        for term in pod.required_anti_affinity
-        if term.topology_key == key
-    }
+    terms = ((key, term) for key in keys for pod in context.domain(key) for term in pod.required_anti_affinity)
+    carried = {term.key for key, term in terms if term.topology_key == key}
     return [term for term in known if term.key in carried]
 
 

@@ -61,10 +61,7 @@ def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[
 
 
 def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
-    """Return why no node has the label value, "" if a node has it.
-
-    The text is like `zone=ITBG-4 is on no node; zones are az1, az2`.
-    """
+    """Return such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has the label value."""
     values = context.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):

@@ -35,10 +35,7 @@ GIVEN_LABELS = (
 
 @dataclass
 class NodeContext:
-    """A node, a pod and its cycle.
-
-    `row` is the node's row in the current columns. `document` is the current pod as JSON data.
-    """
+    """A node by its current row, a pod, the pod as JSON data, and its cycle."""
 
     cluster: Cluster
     framework: Framework

@@ -190,8 +190,7 @@ class _PendingPods:
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
     """Return (plugin, reason) of what keeps a pod from most nodes; None for a pod that fits.
 
-    Among the nodes that only one plugin rejects, the most frequent reason counts. Without such nodes, it is the most
-    frequent reason of the plugins that are the first to reject a node.
+    Nodes that only one plugin rejects count; if there are none, the first plugin that rejects each node.
     """
     if trace.placed_on:
         return None

@@ -26,10 +26,7 @@ FEW = 12  # maximum number of nodes cordoned for one pod
 
 
 def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
-    """Return the scores of a node and of the winner by plugin, the largest lead of the winner first.
-
-    The list is empty if the node was not scored.
-    """
+    """Return the scores of a node and of the winner, the winner's largest lead first; [] if the node was not scored."""
     rows = trace.feasible_rows()
     mine = np.flatnonzero(rows == row)
     best = np.flatnonzero(rows == trace.selected_row)

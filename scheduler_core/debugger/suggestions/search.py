@@ -76,14 +76,8 @@ class FixSearch:
             return []
         names = self.what_if.cluster.nodes.names
         targets = worth_trying(self.what_if, self._past_whole(names[0])) if names else []
-        shares = (
-            (frozenset({POD}), 0.45, 16),
-            (frozenset({ADD}), 0.1, 3),
-            (frozenset({NODE}), 0.15, 8),
-            (frozenset({EVICT}), 0.15, 6),
-        )
-        for kinds, share, most in shares:
-            self._within(share, kinds, targets[:most])
+        for kind, share, most in ((POD, 0.45, 16), (ADD, 0.1, 3), (NODE, 0.15, 8), (EVICT, 0.15, 6)):
+            self._within(share, frozenset({kind}), targets[:most])
         self._add()
         pure = {remedy.kind for remedy in self.found.values()}
         if POD not in pure or len(pure) < 2:
@@ -107,10 +101,7 @@ class FixSearch:
     # ---- one target
 
     def _past_whole(self, name: str) -> CycleTrace:
-        """Return the cycle's trace without what rejects the pod as a whole, as far as there are steps against it.
-
-        It has the results of the nodes.
-        """
+        """Return the trace of a cycle without what rejects the pod as a whole, as far as steps help against it."""
         plan, trace = Plan(), self.trace
         while (trace.preenqueue or trace.prefilter) is not None and len(plan.steps) < DEPTH:
             _, obstacles = self._obstacles(plan, name) or ("", [])
@@ -190,8 +181,8 @@ class FixSearch:
 
     def _fits(self, plan: Plan) -> str:
         try:
-            return self._run(plan.changes(self.what_if.document))
-        except InputError:  # its steps conflict
+            return self.reached(self.what_if.run(plan.changes(self.what_if.document)))
+        except InputError:  # its steps conflict or cannot be applied
             return ""
 
     def _run(self, changes: Sequence[Change]) -> str:
@@ -228,10 +219,7 @@ class FixSearch:
                 self._solve(Plan((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
-        """Try the profile without a plugin that rejects the pod.
-
-        Plugins whose rules the kubelet also enforces are tried only if nothing else helps.
-        """
+        """Try the profile without a rejecting plugin; without a rule of the kubelet only if nothing else helps."""
         trace, pod = self.trace, self.what_if.pod
         whole = trace.preenqueue or trace.prefilter
         names = [whole.plugin] if whole is not None else list(trace.verdicts)

@@ -133,10 +133,7 @@ def difference(old: Any, new: Any) -> Raw:
 
 
 def _parts(patch: Raw) -> list[Raw]:
-    """Split a patch into independent parts: one per field of spec or metadata, and one per kind of affinity.
-
-    Containers refer to resource claims, so these stay in one part.
-    """
+    """Split a patch by field of spec or metadata and by kind of affinity; containers stay with the claims they use."""
     parts = []
     spec = patch.get("spec", {})
     if "resourceClaims" in spec:

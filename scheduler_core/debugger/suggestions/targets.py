@@ -14,10 +14,7 @@ LABELS = 8  # maximum number of labels that distinguish kinds of nodes
 
 
 def worth_trying(what_if: WhatIf, trace: CycleTrace) -> list[str]:
-    """Return the best few nodes of each kind of rejection, those with the fewest obstacles first.
-
-    `trace` is a cycle in which the nodes were evaluated.
-    """
+    """Return the best nodes of each kind of rejection, the fewest obstacles first. `trace`: of a cycle with Filter."""
     names, nodes = what_if.cluster.nodes.names, what_if.cluster.nodes.nodes
     columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
     table = np.array(columns, np.int64).reshape(len(columns), len(names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from scheduler_core.cluster import formatting
@@ -23,6 +24,7 @@ from scheduler_core.plugins.volumes import (
 )
 
 _BOUND = {BIND_COMPLETED: "yes"}
+_DISKS = ["gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "iscsi", "rbd", "cinder", "vsphere_volume"]
 
 
 def claims(context: NodeContext) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim | None]]:
@@ -36,35 +38,20 @@ def claims(context: NodeContext) -> Iterator[tuple[int, Volume, str, PersistentV
 def volumes(context: NodeContext) -> list[Step]:
     """All volume plugins: steps for each claim, and as a last resort the pod without the affected volumes."""
     found: list[Step] = []
-    bad: list[int] = []
+    there = context.pod.pod.spec.volumes
+    affected: dict[int, str] = {}
     for place, volume, name, claim in claims(context):
-        said = list(_claim_steps(context, place, volume, name, claim))
-        found += said
-        bad.append(place)
-    disks = [i for i, volume in enumerate(context.pod.pod.spec.volumes) if _is_disk(volume)]
-    names = [context.pod.pod.spec.volumes[i].name for i in [*bad, *disks]]
-    if names:
-        for place in [*bad, *disks] if len(names) > 1 else ():
-            name = context.pod.pod.spec.volumes[place].name
-            found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
-        text = f"run without volume{'s' if len(names) > 1 else ''} {formatting.listing(names)}"
-        found.append(Step(text, POD, 6.0 + len(names), partial(_drop_volumes, (*bad, *disks))))
+        found += _claim_steps(context, place, volume, name, claim)
+        affected[place] = volume.name
+    for place, volume in enumerate(there):
+        if any(getattr(volume, kind) is not None for kind in _DISKS):
+            affected[place] = volume.name
+    for place, name in affected.items() if len(affected) > 1 else ():
+        found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
+    if affected:
+        text = f"run without volume{'s' if len(affected) > 1 else ''} {formatting.listing(list(affected.values()))}"
+        found.append(Step(text, POD, 6.0 + len(affected), partial(_drop_volumes, tuple(affected))))
     return found
-
-
-def _is_disk(volume: Volume) -> bool:
-    return any(
-        getattr(volume, kind) is not None
-        for kind in (
-            "gce_persistent_disk",
-            "aws_elastic_block_store",
-            "azure_disk",
-            "iscsi",
-            "rbd",
-            "cinder",
-            "vsphere_volume",
-        )
-    )
 
 
 def _drop_volumes(places: tuple[int, ...], document: Raw) -> None:
@@ -97,13 +84,8 @@ def _claim_steps(
     bound = context.cluster.volumes.get(claim.spec.volume_name)
     if fully_bound(claim):
         if bound is None:
-            yield Step(
-                f"volume {claim.spec.volume_name} of claim {key} does not exist: create it",
-                ADD,
-                3.0,
-                None,
-                (Change(create=_volume(claim, claim.spec.volume_name, "")),),
-            )
+            text = f"volume {claim.spec.volume_name} of claim {key} does not exist: create it"
+            yield _adding(text, 3.0, Change(create=_volume(claim, claim.spec.volume_name)))
         else:
             yield from _reachable(context, key, claim, bound)
     else:
@@ -111,27 +93,20 @@ def _claim_steps(
         yield from _bindings(context, key, claim)
     yield from _users(context, key, claim)
     if volume.persistent_volume_claim is not None:
-        for usable in (
-            c for c in mine if c.name != name and fully_bound(c) and c.spec.volume_name in context.cluster.volumes
-        ):
-            text = f"use claim {usable.name} instead of {name}"
-            yield Step(text, POD, 5.5, partial(_use_claim, place, usable.name))
-            break
+        usable = (c for c in mine if fully_bound(c) and c.spec.volume_name in context.cluster.volumes)
+        if other := next((c.name for c in usable if c.name != name), ""):
+            yield Step(f"use claim {other} instead of {name}", POD, 5.5, partial(_use_claim, place, other))
 
 
 def _served_class(context: NodeContext) -> StorageClass | None:
     """Return a class that provisions volumes where their pods go."""
-    classes = [
-        c
-        for c in context.cluster.storage_classes.values()
-        if c.volume_binding_mode == "WaitForFirstConsumer" and c.provisioner not in ("", NO_PROVISIONER)
-    ]
-    default = "storageclass.kubernetes.io/is-default-class"
-    return min(
-        classes,
-        key=lambda c: (c.metadata.annotations.get(default) != "true", bool(c.allowed_topologies), c.name),
-        default=None,
-    )
+
+    def order(one: StorageClass) -> tuple[bool, bool, str]:
+        default = one.metadata.annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
+        return not default, bool(one.allowed_topologies), one.name
+
+    waiting = (c for c in context.cluster.storage_classes.values() if c.volume_binding_mode == "WaitForFirstConsumer")
+    return min((c for c in waiting if c.provisioner not in ("", NO_PROVISIONER)), key=order, default=None)
 
 
 def _created(
@@ -146,10 +121,9 @@ def _created(
     spec: Raw = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     if found is not None:
         claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec | {"storageClassName": found.name}}
-        yield Step(f"{text} of class {found.name}", ADD, 1.0, None, (Change(create=claim),))
-    free = next(
-        (v for v in context.cluster.volumes.values() if v.spec.claim_ref is None and v.status.phase != "Bound"), None
-    )
+        yield _adding(f"{text} of class {found.name}", 1.0, Change(create=claim))
+    unclaimed = (v for v in context.cluster.volumes.values() if v.spec.claim_ref is None)
+    free = next((v for v in unclaimed if v.status.phase != "Bound"), None)
     volume = free.name if free is not None else f"{name}-volume"
     bound = {
         "kind": "PersistentVolumeClaim",
@@ -161,7 +135,7 @@ def _created(
     if free is None:
         changes.append(Change(create=_raw_volume(volume, context.pod.namespace, name, "1Gi", ["ReadWriteOnce"], "")))
     which = f"volume {volume}" if free is not None else f"a new volume {volume}"
-    yield Step(f"{text}, bound to {which}", ADD, 1.5, None, tuple(changes))
+    yield _adding(f"{text}, bound to {which}", 1.5, *changes)
 
 
 def _made_anew(context: NodeContext, claim: PersistentVolumeClaim, text: str) -> Iterator[Step]:
@@ -170,22 +144,27 @@ def _made_anew(context: NodeContext, claim: PersistentVolumeClaim, text: str) ->
     if found is not None:
         spec: Raw = {"volumeName": None, "storageClassName": found.name}
         patch: Raw = {"metadata": meta | {"annotations": None}, "spec": spec, "status": {"phase": "Pending"}}
-        yield Step(f"{text} of class {found.name}", ADD, 1.0, None, (_patch_claim(claim, patch),))
+        yield _adding(f"{text} of class {found.name}", 1.0, _patch_claim(claim, patch))
     volume = f"{claim.name}-new"
-    patch = {
-        "metadata": meta | {"annotations": dict(_BOUND)},
-        "spec": {"volumeName": volume},
-        "status": {"phase": "Bound"},
-    }
-    changes = (_patch_claim(claim, patch), Change(create=_volume(claim, volume, "")))
-    yield Step(f"{text}, bound to a new volume {volume}", ADD, 1.5, None, changes)
+    changes = _bind(claim, volume, **meta), Change(create=_volume(claim, volume))
+    yield _adding(f"{text}, bound to a new volume {volume}", 1.5, *changes)
+
+
+def _adding(text: str, cost: float, *changes: Change) -> Step:
+    return Step(text, ADD, cost, None, changes)
+
+
+def _bind(claim: PersistentVolumeClaim, volume: str, **meta: Any) -> Change:
+    """Return the patch that makes a claim bound to a volume."""
+    bound: Raw = {"spec": {"volumeName": volume}, "status": {"phase": "Bound"}}
+    return _patch_claim(claim, {"metadata": meta | {"annotations": dict(_BOUND)}, **bound})
 
 
 def _patch_claim(claim: PersistentVolumeClaim, patch: Raw) -> Change:
     return patch_of("PersistentVolumeClaim", claim.namespace, claim.name, patch)
 
 
-def _volume(claim: PersistentVolumeClaim, name: str, node: str) -> Raw:
+def _volume(claim: PersistentVolumeClaim, name: str, node: str = "") -> Raw:
     size = str(claim.spec.resources.requests.get("storage", "1Gi"))
     raw = _raw_volume(name, claim.namespace, claim.name, size, claim.spec.access_modes, class_of_claim(claim))
     if claim.metadata.uid:
@@ -218,13 +197,11 @@ def _classes(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> It
     for other in names:
         text = f"{why}: have the claim use class {other}" if why else f"have claim {key} use class {other}"
         cost = 0.3 if why and other in nearest(wanted, known) else 2.0
-        yield Step(text, ADD, cost, None, (_patch_claim(claim, {"spec": {"storageClassName": other, **forget}}),))
+        yield _adding(text, cost, _patch_claim(claim, {"spec": {"storageClassName": other, **forget}}))
     if why and wanted:
         raw = {"kind": "StorageClass", "metadata": {"name": wanted}, "provisioner": "example.com/provisioner"}
         change = Change(create=raw | {"volumeBindingMode": "WaitForFirstConsumer"})
-        yield Step(
-            f"class {wanted} of claim {key} does not exist: create it, with a provisioner", ADD, 2.5, None, (change,)
-        )
+        yield _adding(f"class {wanted} of claim {key} does not exist: create it, with a provisioner", 2.5, change)
 
 
 def _bindings(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
@@ -233,19 +210,18 @@ def _bindings(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> I
         patch: Raw = {"metadata": {"annotations": {SELECTED_NODE: None}}}
         there = claim.metadata.annotations[SELECTED_NODE]
         text = f"claim {key} is being provisioned on {there}: let it be provisioned elsewhere"
-        yield Step(text, ADD, 1.5, None, (_patch_claim(claim, patch),))
+        yield _adding(text, 1.5, _patch_claim(claim, patch))
     cls = context.cluster.storage_classes.get(class_of_claim(claim))
     node = context.labels.get("kubernetes.io/hostname", "")
     if cls is not None and cls.volume_binding_mode == "WaitForFirstConsumer":
         volume = f"{claim.name}-on-{context.name}"[:253]
         text = f"create a volume for claim {key} that {context.name} can reach ({volume})"
-        yield Step(text, ADD, 1.8, None, (Change(create=_volume(claim, volume, node)),))
+        yield _adding(text, 1.8, Change(create=_volume(claim, volume, node)))
     volume = claim.spec.volume_name or f"{claim.name}-volume"
-    patch = {"metadata": {"annotations": dict(_BOUND)}, "spec": {"volumeName": volume}, "status": {"phase": "Bound"}}
-    changes = [_patch_claim(claim, patch)]
+    changes = [_bind(claim, volume)]
     if volume not in context.cluster.volumes:
-        changes.append(Change(create=_volume(claim, volume, "")))
-    yield Step(f"have claim {key} bound to volume {volume}", ADD, 2.0, None, tuple(changes))
+        changes.append(Change(create=_volume(claim, volume)))
+    yield _adding(f"have claim {key} bound to volume {volume}", 2.0, *changes)
 
 
 def _reachable(
@@ -260,7 +236,7 @@ def _reachable(
         patch["metadata"] = {"labels": zones}
     if patch:
         change = patch_of("PersistentVolume", "", volume.name, patch)
-        yield Step(f"move volume {volume.name} of claim {key} to where {context.name} is", ADD, 4.0, None, (change,))
+        yield _adding(f"move volume {volume.name} of claim {key} to where {context.name} is", 4.0, change)
 
 
 def _users(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> list[Step]:
@@ -288,7 +264,4 @@ def disk_users(context: NodeContext) -> list[Step]:
 def fewer_volumes(context: NodeContext) -> list[Step]:
     """Limits on attached volumes: delete one to four pods with volumes on the node."""
     there = [pod for pod in context.cluster.volume_users.on(context.name) if pod.key != context.pod.key]
-    found: list[Step] = []
-    for number in range(1, min(len(there), 4) + 1):
-        found += evict(there, number)
-    return found
+    return [step for number in range(1, min(len(there), 4) + 1) for step in evict(there, number)]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -21,6 +23,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.scenario import Scenario, load_scenario
+from tests.conformance import golden_cases
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
@@ -155,10 +158,26 @@ def watch_time(timeline: Engine, until: float, watched: Watched) -> Iterator[Rec
     look()
 
 
+IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
+
+
+def params(*sets: str, kinds: tuple[str, ...] = ()) -> list[Any]:
+    """Conformance cases of these sets as parameters of a test."""
+    return [pytest.param(case, id=f"{name}-{case['name']}") for name in sets for case in golden_cases(name, *kinds)]
+
+
+def first_params(*sets: str, kinds: tuple[str, ...] = ()) -> list[Any]:
+    """The first case of each kind in each set."""
+    found: dict[tuple[str, str], Any] = {}
+    for param in params(*sets, kinds=kinds):
+        found.setdefault((param.id.partition("-")[0], param.values[0]["name"].split("-")[0]), param)
+    return list(found.values())
+
+
 def simulation_of_case(case: Raw) -> Simulation:
     return Simulation(
         case["objects"],
-        release=case["kubernetes"],
+        release=release_of(case),
         config=case.get("config"),
         tie_break="name",
         preemption=bool(case.get("preempt")),

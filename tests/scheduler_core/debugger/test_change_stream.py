@@ -15,10 +15,9 @@ from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.forking import played, played_in_time
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.live import IN_TIME, Raw, scenario_at, simulation_of_case
 
 CASES = golden_cases("v1.34", "preemption", "gates", "mixed")[:6]
-TIMED = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
 class Follower:
@@ -114,7 +113,7 @@ def test_one_pass(case: Raw) -> None:
 
 
 @pytest.mark.usefixtures("pieces")
-@pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
 def test_in_time(path: Path) -> None:
     check(played_in_time(ScenarioRun(scenario_at(path))).recording, path.stem)
 

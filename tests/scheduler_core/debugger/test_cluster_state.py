@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from tests.scheduler_core.debugger.live import (
     Watched,
     add_up,
     core_state,
+    params,
     scenario_at,
     simulation_of_case,
     timeline_of_case,
@@ -37,6 +37,7 @@ from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 pytestmark = pytest.mark.slow
 
 PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity")
+MOST = {"v1.34": 40, "v1.27": 40, "v1.16": 24}  # of the cases
 CYCLES = 50  # that are looked at in each run
 
 
@@ -53,18 +54,7 @@ def check(kept: Kept, watched: Watched, name: str) -> None:
         assert told_state(told) == watched.states[number - 1], f"{name}, before cycle {number}"
 
 
-def cases(name: str, *kinds: str, most: int = 1000) -> list[Any]:
-    return [pytest.param(case, id=f"{name}-{case['name']}") for case in golden_cases(name, *kinds)][:most]
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        *cases("v1.34", *PREEMPTING, most=40),
-        *cases("v1.27", *PREEMPTING, most=40),
-        *cases("v1.16", *PREEMPTING, most=24),
-    ],
-)
+@pytest.mark.parametrize("case", [p for name, most in MOST.items() for p in params(name, kinds=PREEMPTING)[:most]])
 def test_a_run_in_one_pass(case: Raw) -> None:
     check(*watched_once(simulation_of_case(case)), case["name"])
 
@@ -84,7 +74,7 @@ def test_a_sample_in_one_pass(path: Path) -> None:
     check(*watched_once(simulation), path.stem)
 
 
-@pytest.mark.parametrize("case", cases("time"))
+@pytest.mark.parametrize("case", params("time"))
 def test_a_conformance_case_in_time(case: Raw) -> None:
     check(*watched_records(*timeline_of_case(case)), case["name"])
 

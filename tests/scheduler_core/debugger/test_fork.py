@@ -23,11 +23,15 @@ from tests.scheduler_core.debugger.forking import (
     played,
     played_in_time,
 )
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at
+from tests.scheduler_core.debugger.live import IN_TIME, Raw, scenario_at
 
 pytestmark = pytest.mark.slow
 
 FORKS = 2
+SETTINGS: dict[str, Any] = {
+    **{"release": "1.34", "config": None, "seed": 0, "tie_break": "name", "preemption": False},
+    "percentage": None,
+}
 
 
 def settings_of(case: Raw) -> dict[str, Any]:
@@ -85,34 +89,18 @@ def test_in_one_pass(case: Raw) -> None:
         scratch = from_scratch(Simulation(case["objects"], pods=case.get("pods"), **settings), stages)
         found = forked(kept, cycle, settings, stages)
         assert found.said[: cycle - 1] == kept.said[: cycle - 1]
-        alike_decisions(found, scratch)
-
-
-def alike_decisions(found: Kept, scratch: Kept) -> None:
-    assert found.said == scratch.said
+        assert found.said == scratch.said
 
 
 def test_other_settings_from_a_cycle_on() -> None:
     objects = [*(node(f"n{i}") for i in range(4)), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(8))]
     settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
-    pack = {
-        "profiles": [
-            {
-                "pluginConfig": [
-                    {
-                        "name": "NodeResourcesFit",
-                        "args": {
-                            "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
-                        },
-                    }
-                ],
-                "plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}},
-            }
-        ]
-    }
+    strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+    packing = {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]}
+    fitting = {"plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}}}
     kept = played(Simulation(objects, **settings))
     assert [trace.node for trace, _ in kept.told] == ["n0", "n1", "n2", "n3"] * 2
-    other = {"release": "1.27", "config": pack, "seed": 0, "tie_break": "name", "preemption": True, "percentage": None}
+    other = SETTINGS | {"release": "1.27", "config": {"profiles": [packing | fitting]}, "preemption": True}
     fork = forked(kept, 3, settings, [Stage(at=3, settings=other)])
     assert [trace.node for trace, _ in fork.told] == ["n0", "n1", "n0", "n0", "n0", "n1", "n1", "n1"]
 
@@ -122,19 +110,11 @@ def test_decisions_stay_when_another_scheduler_comes() -> None:
     settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
     kept = played(Simulation(objects, **settings))
     first = Stage(at=1, changes=read_changes([{"weight": {"plugin": "NodeResourcesFit", "weight": 7}}]))
-    fitted = {
-        "release": "1.34",
-        "config": None,
-        "seed": 0,
-        "tie_break": "name",
-        "preemption": False,
-        "percentage": None,
-    }
-    fork = forked(kept, 1, settings, [first, Stage(at=2, settings=fitted)])
+    fork = forked(kept, 1, settings, [first, Stage(at=2, settings=SETTINGS)])
     assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.told] == [7, 7, 7]
 
 
-TIMED = [(path, "") for path in sorted(SAMPLES.glob("1[3-8]-*.yaml"))]
+TIMED = [(path, "") for path in IN_TIME]
 TIMED += [(path, "1.16") for path, _ in TIMED if path.stem in ("14-backoff", "16-preemption-in-time")]
 
 

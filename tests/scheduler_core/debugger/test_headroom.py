@@ -14,11 +14,9 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_at, simulation_of_case
-from tests.scheduler_core.debugger.test_cluster_state import cases
+from tests.scheduler_core.debugger.live import IN_TIME, Raw, Watched, params, scenario_at, simulation_of_case
 
 NONE = Status("Success")
-IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
 def check(kept: Kept, watched: Watched) -> int:
@@ -54,7 +52,7 @@ def check(kept: Kept, watched: Watched) -> int:
     return seen
 
 
-@pytest.mark.parametrize("case", cases("v1.34", most=40))
+@pytest.mark.parametrize("case", params("v1.34")[:40])
 def test_conformance_cases(case: Raw) -> None:
     check(*watched_once(simulation_of_case(case)))
 

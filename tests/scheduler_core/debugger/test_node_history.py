@@ -11,9 +11,7 @@ from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.debugger.forking import played_in_time
-from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
-
-IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
+from tests.scheduler_core.debugger.live import IN_TIME, scenario_at
 
 
 def recording_of(path: Path) -> Recording:

@@ -10,19 +10,11 @@ from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, Preempt
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import params
 from tests.scheduler_core.provenance.cases import cycles_of
 
 
-def preempting() -> list[Any]:
-    return [
-        pytest.param(case, id=f"{release}-{case['name']}")
-        for release in ("v1.34", "v1.27")
-        for case in golden_cases(release)
-        if case.get("preempt")
-    ]
-
-
-@pytest.mark.parametrize("case", preempting())
+@pytest.mark.parametrize("case", [param for param in params("v1.34", "v1.27") if param.values[0].get("preempt")])
 def test_they_come_to_what_was_recorded(case: dict[str, Any]) -> None:
     for provenance, trace, _ in cycles_of(case):
         found = trace.postfilter

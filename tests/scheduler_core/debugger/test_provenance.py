@@ -12,23 +12,13 @@ from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.forking import maker, played
-from tests.scheduler_core.debugger.live import simulation_of_case
+from tests.scheduler_core.debugger.live import first_params, simulation_of_case
 from tests.scheduler_core.provenance.cases import cycles_of, questions
 
 KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
 
 
-def first_of_each_kind() -> list[Any]:
-    found = {}
-    for release in ("v1.34", "v1.27"):
-        for case in golden_cases(release):
-            kind = case["name"].split("-")[0]
-            if kind in KINDS:
-                found[release, kind] = pytest.param(case, id=f"{release}-{case['name']}")
-    return list(found.values())
-
-
-@pytest.mark.parametrize("case", first_of_each_kind())
+@pytest.mark.parametrize("case", first_params("v1.34", "v1.27", kinds=KINDS))
 def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
     simulation = simulation_of_case(case)
     kept = played(simulation)

@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from scheduler_core.debugger.provenance import DISAGREES, NotDecided
-from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules
-from scheduler_core.provenance.tree import Tree
+from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules, rules_of
 from scheduler_core.queue.hints import Hints
-from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
+from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record
 from tests.conformance import golden_cases
@@ -44,28 +43,15 @@ def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
             yield Failed(record.seq, record.time, attempt, cycle, tuple(data["plugins"]))
 
 
-def rules_of(simulation: Simulation) -> Rules:
-    release, configuration = simulation.release, simulation.configuration
-    hints = Hints(simulation.scheduler.profiles, release)
+def rules(simulation: Simulation) -> Rules:
+    hints = Hints(simulation.scheduler.profiles, simulation.release)
     profile = next(iter(simulation.scheduler.profiles))
 
     def woken_by(failed: Failed, label: str) -> list[str]:
         event = event_of(label)
         return sorted(hints.registered_by(profile, event).intersection(failed.plugins)) if event is not None else []
 
-    def argument(path: str, value: int) -> Tree:
-        return Tree(value=value, op="argument", path=path, unit="s")
-
-    return Rules(
-        argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
-        argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
-        release.backoff_counts_attempts,
-        release.backoff_includes_end,
-        release.queueing_hints,
-        leftover_seconds(release),
-        woken_by,
-        release.legacy_queue,
-    )
+    return rules_of(simulation.release, simulation.configuration, woken_by)
 
 
 def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Record]]:
@@ -76,9 +62,9 @@ def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Re
 def check_moves(simulation: Simulation, records: list[Record], name: str) -> set[str]:
     """Every time of every pod is told; returns the labels of the moves."""
     labels: set[str] = set()
-    rules = rules_of(simulation)
+    of_queue = rules(simulation)
     for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
-        times = QueueTimes(pod, list(way_of(records, pod)), rules)
+        times = QueueTimes(pod, list(way_of(records, pod)), of_queue)
         ends = times.ends()
         for record in records:
             if record.kind != "queue.moved" or record.data["pod"] != pod:
@@ -118,7 +104,7 @@ def test_it_stays_no_longer_than_is_told() -> None:
         simulation, records = played(case)
         for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
             way = list(way_of(records, pod))
-            times = QueueTimes(pod, way, rules_of(simulation))
+            times = QueueTimes(pod, way, rules(simulation))
             ends, moves = times.ends(), [one for one in way if isinstance(one, Move)]
             for one, following in pairwise(moves):
                 if one.to == "unschedulable":
@@ -131,11 +117,11 @@ def test_what_has_no_time() -> None:
     simulation, records = played(next(iter(golden_cases("time"))))
     pod = next(record.data["pod"] for record in records if record.kind == "queue.moved")
     way = list(way_of(records, pod))
-    times = QueueTimes(pod, way, rules_of(simulation))
+    times = QueueTimes(pod, way, rules(simulation))
     first = next(one for one in way if isinstance(one, Move))
     with pytest.raises(NotDecided, match="does not move"):
         times.explain(10**6)
     with pytest.raises(NotDecided, match="only a backoff"):
         times.explain(first.seq, until=True)
     with pytest.raises(NotDecided, match="never popped"):
-        QueueTimes(pod, [], rules_of(simulation)).begin_of()
+        QueueTimes(pod, [], rules(simulation)).begin_of()

@@ -15,22 +15,14 @@ from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import sample
 from tests.scheduler_core import build
-from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case, timeline_of_case
+from tests.scheduler_core.debugger.live import Raw, core_state, params, simulation_of_case, timeline_of_case
 from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
 
 pytestmark = pytest.mark.slow
 
 
-def cases() -> list[Any]:
-    found = []
-    for release in ("v1.34", "v1.27"):
-        for case in sample(golden_cases(release), 30):
-            found.append(pytest.param(case, id=f"{release}-{case['name']}"))
-    return found
-
-
 @pytest.mark.generated
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", [*sample(params("v1.34"), 30), *sample(params("v1.27"), 30)])
 def test_each_is_proved_and_minimal(case: Raw) -> None:
     for trace, again in list(stuck(simulation_of_case(case)))[:3]:
         rewound = again()

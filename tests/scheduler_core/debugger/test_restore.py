@@ -14,9 +14,8 @@ from scheduler_core.debugger.restore import restore_run
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, params, scenario_at, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow
@@ -59,10 +58,7 @@ def check_time(run: ScenarioRun, name: str) -> None:
     check(run.simulation, played_in_time(run), name, PLUGINS)
 
 
-CASES = [pytest.param(c, id=f"{r}-{c['name']}") for r in ("v1.34", "v1.27") for c in golden_cases(r)]
-
-
-@pytest.mark.parametrize("case", CASES[::2])
+@pytest.mark.parametrize("case", params("v1.34", "v1.27")[::2])
 def test_in_one_pass(case: Raw) -> None:
     check_once(simulation_of_case(case), case["name"])
 

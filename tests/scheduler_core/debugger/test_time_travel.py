@@ -11,9 +11,8 @@ from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.live import IN_TIME, Raw, params, scenario_at, simulation_of_case
 
 KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
 MOVES = 25
@@ -68,21 +67,15 @@ def check(kept: Kept, simulation: Simulation, name: str) -> int:
     return went
 
 
-def cases() -> list[Any]:
-    kinds = {}
-    for release in ("v1.34", "v1.27"):
-        for case in golden_cases(release, *KINDS):
-            kinds.setdefault((release, case["name"].split("-")[0]), []).append(case)
-    return [pytest.param(case, id=case["name"]) for found in kinds.values() for case in found[:2]]
-
-
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize(
+    "case", [p for kind in KINDS for r in ("v1.34", "v1.27") for p in params(r, kinds=(kind,))[:2]]
+)
 def test_in_one_pass(case: Raw) -> None:
     simulation = simulation_of_case(case)
     assert check(played(simulation), simulation, case["name"]) > 3 or case["name"].startswith("ports")
 
 
-@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("sample", IN_TIME, ids=lambda path: path.stem)
 def test_in_time(sample: Any) -> None:
     run = ScenarioRun(scenario_at(sample))
     check(played_in_time(run), run.simulation, sample.stem)

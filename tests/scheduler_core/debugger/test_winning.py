@@ -8,21 +8,12 @@ import pytest
 
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.simulation import Simulation
-from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case
+from tests.scheduler_core.debugger.live import Raw, core_state, params, simulation_of_case
 from tests.scheduler_core.debugger.remedied import check_wins, stuck
 from tests.scheduler_core.debugger.test_remedies import DEDICATED, node, pod
 
 
-def cases() -> list[Any]:
-    found = []
-    for release in ("v1.34", "v1.27"):
-        for case in golden_cases(release)[::20]:
-            found.append(pytest.param(case, id=f"{release}-{case['name']}"))
-    return found
-
-
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", [*params("v1.34")[::20], *params("v1.27")[::20]])
 def test_each_wins_alone_and_is_minimal(case: Raw) -> None:
     for trace, again in list(stuck(simulation_of_case(case), "scheduled"))[:2]:
         rewound = again()

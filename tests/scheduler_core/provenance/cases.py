@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.commands.replay import simulation_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import simulation_of_case
 from tests.scheduler_core.provenance.evaluate import problems
 
 BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", "DefaultBinder"))
@@ -18,8 +20,8 @@ BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", 
 
 def cycles_of(case: dict[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
     """(what can be asked, the trace, the nodes) of every cycle."""
-    traces = list(simulation_of(case).run())
-    live = simulation_of(case)
+    traces = list(simulation_of_case(case).run())
+    live = simulation_of_case(case)
     pods = {pod.key: pod for pod in live.pending}
     given = {("PersistentVolumeClaim", key): claim for key, claim in live.cluster.claims.items()}
     given |= {("PersistentVolume", key): volume for key, volume in live.cluster.volumes.items()}
@@ -32,6 +34,15 @@ def cycles_of(case: dict[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, li
         assert again.pod == trace.pod
         if trace.result == "scheduled":
             placed[trace.pod] = trace.number
+
+
+def explained(objects: list[Any], question: Question, **settings: Any) -> Tree:
+    """The explanation of the first pending pod's cycle."""
+    traces = list(Simulation(objects, tie_break="name", **settings).run())
+    before = Simulation(objects, tie_break="name", **settings)
+    pod, framework = before.pending[0], before.scheduler.profiles["default-scheduler"]
+    trace = next(trace for trace in traces if trace.pod == pod.key)
+    return Provenance(framework, pod, trace, {}, {}).explain(question)
 
 
 def nodes_to_ask(trace: CycleTrace, names: list[str]) -> list[int]:

@@ -7,21 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.provenance import NotDecided, Provenance, Question
-from scheduler_core.simulation import Simulation
+from scheduler_core.debugger.provenance import NotDecided, Question
 from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.provenance.cases import explained
 from tests.scheduler_core.provenance.evaluate import nodes as values
 from tests.scheduler_core.provenance.evaluate import problems
 
+ENABLED = {"enabled": [{"name": "Coscheduling"}]}
 COSCHEDULING = {
-    "profiles": [
-        {
-            "plugins": {
-                "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
-                "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
-            }
-        }
-    ]
+    "profiles": [{"plugins": {"multiPoint": ENABLED, "queueSort": ENABLED | {"disabled": [{"name": "*"}]}}}]
 }
 GROUP = {"scheduling.x-k8s.io/pod-group": "g"}
 
@@ -33,14 +27,7 @@ def group(least: int, timeout: int | None = None) -> dict[str, Any]:
 
 def first(objects: list[Any], point: str, plugin: str, **settings: Any) -> dict[str, Any]:
     """The tree of the first cycle's answer, evaluated and held against the objects."""
-    traces = list(Simulation(objects, tie_break="name", **settings).run())
-    before = Simulation(objects, tie_break="name", **settings)
-    one = before.pending[0]
-    trace = next(trace for trace in traces if trace.pod == one.key)
-    framework = before.scheduler.profiles["default-scheduler"]
-    tree: dict[str, Any] = msgspec.to_builtins(
-        Provenance(framework, one, trace, {}, {}).explain(Question(point, "", plugin))
-    )
+    tree: dict[str, Any] = msgspec.to_builtins(explained(objects, Question(point, "", plugin), **settings))
     known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
     assert list(problems(tree, known)) == []
     return tree

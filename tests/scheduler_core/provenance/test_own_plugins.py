@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
+from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Question
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.out_of_tree import enabling
 from scheduler_core.framework.per_node import NodeInfo, PerNode, per_node
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, count
-from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.provenance.cases import explained
 
 
 class Silent(PerNode):
@@ -38,11 +38,7 @@ class Wrong(Silent):
 def told(kind: type[PerNode]) -> Tree:
     objects: list[Any] = [node("n1", labels={"a": "1", "b": "2"}), node("n2"), pod("p")]
     registry = {**PLUGINS, "Own": per_node(kind)}
-    settings: dict[str, Any] = {"config": enabling(["Own"]), "registry": registry, "tie_break": "name"}
-    trace = next(Simulation(objects, **settings).run())
-    before = Simulation(objects, **settings)
-    framework = before.scheduler.profiles["default-scheduler"]
-    return Provenance(framework, before.pending[0], trace, {}, {}).explain(Question("raw", "n1", "Own"))
+    return explained(objects, Question("raw", "n1", "Own"), config=enabling(["Own"]), registry=registry)
 
 
 def test_what_it_tells_is_shown_if_it_is_right() -> None:
