@@ -19,8 +19,7 @@ from kubesched_ui.runs.build_simulation import unknown_of
 from kubesched_ui.runs.services import settings_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
-from scheduler_core.debugger.compare.comparison import Comparison
-from scheduler_core.debugger.compare.cycle_alignment import partners
+from scheduler_core.debugger.compare.comparison import Comparison, partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.debugger.compare.run_side import Cycle, RunSide

@@ -14,8 +14,7 @@ import msgspec
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
 from scheduler_core.commands.query import is_scenario
-from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Outcome
+from scheduler_core.debugger.compare.inputs import Inputs, Outcome
 from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load

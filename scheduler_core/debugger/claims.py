@@ -190,11 +190,7 @@ class Used(NamedTuple):
 
 @dataclass(slots=True)
 class Claims:
-    """The claims of one cycle's pod.
-
-    `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
-    NotDecided if the pod has no claims or its profile does not run DynamicResources.
-    """
+    """The claims of a cycle's pod; arguments as for Provenance. Raises NotDecided without claims or the plugin."""
 
     framework: Framework
     pod: PodInfo
@@ -293,19 +289,12 @@ class Claims:
             [self._request(claim, j, k, request, taken, entries) for k, request in enumerate(alternatives)]
             for j, alternatives in enumerate(evaluated.requests if evaluated is not None else ())
         ]
-        return Claim(
-            claim.key,
-            used.uses.name,
-            template,
-            ALLOCATED if claim.status.allocation is not None else WANTED,
-            "",
-            requests,
-            list(constraints_of(claim, evaluated, entries)) if evaluated is not None else [],
-            given_of(allocation),
-            terms_text(terms.node_selector_terms) if terms is not None else "",
-            here,
-            [one.name for one in claim.status.reserved_for if one.uid != self.pod.pod.metadata.uid],
-        )
+        state = ALLOCATED if claim.status.allocation is not None else WANTED
+        constraints = list(constraints_of(claim, evaluated, entries)) if evaluated is not None else []
+        nodes = terms_text(terms.node_selector_terms) if terms is not None else ""
+        others = [one.name for one in claim.status.reserved_for if one.uid != self.pod.pod.metadata.uid]
+        where = (given_of(allocation), nodes, here, others)
+        return Claim(claim.key, used.uses.name, template, state, "", requests, constraints, *where)
 
     def _request(
         self,
@@ -319,31 +308,16 @@ class Claims:
         request = claim.spec.devices.requests[j]
         exact = request.exactly or request.first_available[k]
         provider = self.framework.cluster.device_classes.get(exact.device_class_name)
-        devices = [
-            Device(
-                one.driver,
-                one.pool,
-                one.device,
-                facts_of(entries[one.driver, one.pool, one.device]),
-                of_class(evaluated, one),
-                one.objections,
-                (evaluated.name, one.driver, one.pool, one.device) in taken,
-            )
-            for one in evaluated.devices
-        ]
+        devices = []
+        for one in evaluated.devices:
+            key = one.driver, one.pool, one.device
+            mine = (evaluated.name, *key) in taken
+            devices.append(Device(*key, facts_of(entries[key]), of_class(evaluated, one), one.objections, mine))
         devices.sort(key=lambda one: (not one.taken, len(one.objections) > 0, not one.of_class))
-        return Request(
-            evaluated.name,
-            evaluated.device_class,
-            evaluated.mode,
-            evaluated.wanted,
-            evaluated.fitting,
-            len(evaluated.devices),
-            out_of(evaluated),
-            selectors_of(provider, exact),
-            [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations],
-            devices[:SHOWN],
-        )
+        head = evaluated.name, evaluated.device_class, evaluated.mode
+        counts = evaluated.wanted, evaluated.fitting, len(evaluated.devices), out_of(evaluated)
+        tolerations = [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations]
+        return Request(*head, *counts, selectors_of(provider, exact), tolerations, devices[:SHOWN])
 
     # ---- all nodes
 

@@ -50,10 +50,7 @@ def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
 
 
 class TableBlock:
-    """The verdicts and scores of some cycles, built one cycle at a time.
-
-    `verdicts` and `scores` count rows so far. A rejection of the pod as a whole is a row without a node.
-    """
+    """The verdicts and scores of some cycles, with their numbers of rows. A row without a node is about all."""
 
     def __init__(self) -> None:
         self.verdicts = self.scores = 0
@@ -129,7 +126,6 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _column(parts: Sequence[_Part], name: str, kind: str) -> npt.NDArray[Any]:
-    found: list[npt.NDArray[Any]] = [
-        np.broadcast_to(np.asarray(values[name], _TYPES[kind]), count) for count, values in parts
-    ]
-    return np.concatenate(found) if found else np.zeros(0, _TYPES[kind])
+    found: list[npt.NDArray[Any]] = [np.zeros(0, _TYPES[kind])]
+    found += [np.broadcast_to(np.asarray(values[name], _TYPES[kind]), count) for count, values in parts]
+    return np.concatenate(found)

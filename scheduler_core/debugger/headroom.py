@@ -59,11 +59,7 @@ def nominated_requests(recording: Recording, pod: str, moment: int) -> Mapping[s
 
 
 class Headroom:
-    """The headroom of nodes before a cycle for a pod.
-
-    `counted`: nodes where nominated pods also count. `tolerations`: the pod's tolerations; with None, taints are not
-    named.
-    """
+    """Headroom for a pod. `counted`: nodes where nominated pods count. `tolerations`: None leaves taints unnamed."""
 
     def __init__(
         self,
@@ -124,8 +120,7 @@ class Headroom:
         return texts
 
     def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
-        """Return the first untolerated taint of each node, such as `dedicated=a:NoSchedule`, the most frequent
-        first."""
+        """Return the first untolerated taint of each node, such as `dedicated=a:NoSchedule`, most frequent first."""
         found = Counter(map(self._first_taint, nodes))
         found.pop("", None)
         names = [taint for taint, _ in found.most_common(most)]
@@ -155,10 +150,7 @@ class Headroom:
         return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
 
     def everywhere(self, nodes: Sequence[str]) -> str:
-        """Return what all given nodes lack, such as `2 cpu` or `at least 2 cpu`.
-
-        Return "" if a node lacks no resource, or if several resources are short.
-        """
+        """Return what all nodes lack, such as `2 cpu` or `at least 2 cpu`; "" unless exactly one resource is short."""
         rows = [self._rows[node] for node in nodes if node in self._rows]
         if not rows:
             return ""

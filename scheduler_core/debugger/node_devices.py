@@ -14,11 +14,7 @@ from scheduler_core.releases import Release
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """A claim that holds the device.
-
-    `pods`: the pods that the claim is reserved for. `admin`: admin access, which does not use up the device. `amounts`:
-    consumed capacities of a shared device.
-    """
+    """A claim that holds the device, and the pods that it is reserved for. `amounts`: of a shared device."""
 
     claim: str
     request: str

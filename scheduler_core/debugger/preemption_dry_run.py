@@ -72,11 +72,7 @@ class TriedNode(msgspec.Struct, frozen=True):
 
 
 class PreemptionDryRuns:
-    """The preemption dry runs of one cycle.
-
-    `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
-    NotDecided if the cycle did not reach preemption.
-    """
+    """The preemption dry runs of a cycle; arguments as for Provenance. Raises NotDecided if preemption did not run."""
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
         if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
@@ -92,8 +88,7 @@ class PreemptionDryRuns:
     def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:
         """Return the dry run on one node, and one page of the nodes, with the keys of docs/debugger.md.
 
-        The keys are {pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after}. `node`: "" for
-        the nominated node, or else the first node that was tried. Raises NotDecided, InputError.
+        `node`: "" for the nominated node, or else the first node that was tried. Raises NotDecided, InputError.
         """
         tried = self.nodes()
         listed, pages = page_of(tried, page, PAGE)

@@ -27,10 +27,7 @@ PARTS = {ACTIVE: "activeQ", BACKOFF: "backoffQ", UNSCHEDULABLE: "the unschedulab
 
 
 class MoveCause(NamedTuple):
-    """Cause of a move.
-
-    `seq` is its event, `source` the object that changed, and `cycle` the cycle if the cause was one.
-    """
+    """Cause of a move: its event `seq`, the object that changed as `source`, and the `cycle` if it was one."""
 
     text: str
     seq: int = 0
@@ -50,8 +47,7 @@ class Move(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A failed attempt that returned to the queue. `plugins` rejected the pod; empty if the attempt failed with an
-    error."""
+    """A failed attempt that returned to the queue. `plugins` rejected the pod; empty for an error."""
 
     seq: int
     t: float
@@ -150,10 +146,7 @@ class QueueTimes:
         self._pod, self._history, self._rules = pod, history, rules
 
     def explain(self, seq: int, until: bool = False) -> Tree:
-        """Explain when the move of an event happened. With `until`, explain when the state it began ends at the latest.
-
-        Raises NotDecided if the event is not a move of this pod, or if the state has no end.
-        """
+        """Explain when a move happened or `until` when the state it began lasts at the latest. Raises NotDecided."""
         index = next((i for i, one in enumerate(self._history) if one.seq == seq and isinstance(one, Move)), -1)
         if index < 0:
             raise NotDecided("move", "", f"event {seq} does not move {self._pod} in the queue")

@@ -8,17 +8,7 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Object, PodAffinityTerm, Requirement
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import (
-    Source,
-    Tree,
-    constant,
-    contains,
-    equal,
-    every,
-    less,
-    opposite,
-    some,
-)
+from scheduler_core.provenance.tree import Source, Tree, constant, contains, equal, every, less, opposite, some
 
 Owner = Callable[..., Tree]
 """Creates the leaf of a field or argument from the path below a certain object or place."""

@@ -171,8 +171,5 @@ class _RequestTree:
             return []
         amount, constant = self._missing
         text = f"{label} asks for none: counts as {constant}"
-        leaf = self._view.field(
-            self._info, "spec", field, index, "resources", "requests", name, label=text, missing=amount
-        )
-        leaf.unit = self._unit
-        return [leaf]
+        where = ("spec", field, index, "resources", "requests", name)
+        return [self._view.field(self._info, *where, label=text, missing=amount).measured(self._unit)]

@@ -11,6 +11,7 @@ from typing import Any
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare import differences
+from scheduler_core.debugger.compare.inputs import Outcome
 from scheduler_core.debugger.compare.metrics import metrics
 from scheduler_core.debugger.compare.run_side import RecordedOutcome, RunSide
 from scheduler_core.debugger.compare.steps import first_difference, steps
@@ -53,7 +54,7 @@ class Pod:
         return next((outcome.owner for outcome in (self.b, self.a) if outcome is not None), "")
 
 
-def change_of(a: RecordedOutcome | None, b: RecordedOutcome | None) -> str:
+def change_of(a: RecordedOutcome | Outcome | None, b: RecordedOutcome | Outcome | None) -> str:
     """Return how a pod's outcome in b differs from that in a."""
     if a is None or b is None:
         return ONLY_B if a is None else ONLY_A
@@ -186,6 +187,32 @@ class Comparison:
 
         counted = Counter((group(0, pod.a), group(1, pod.b)) for pod in self.pods.values() if pod.change != SAME)
         return [(a, b, pods) for (a, b), pods in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def partners(a: RunSide, b: RunSide) -> tuple[list[int], int | None]:
+    """Return the partner in `b` of each cycle of `a`, and the first cycle of `a` with another result than its partner.
+
+    A partner is the cycle of the same pod and attempt. If there is none, the entry is -K: the position before b's cycle
+    K, which follows the last partner. The second value is None if all results agree.
+    """
+    theirs: dict[tuple[str, int], int] = {}
+    tried: dict[str, int] = {}
+    for number, key in enumerate(b.keys, 1):
+        tried[key] = tried.get(key, 0) + 1
+        theirs[key, tried[key]] = number
+    found: list[int] = []
+    parting = None
+    tried, last = {}, 0
+    for number, key in enumerate(a.keys, 1):
+        tried[key] = tried.get(key, 0) + 1
+        partner = theirs.get((key, tried[key]))
+        last = partner or last
+        found.append(partner or -(last + 1))
+        same = partner is not None and a.results[number - 1] == b.results[partner - 1]
+        parting = number if parting is None and not same else parting
+    if parting is None and len(a.keys) < len(b.keys):
+        parting = len(a.keys) + 1
+    return found, parting
 
 
 def groups_of(side: RunSide, label: str = ZONE) -> Mapping[str, str]:

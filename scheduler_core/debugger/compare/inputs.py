@@ -1,4 +1,4 @@
-"""The inputs of a run, which can be run again with changes, and the outcome of a pod in such a run."""
+"""The inputs of a run, which can be run again with changes, and the outcomes of pods in such a run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from scheduler_core.api.objects import KINDS, Object, Pod
 from scheduler_core.config import Configuration
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import RunSide
 from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
@@ -28,6 +30,10 @@ Key = tuple[str, str]
 Placement = tuple[str, str]
 """(result, node) of a pod's last cycle; ("", "") if it has none."""
 Tick = Callable[[], None]
+"""Called at every step of a run; may raise to stop it."""
+Refusals = Mapping[str, bytes]
+"""Plugin -> the nodes it rejects, one bit each; "" -> the evaluated nodes. For PreFilter and PreEnqueue: plugin ->
+b""."""
 
 
 class Item(NamedTuple):
@@ -95,10 +101,9 @@ class Inputs:
 
 
 def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Placement, float | None]:
-    """Run the inputs and return (the pod's outcome, the second of its last attempt).
+    """Run the inputs and return (the pod's outcome, the second of its last attempt or None in a single pass).
 
-    A single pass has one cycle per pod and returns None as the second. `tick` is called at every step and may raise to
-    stop the run. The result is "impossible" for inputs that cannot be run.
+    The result is "impossible" for inputs that cannot be run.
     """
     last: Placement = "", ""
     settled = None
@@ -193,3 +198,85 @@ def objects_of(side: RunSide) -> dict[Key, Object]:
             obj.spec.node_name, obj.status.nominated_node_name = at.node, at.nominated
         objects[at.kind, at.key] = obj
     return objects
+
+
+# ---- outcomes of all pods
+
+
+class Outcome(NamedTuple):
+    """The final outcome of a pod. `nominated`: the node where preemption evicts `victims`."""
+
+    result: str
+    node: str
+    nominated: str = ""
+    victims: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def placed(self) -> bool:
+        return self.result in ("scheduled", "waiting")
+
+    @property
+    def decision(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """Everything except the message."""
+        return self[:4]
+
+    def as_dict(self) -> dict[str, object]:
+        return self._asdict() | {"victims": list(self.victims)}
+
+
+def outcomes(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Outcome]:
+    """Return the outcome of every pod that is tried; fill `refusals` for pods without a node. Raises InputError."""
+    last: dict[str, CycleTrace] = {}
+    found: dict[str, Outcome] = {}
+
+    def note(trace: CycleTrace, result: str, node: str) -> None:
+        nominated = trace.nominated_node if result == "unschedulable" else ""
+        victims = tuple(sorted(trace.victims))
+        found[trace.pod] = Outcome(result, node, nominated, victims, "" if node else trace.message or trace.error)
+        if refusals is not None and not node:
+            refusals[trace.pod] = refusals_of(trace)
+
+    if inputs.time is None:
+        for trace in simulation_of(inputs).run():
+            tick()
+            note(trace, trace.result, trace.placed_on)
+        return found
+    run = scenario_run(inputs)
+    for record in run.run():
+        tick()
+        if record.trace is not None:
+            last[record.trace.pod] = record.trace
+    for pod, trace in last.items():
+        note(trace, *at_end(run, pod, (trace.result, trace.placed_on)))
+    return found
+
+
+def refusals_of(trace: CycleTrace) -> dict[str, bytes]:
+    """Return which plugin rejected the pod on which nodes, without messages."""
+    early = trace.preenqueue or trace.prefilter
+    if early is not None:
+        return {early.plugin: b""}
+    found = {"": np.packbits(trace.looked_mask()).tobytes()}
+    for plugin, verdict in trace.verdicts.items():
+        if verdict.codes is not None and verdict.codes.any():
+            found[plugin] = np.packbits(verdict.codes > 0).tobytes()
+    return found
+
+
+def only_words(a: Refusals, b: Refusals) -> bool:
+    """Return whether two cycles without a feasible node differ only in messages.
+
+    On nodes that both evaluated, the same plugins must reject the same nodes. A missing plugin passes all nodes. A
+    plugin that rejects in PreFilter rejects every node.
+    """
+    if not (a.get("") and b.get("")):
+        return a.keys() - {""} == b.keys() - {""}
+    if len(a[""]) != len(b[""]):
+        return False
+    looked = np.frombuffer(a[""], np.uint8) & np.frombuffer(b[""], np.uint8)
+    nothing = bytes(len(looked))
+    return all(
+        not ((np.frombuffer(a.get(p, nothing), np.uint8) ^ np.frombuffer(b.get(p, nothing), np.uint8)) & looked).any()
+        for p in {*a, *b} - {""}
+    )

@@ -54,11 +54,7 @@ class LimitReached(Exception):
 
 
 def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.monotonic) -> Cause:
-    """Find the differences that cause the pod's outcome in b.
-
-    Raises InputError if the pod is in neither run, if there are too many differences, or if only one run is in virtual
-    time.
-    """
+    """Find the differences that cause the pod's outcome in b. Raises InputError for runs that cannot be compared."""
     if (a.time is None) != (b.time is None):
         raise InputError("cause", "", "both runs must be single passes, or both in virtual time")
     search = _CauseSearch(a, b, pod, clock)

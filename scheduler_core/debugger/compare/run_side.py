@@ -44,11 +44,7 @@ class RecordedOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class RunSide:
-    """One run.
-
-    `settings`: path -> value. `usual`: defaults of the settings that follow from others, such as a release's
-    configuration. `cycles` reads some of its cycles, and `fetch` an object of its recording.
-    """
+    """One run: settings by path, `usual` defaults that follow from other settings, its recording and readers."""
 
     settings: Mapping[str, Any]
     usual: Mapping[str, Any]

@@ -136,9 +136,8 @@ class Pair:
         if not len(places):
             return ComparedStep(point, plugin, part)
         place = int(places[0])
-        return ComparedStep(
-            point, plugin, part, text_of(0, place), text_of(1, place), node=self.common[place], nodes=len(places)
-        )
+        a, b = text_of(0, place), text_of(1, place)
+        return ComparedStep(point, plugin, part, a, b, self.common[place], len(places))
 
     def _flags(self, plugin: str, part: str, flags: Sequence[npt.NDArray[np.bool_]], no: str, yes: str) -> ComparedStep:
         """Compare two masks over the common nodes. `no`, `yes`: what False and True mean."""
@@ -148,10 +147,8 @@ class Pair:
 
     def narrowed(self) -> ComparedStep:
         """Compare the nodes that PreFilter left."""
-        inside = [
-            self._mask(side, _mask_of(t.nodes, slice(None) if t.subset is None else t.subset))
-            for side, t in enumerate((self.a, self.b))
-        ]
+        masks = [_mask_of(t.nodes, slice(None) if t.subset is None else t.subset) for t in (self.a, self.b)]
+        inside = [self._mask(side, masks[side]) for side in (0, 1)]
         status = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
         step = self._flags(status.plugin if status is not None else "", "nodes", inside, "left out", "left")
         left = ["leaves all" if t.subset is None else f"leaves {count(len(t.subset))}" for t in (self.a, self.b)]

@@ -17,10 +17,8 @@ from typing import Any
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
 from scheduler_core.debugger.compare.deltas import Delta
-from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Outcome, Refusals, only_words, outcomes
+from scheduler_core.debugger.compare.inputs import Inputs, Outcome, Refusals, only_words, outcomes
 from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, LimitReached, MinimalCause, UnitSearch
-from scheduler_core.debugger.compare.run_side import RecordedOutcome
 from scheduler_core.errors import InputError
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
@@ -80,11 +78,7 @@ class CauseGroup:
 
 @dataclass
 class UpgradeStep:
-    """The step from one release to the next.
-
-    `units`: the differences; `pods`: number of pods tried; `runs`: number of runs needed to find the causes; `note`:
-    why some causes are unknown.
-    """
+    """The step to the next release. `pods`: number tried. `runs`: for the causes. `note`: why some are unknown."""
 
     a: str
     b: str
@@ -194,7 +188,7 @@ def step(
 
 def _change(a: Outcome | None, b: Outcome | None, of_a: Refusals, of_b: Refusals) -> str:
     """Return how a pod's outcome changed; "" if the outcome and its message are equal."""
-    change = change_of(*(None if one is None else RecordedOutcome(one.result, one.node, None, 0, "") for one in (a, b)))
+    change = change_of(a, b)
     if change != SAME or a is None or b is None:
         return change
     if a.decision != b.decision:

@@ -133,10 +133,7 @@ def next_start_index(trace: CycleTrace) -> int:
 
 
 def resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> None:
-    """Restore the cache of opportunistic batching from the cycles `before`, the last one first.
-
-    Only as many traces are read as needed.
-    """
+    """Restore the cache of opportunistic batching from the cycles before, the last first; read as few as needed."""
     scheduler, tried = simulation.scheduler, []
     for trace in before if scheduler.batches else ():
         if trace.preenqueue is not None:

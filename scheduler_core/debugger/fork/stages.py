@@ -15,10 +15,7 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 @dataclass(frozen=True)
 class Stage:
-    """A set of changes, applied before cycle `at` or after everything up to second `t`.
-
-    `settings` are the new values of changed settings: those in SETTINGS, and `until`.
-    """
+    """Changes and new values of SETTINGS or `until`, applied before cycle `at` or after all up to second `t`."""
 
     at: int | None = None
     t: float | None = None

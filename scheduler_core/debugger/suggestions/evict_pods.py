@@ -42,10 +42,7 @@ def _loss(pod: PodInfo) -> float:
 
 
 def free_resources(context: NodeContext) -> list[Step]:
-    """NodeResourcesFit: delete the fewest and least important pods that free the missing resources.
-
-    Resources of which the node has too little even without its pods are ignored.
-    """
+    """NodeResourcesFit: delete the fewest, least important pods that free what the node would have without pods."""
     lacking = {name: context.pod.requests[name] - left for name, left in short(context).items()}
     has = {name: sum(pod.requests.get(name, 0) for pod in context.pods()) for name in lacking}
     lacking = {name: need for name, need in lacking.items() if need <= has[name]}

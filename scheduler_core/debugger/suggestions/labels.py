@@ -12,9 +12,16 @@ from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change, Skip
-from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, NodeContext, is_ready
+from scheduler_core.debugger.suggestions.node_context import (
+    BROKEN,
+    CORDONED,
+    GIVEN_LABELS,
+    NodeContext,
+    is_ready,
+    likeness,
+    nearest,
+)
 from scheduler_core.debugger.suggestions.steps import CONFIG, POD, Part, Raw, Step, combined, node_step, patch_of
-from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import NodeTaint
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from scheduler_core.api.objects import Node
@@ -31,6 +32,8 @@ GIVEN_LABELS = (
     *("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
     "failure-domain.beta.kubernetes.io/region",
 )
+SIMILAR = 0.6  # likeness of words of which a user may have meant the other
+MOST_WORDS = 500  # words that are compared at most
 
 
 @dataclass
@@ -104,3 +107,15 @@ def is_ready(node: Node) -> bool:
     if any(taint.key in NOT_READY for taint in node.spec.taints):
         return False
     return all(c.status == "True" for c in node.status.conditions if c.type == "Ready")
+
+
+def likeness(one: str, other: str) -> float:
+    """Return the similarity of two words: 0 for nothing in common, 1 for equal words ignoring case."""
+    return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Return similar known words, the most similar first."""
+    words = [other for other, _ in zip(dict.fromkeys(known), range(MOST_WORDS), strict=False) if other != word]
+    rated = [(likeness(word, other), other) for other in words if other]
+    return [other for rate, other in sorted(rated, key=lambda pair: (-pair[0], pair[1])) if rate >= SIMILAR]

@@ -12,9 +12,8 @@ from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions import existing_anti_affinity
 from scheduler_core.debugger.suggestions.evict_pods import evict
-from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, NodeContext
+from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, NodeContext, likeness, nearest
 from scheduler_core.debugger.suggestions.steps import POD, Part, Raw, Step, combined, containers_of, node_step, patch_of
-from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
 

@@ -115,7 +115,7 @@ class FixSearch:
         return trace
 
     def _obstacles(self, plan: Plan, name: str) -> tuple[str, list[list[Step]]] | None:
-        """Return (the node where the pod goes, "" for none; the steps against each obstacle at the target).
+        """Return (the node where the pod goes or "", the steps against each obstacle at the target).
 
         Return None if the steps cannot be applied, or if the target's obstacles are handled by `_past_filters`.
         """
@@ -237,11 +237,7 @@ class FixSearch:
                 self._show(plan, node)
 
     def ranked(self) -> list[Remedy]:
-        """Return the smallest fixes first, a few of each kind.
-
-        Skip a fix made for another node than the pod then goes to, if a smaller one of the same kind leads to that
-        node.
-        """
+        """Return the smallest fixes, a few per kind, without those for other nodes that a smaller one replaces."""
         ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
         counts: dict[str, int] = {}
         shown: list[Remedy] = []

@@ -11,9 +11,8 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import evict
-from scheduler_core.debugger.suggestions.node_context import NodeContext
+from scheduler_core.debugger.suggestions.node_context import NodeContext, nearest
 from scheduler_core.debugger.suggestions.steps import ADD, POD, Raw, Step, patch_of
-from scheduler_core.debugger.suggestions.typos import nearest
 from scheduler_core.plugins.volumes import (
     BIND_COMPLETED,
     NO_PROVISIONER,

@@ -57,11 +57,7 @@ class WhatIf:
         self.runs = 0
 
     def run(self, changes: Sequence[Change], look: Callable[[CycleTrace, PodInfo], Any] | None = None) -> CycleTrace:
-        """Run the cycle up to Permit and without preemption.
-
-        `look` is called while the changes are applied and the pod is on no node. Raises InputError for a change that
-        cannot be applied.
-        """
+        """Run the cycle to Permit, without preemption; call `look` before reverting the changes. Raises InputError."""
         undo: list[Undo] = []
         try:
             pod = self._do(changes, undo)

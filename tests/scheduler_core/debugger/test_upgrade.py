@@ -10,8 +10,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
-from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.outcomes import Outcome, Refusals, only_words, outcomes, refusals_of
+from scheduler_core.debugger.compare.inputs import Inputs, Outcome, Refusals, only_words, outcomes, refusals_of
 from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, UpgradeStep, step, upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
