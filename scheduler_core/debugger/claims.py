@@ -315,9 +315,10 @@ class Claims:
             devices.append(Device(*key, facts_of(entries[key]), of_class(evaluated, one), one.objections, mine))
         devices.sort(key=lambda one: (not one.taken, len(one.objections) > 0, not one.of_class))
         head = evaluated.name, evaluated.device_class, evaluated.mode
-        counts = evaluated.wanted, evaluated.fitting, len(evaluated.devices), out_of(evaluated)
+        counts = evaluated.wanted, evaluated.fitting, len(evaluated.devices)
         tolerations = [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations]
-        return Request(*head, *counts, selectors_of(provider, exact), tolerations, devices[:SHOWN])
+        found = (selectors_of(provider, exact), tolerations, devices[:SHOWN])
+        return Request(*head, *counts, out_of(evaluated), *found)
 
     # ---- all nodes
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
-from scheduler_core.explain.shortfalls import PODS
+from scheduler_core.explain.failure_details import PODS
 
 Int64 = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.compare.run_side import RunSide
-from scheduler_core.explain.shortfalls import PODS
+from scheduler_core.explain.failure_details import PODS
 
 FIGURES = ("mean", "stddev", "min", "max")
 
