@@ -244,8 +244,6 @@ class Claims:
         early = (self.trace.preenqueue, self.trace.prefilter)
         return next((one.message for one in early if one is not None and one.plugin == PLUGIN), "")
 
-    # ---- one node
-
     def node_result(self, node: str) -> OneNode:
         """Return the result for one node, device by device. Raises NotDecided."""
         row = row_of(self.framework, node)
@@ -319,8 +317,6 @@ class Claims:
         tolerations = [f"{one.key or '*'}:{one.effect or '*'}" for one in exact.tolerations]
         found = (selectors_of(provider, exact), tolerations, devices[:SHOWN])
         return Request(*head, *counts, out_of(evaluated), *found)
-
-    # ---- all nodes
 
     def groups(self) -> list[NodeGroup]:
         """Return groups of equal nodes: nodes that satisfy the claims first, then by the number of missing devices."""

@@ -150,8 +150,6 @@ class State:
         found: Int64 = by_kind[nodes["allocatable"][self.versions]]
         return found
 
-    # ---- serialisation
-
     def as_dict(self) -> dict[str, Any]:
         """Return the state with the keys of docs/debugger.md."""
         found = self._head() | {"nodes": list(self.nodes().values()), "nominated": self.nominated()}

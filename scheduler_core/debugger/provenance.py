@@ -128,14 +128,10 @@ class Provenance:
         tree.pages = view.pages
         return tree
 
-    # ---- PreEnqueue
-
     def _pre_enqueue(self, view: View, _: str, name: str) -> Tree:
         plugin = _named(self.framework.pre_enqueue, name, "preEnqueue")
         status = self.trace.preenqueue
         return _checked(plugin.explain_pre_enqueue(view), status is not None and status.plugin == name, status)
-
-    # ---- Filter
 
     def _filter(self, view: View, _: str, name: str) -> Tree:
         trace, state = self.trace, CycleState()
@@ -158,8 +154,6 @@ class Provenance:
             pods = ", ".join(pod.key for pod in self.framework.nominated_ahead(view.pod, view.node.name))
             tree.text += f"; but with the pods nominated to the node ({pods}) it refuses: {with_nominated.message}"
         return tree
-
-    # ---- Score
 
     def _score(self, view: View, point: str, name: str) -> Tree:
         score = self.trace.scores.get(name)
@@ -203,8 +197,6 @@ class Provenance:
         tree.text = f"{tree.value} = {summands or 0} ({view.node.name})"
         return _checked(tree, int(trace.total()[place]), None)
 
-    # ---- preemption
-
     def _preemption(self, view: View, _: str, name: str) -> Tree:
         if self.framework.cluster.release.predicates:
             raise NotDecided("point", "", "preemption was part of the scheduler in this release; it has no explanation")
@@ -220,8 +212,6 @@ class Provenance:
         result = PostFilterResult(found.nominated_node, victims, *how)
         here = view.node.name == found.nominated_node
         return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
-
-    # ---- Reserve to Bind
 
     def _binding(self, view: View, point: str, name: str) -> Tree:
         """Explain whether the plugin rejects the chosen node, or for how many seconds Permit lets the pod wait."""

@@ -170,8 +170,6 @@ class QueueTimes:
                 found[one.seq] = (self._expiry(known) if one.to == BACKOFF else self._leftover(known)).value
         return found
 
-    # ---- state of the queue
-
     def _known(self, index: int) -> _Known:
         """Return the state including the move at this index."""
         return reduce(lambda known, one: known.after(one, self._rules), self._history[: index + 1], _Known(_BEGIN))
@@ -231,8 +229,6 @@ class QueueTimes:
         if self._rules.leftover_seconds == OLD_LEFTOVER_SECONDS:
             return "1 min", "unschedulableQTimeInterval"
         return "5 min", "DefaultPodMaxInUnschedulablePodsDuration"
-
-    # ---- moves
 
     def _until(self, index: int) -> Tree:
         move, known = self._history[index], self._known(index)

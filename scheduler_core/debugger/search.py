@@ -121,8 +121,6 @@ class CycleSearch:
         pod = self.recording.tables["pods"].at("key", int(table["pod"][row]))
         return {"cycle": number, "pod": pod, "attempt": int(table["attempt"][row]), "t": float(table["t"][row])}
 
-    # ---- evaluating
-
     def _evaluate(self, where: str) -> tuple[list[int], str]:
         made = {"refused_by": self._refused_by, "refused_on": self._refused_on, "reason": self._reason}
         program = _compile(where, made)
@@ -167,8 +165,6 @@ class CycleSearch:
             pairs = zip(table["scored"].tolist(), table[name].tolist(), strict=True)
             return [value if scored else None for scored, value in pairs]
         return table.all(name)
-
-    # ---- functions
 
     def _refused_by(self, plugin: str) -> bool:
         return plugin in self._refusals[self._cycle]

@@ -67,8 +67,6 @@ class RestoredRun:
     def _keys(self, rows: Int64) -> list[str]:
         return self.recording.tables["pods"].text("key", rows)
 
-    # ---- differences
-
     def _between(self, table: str, state: State) -> slice:
         return self.recording.tables[table].between(*sorted((self.state.moment, state.moment)))
 
@@ -107,8 +105,6 @@ class RestoredRun:
         """Return the pods with another position, row or start time."""
         was = self.state
         return np.flatnonzero((was.state != state.state) | (was.node != state.node) | (was.start != state.start))
-
-    # ---- move
 
     def _others(self, simulation: Simulation, state: State) -> None:
         for kind, _, number in list(self._changed_objects(state)):

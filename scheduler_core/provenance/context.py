@@ -108,8 +108,6 @@ class View:
             return pods
         return [pod for pod in pods if pod.key not in self.removed] + [*self.added]
 
-    # ---- leaves
-
     def field(
         self,
         obj: Object | PodInfo,
@@ -191,8 +189,6 @@ class View:
         """Return a true leaf for a counted part of the object at this path."""
         held, source = _source(obj, *steps)
         return Tree(value=True, op="constant", label=label, source=source, cycle=self.cycles.get(held.key, 0))
-
-    # ---- long sums
 
     def _window(self, size: int) -> tuple[slice, list[tuple[slice, int, int]]]:
         """Return the terms that the page shows, and (the terms, their number, the page) before and after them."""

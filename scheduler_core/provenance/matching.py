@@ -19,9 +19,6 @@ def below(leaf: Callable[..., Tree], *steps: object) -> Owner:
     return lambda *more, **how: leaf(*steps, *more, **how)
 
 
-# ---------------------------------------------------------------- requirements of labels
-
-
 def _has(view: View, obj: Object | PodInfo, key: Tree) -> Tree:
     return contains(view.field(obj, "metadata", "labels", missing={}), key, f"has the label {key.value}")
 
@@ -72,9 +69,6 @@ def selected(view: View, obj: Object | PodInfo, selector: LabelSelector | None, 
     return parts[0] if len(parts) == 1 else every(parts, "" if parts else "an empty selector selects everything")
 
 
-# ---------------------------------------------------------------- nodes
-
-
 def node_term(view: View, node: Node, term: NodeSelectorTerm, owner: Owner, by_name: bool = True) -> Tree:
     """Explain whether the node matches a node selector term. `by_name`: match fields are used, unlike for volumes."""
     if not term.match_expressions and not term.match_fields:
@@ -114,9 +108,6 @@ def required_nodes(view: View, pod: PodInfo) -> Tree:
     return every(parts, "the node selector and required affinity" if parts else "the pod has no such constraint")
 
 
-# ---------------------------------------------------------------- taints
-
-
 def tolerated(view: View, taint: Owner) -> Tree:
     """Explain whether one of the pod's tolerations matches a taint."""
     found = []
@@ -141,9 +132,6 @@ def untolerated(view: View, index: int, effects: Sequence[str]) -> Tree:
     if not counts.value:
         return counts.with_label(f"taint {named} counts here")
     return every([counts, opposite(tolerated(view, mine))], f"taint {named} is not tolerated")
-
-
-# ---------------------------------------------------------------- pod affinity terms
 
 
 def term_selects(view: View, term: PodAffinityTerm, owner: Owner, other: PodInfo, carrier: PodInfo) -> Tree:

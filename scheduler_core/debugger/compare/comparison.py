@@ -110,8 +110,6 @@ class Comparison:
         cycles = enumerate(zip_longest(*(zip(side.keys, side.results, strict=True) for side in (self.a, self.b))), 1)
         return next((number for number, (one, other) in cycles if one != other), None)
 
-    # ---- first difference
-
     def look(self, names: Iterable[str]) -> None:
         """Compute `first` for these pods."""
         pods = [pod for pod in map(self.pods.__getitem__, names) if not pod.known]
@@ -152,8 +150,6 @@ class Comparison:
         if all(step["same"] for step in found) and (later := pod.afterwards()):
             found.append(later | {"part": "", "same": False, "nodes": 0, "example": None})
         return found
-
-    # ---- output
 
     @property
     def sentence(self) -> str:

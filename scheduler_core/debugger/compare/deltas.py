@@ -33,9 +33,6 @@ class Delta(NamedTuple):
         return self._asdict()
 
 
-# ---- differences
-
-
 def deltas_of(a: Inputs, b: Inputs) -> list[Delta]:
     """Return the differences, each of which can be applied to `a` separately."""
     names = a.release.name, b.release.name
@@ -133,9 +130,6 @@ def _objects(a: Inputs, b: Inputs) -> Iterator[Delta]:
         if one != other:
             text = "is another" if one and other else "is only in the first" if one else "is only in the second"
             yield Delta("object", "/".join(filter(None, key)), text)
-
-
-# ---- application
 
 
 def applied_to(a: Inputs, b: Inputs, units: Sequence[Delta]) -> Inputs:

@@ -91,9 +91,6 @@ def fields_that_differ(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, An
         yield path, None if a is MISSING else a, None if b is MISSING else b
 
 
-# ---- configuration as settings
-
-
 def configuration_settings(configuration: Configuration) -> dict[str, Any]:
     """Map each path to its value in an effective configuration: plugins by extension point, weights, arguments."""
     found: dict[str, Any] = {}

@@ -200,9 +200,6 @@ def objects_of(side: RunSide) -> dict[Key, Object]:
     return objects
 
 
-# ---- outcomes of all pods
-
-
 class Outcome(NamedTuple):
     """The final outcome of a pod. `nominated`: the node where preemption evicts `victims`."""
 

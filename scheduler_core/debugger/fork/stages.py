@@ -33,9 +33,6 @@ def decisions(stages: Sequence[Stage]) -> list[Change]:
     return [change for stage in stages for change in stage.changes if change.operation[0] not in OBJECTS]
 
 
-# ---- single pass
-
-
 def apply_single_pass(simulation: Simulation, stage: Stage, before: Sequence[Stage] = ()) -> None:
     """Apply a stage to a single pass, between two cycles. `before`: the stages already applied. Raises InputError."""
     if stage.scheduler_settings:
@@ -51,9 +48,6 @@ def apply_again(edit: Edit, changes: Sequence[Change]) -> None:
             edit.apply([change])
         except InputError:
             continue
-
-
-# ---- virtual time
 
 
 class _VirtualTimeEdit(Edit):

@@ -202,9 +202,6 @@ def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
     return [node_step(context.name, formatting.listing(parts), 2.0, change)]
 
 
-# ---- taints
-
-
 def _hard(context: NodeContext) -> list[Taint]:
     tolerations = context.pod.pod.spec.tolerations
     taints = (t for t in context.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))

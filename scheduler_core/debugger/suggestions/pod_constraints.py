@@ -19,8 +19,6 @@ from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
-# ---- host ports
-
 
 def ports(context: NodeContext) -> list[Step]:
     """NodePorts: remove the host ports that are in use on the node, or delete the pods that use them."""
@@ -47,9 +45,6 @@ def _without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
         for port in container.get("ports", []):
             if (port.get("protocol") or "TCP", port.get("hostPort")) in taken:
                 del port["hostPort"]
-
-
-# ---- topology spread
 
 
 def _spreads(context: NodeContext) -> list[Spread]:
@@ -126,9 +121,6 @@ def _label(context: NodeContext, key: str) -> Step:
     value = (context.values(key) or [""])[0]
     change = patch_of("Node", "", context.name, {"metadata": {"labels": {key: value}}})
     return node_step(context.name, f"label node {context.name} {key}={value}", 2.0, change)
-
-
-# ---- inter-pod affinity
 
 
 def affinity(context: NodeContext) -> list[Step]:

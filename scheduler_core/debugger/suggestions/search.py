@@ -98,8 +98,6 @@ class FixSearch:
         late = self._timer() - self._end
         return self.what_if.runs >= end or late > (0 if self.found else NANOSECONDS)
 
-    # ---- one target
-
     def _past_whole(self, name: str) -> CycleTrace:
         """Return the trace of a cycle without what rejects the pod as a whole, as far as steps help against it."""
         plan, trace = Plan(), self.trace
@@ -159,8 +157,6 @@ class FixSearch:
                 if set(steps) <= set(plan.steps):
                     continue
                 self._solve(plan.and_(steps), name, kinds, depth - 1, end)
-
-    # ---- results
 
     def _show(self, plan: Plan, node: str, elsewhere: bool = False) -> None:
         """Remove unnecessary steps from a plan and store it. `elsewhere`: the pod goes to a node other than the

@@ -71,8 +71,6 @@ class WhatIf:
                 back()
             self.cluster.nodes.refresh()
 
-    # ---- a cycle
-
     def _cycle(self, pod: PodInfo) -> CycleTrace:
         self.runs += 1
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
@@ -89,8 +87,6 @@ class WhatIf:
             if promised and not nominator.node_of(pod):
                 nominator.nominate(self.pod, promised)
         return trace
-
-    # ---- apply and revert
 
     def _do(self, changes: Sequence[Change], undo: list[Undo]) -> PodInfo:
         """Apply the changes and return the changed pod."""

@@ -91,9 +91,6 @@ def add_up(state: Raw, change: Raw) -> Raw:
     return added | {"pending": sorted(pending), "cycle": change["cycle"], "t": change["t"]}
 
 
-# ------------------------------------------------------------------------------------------------ runs
-
-
 @dataclass
 class Watched:
     """A run that was played, with the core's state before every cycle and at the end. `pods`: each cycle's, as then."""

@@ -103,8 +103,6 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         cause_of(a, a, "default/none")
 
 
-# ---- runs in virtual time, and forks
-
 OWN = ("objects", "kubernetes", "config", "seed", "tieBreak", "preemption", "percentage", "until")
 
 

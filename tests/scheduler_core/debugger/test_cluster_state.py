@@ -96,9 +96,6 @@ def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
     check(*watched_once(simulation), path.name)
 
 
-# ------------------------------------------------------------------------------------------------ instants
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
     run = a_run(seed + 100)
@@ -117,9 +114,6 @@ def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
         if i + 1 < len(seen) and seen[i + 1][0] - t > 1e-3:
             between = (t + seen[i + 1][0]) / 2
             assert told_state(State(recording, recording.after_time(between)).as_dict()) == live
-
-
-# ------------------------------------------------------------------------------------------------ since
 
 
 @cache

@@ -37,9 +37,6 @@ from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 CASES = [case for case in golden_cases("v1.34", "preemption", "mixed") if case["pods"]]
 
 
-# ------------------------------------------------------------------------------------------------ taken up again
-
-
 def once(case: dict[str, Any], stored: int, stop: int, every: int = 2) -> tuple[list[Block], int]:
     """The blocks of a run that is left after `stop` cycles, and how many cycles the blocks cover."""
     simulation = simulation_of_case(case)
@@ -113,9 +110,6 @@ def test_a_run_in_time_that_is_taken_up_again(seed: int) -> None:
         same(whole, first + second)
 
 
-# ------------------------------------------------------------------------------------------------ what it holds
-
-
 def test_the_opening_of_a_large_cluster_is_small() -> None:
     kept = opening(Simulation(workload("basic", 1000, 2000)))
     assert sum(len(block.data) for block in kept.blocks) < 200_000
@@ -164,9 +158,6 @@ def test_what_is_damaged_or_of_another_version_is_refused() -> None:
         for read in (lambda data: Recording([data]), lambda data: facts_from([data]), objects_from):
             with pytest.raises(InputError, match="recording"):
                 read(wrong)
-
-
-# ------------------------------------------------------------------------------------------------ objects
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -43,9 +43,6 @@ def test_each_is_proved_and_minimal_in_time(case: Raw) -> None:
         check(anew, trace.pod, found)
 
 
-# ------------------------------------------------------------------------------------------------ what a person broke
-
-
 def node(
     name: str, cpu: str = "4", taints: tuple[tuple[str, str, str], ...] = (), ready: bool = True, **labels: str
 ) -> Raw:

@@ -232,9 +232,6 @@ def test_refused_on_is_exact_for_every_node() -> None:
     assert fit > 1000
 
 
-# ------------------------------------------------------------------------------------------------ how it is asked
-
-
 @cache
 def preempting() -> Run:
     return next(run for run in runs() if run.name.startswith("preemption") and len(run.cycles) > 5)
