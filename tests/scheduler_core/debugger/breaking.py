@@ -44,12 +44,10 @@ def does(operation: str) -> Undoes:
 def a_pod(objects: list[Raw]) -> Raw | None:
     """A running pod that no DaemonSet and no kubelet made, without volumes of its own and demands on others."""
     for obj in objects:
-        if obj["kind"] != "Pod" or not (obj.get("spec") or {}).get("nodeName"):
-            continue
-        if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-            continue
-        owners = (obj["metadata"].get("ownerReferences") or [{}])[0].get("kind")
-        if owners in ("ReplicaSet", "StatefulSet", "ReplicationController"):
+        runs = obj["kind"] == "Pod" and (obj.get("spec") or {}).get("nodeName")
+        ended = (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        owner = (obj["metadata"].get("ownerReferences") or [{}])[0].get("kind")
+        if runs and not ended and owner in ("ReplicaSet", "StatefulSet", "ReplicationController"):
             return obj
     return None
 
@@ -121,15 +119,9 @@ def _claim_of(pod: Raw, objects: list[Raw], **spec: Any) -> Raw:
 
 
 def _class(pod: Raw, objects: list[Raw]) -> Undoes:
-    objects.append(
-        {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": {"name": "very-fast"},
-            "provisioner": "example.com/disks",
-            "volumeBindingMode": "WaitForFirstConsumer",
-        }
-    )
+    provisioning = {"provisioner": "example.com/disks", "volumeBindingMode": "WaitForFirstConsumer"}
+    named = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "very-fast"}}
+    objects.append(named | provisioning)
     _claim_of(pod, objects, storageClassName="vary-fast")
     return patches("PersistentVolumeClaim", "storageClassName")
 
@@ -146,20 +138,14 @@ def _volume(pod: Raw, objects: list[Raw]) -> Undoes:
     claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
     claim["status"] = {"phase": "Bound"}
     term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["az9"]}]}
-    objects.append(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": "pv-of-it"},
-            "spec": {
-                "capacity": {"storage": "1Gi"},
-                "accessModes": ["ReadWriteOnce"],
-                "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
-                "claimRef": {"namespace": claim["metadata"]["namespace"], "name": "data-of-it", "uid": "c-1"},
-            },
-            "status": {"phase": "Bound"},
-        }
-    )
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+        "claimRef": {"namespace": claim["metadata"]["namespace"], "name": "data-of-it", "uid": "c-1"},
+    }
+    named = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-of-it"}}
+    objects.append({**named, "spec": spec, "status": {"phase": "Bound"}})
     return patches("PersistentVolume", "nodeAffinity")
 
 

@@ -80,16 +80,8 @@ def test_a_typo_in_a_selector_is_told_with_what_there_is() -> None:
     assert second.kind == "pod"
     first = told(*ZONES, pod(nodeSelector={"zone": "az-1"}))[0]
     assert first.text.endswith("select zone=az1")
-    assert first.changes == [
-        {
-            "patch": {
-                "kind": "Pod",
-                "namespace": "default",
-                "name": "web",
-                "patch": {"spec": {"nodeSelector": {"zone": "az1"}}},
-            }
-        }
-    ]
+    patch = {"spec": {"nodeSelector": {"zone": "az1"}}}
+    assert first.changes == [{"patch": {"kind": "Pod", "namespace": "default", "name": "web", "patch": patch}}]
     assert (first.kind, first.disturbs, first.node) == ("pod", {"pods": 0, "nodes": 0}, "a")
 
 
@@ -151,9 +143,8 @@ def test_on_a_node_that_is_overcommitted_old_releases_take_who_asks_for_nothing(
 def test_a_gated_pod_is_told_what_nodes_would_say_without_its_gates() -> None:
     nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
     alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
-    taken = [
-        one for i in range(4) for one in (node(f"n{i}", pool=f"{i}"), pod(f"alone{i}", on=f"n{i}", affinity=alone))
-    ]
+    taken = [node(f"n{i}", pool=f"{i}") for i in range(4)]
+    taken += [pod(f"alone{i}", on=f"n{i}", affinity=alone) for i in range(4)]
     gated = pod(schedulingGates=[{"name": "wait"}])
     assert of_pod(told(*taken, node("z", taints=(DEDICATED,)), gated)) == [
         "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule"
@@ -282,12 +273,8 @@ def test_gates_are_removed() -> None:
 
 
 def test_a_claim_that_does_not_exist_is_a_typo_or_is_made() -> None:
-    fast = {
-        "kind": "StorageClass",
-        "metadata": {"name": "fast"},
-        "provisioner": "example.com/p",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
+    waiting = {"provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
+    fast = {"kind": "StorageClass", "metadata": {"name": "fast"}, **waiting}
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data-web"}, "spec": {"storageClassName": "fast"}}
     wants = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data-wbe"}}]}
     first, second = told(node("a"), fast, claim, pod(**wants))[:2]
@@ -296,10 +283,8 @@ def test_a_claim_that_does_not_exist_is_a_typo_or_is_made() -> None:
     claim["spec"] = {"storageClassName": "fsat"}
     claim["metadata"] = {"name": "data-wbe"}
     first = told(node("a"), fast, claim, pod(**wants))[0]
-    assert (
-        "class fsat of claim default/data-wbe does not exist; classes are fast: have the claim use class fast"
-        in first.text
-    )
+    why = "class fsat of claim default/data-wbe does not exist; classes are fast"
+    assert f"{why}: have the claim use class fast" in first.text
 
 
 def test_a_pod_that_fits_has_none_and_one_that_runs_is_refused() -> None:

@@ -14,6 +14,7 @@ from scheduler_core.debugger.restore import restore_run
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
+from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, params, scenario_at, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
@@ -76,32 +77,15 @@ def test_a_random_run_in_time(seed: int, release: str) -> None:
 
 def test_volumes_that_earlier_cycles_took_are_taken() -> None:
     """What plugins write when they bind is in the recording, too."""
+    local, size = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local"}, {"storage": "1Gi"}
+    provisioning = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
     objects: list[Object | Raw] = [
-        {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}},
-        {
-            "kind": "StorageClass",
-            "metadata": {"name": "local"},
-            "provisioner": "kubernetes.io/no-provisioner",
-            "volumeBindingMode": "WaitForFirstConsumer",
-        },
-        {
-            "kind": "PersistentVolume",
-            "metadata": {"name": "only"},
-            "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local"},
-        },
+        node("n1"),
+        {"kind": "StorageClass", "metadata": {"name": "local"}, **provisioning},
+        {"kind": "PersistentVolume", "metadata": {"name": "only"}, "spec": local | {"capacity": size}},
     ]
     for name in ("a", "b"):
-        claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local"}
-        objects += [
-            {
-                "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "uid": name},
-                "spec": claim | {"resources": {"requests": {"storage": "1Gi"}}},
-            },
-            {
-                "kind": "Pod",
-                "metadata": {"name": name},
-                "spec": {"containers": [{}], "volumes": [{"persistentVolumeClaim": {"claimName": name}}]},
-            },
-        ]
+        spec = local | {"resources": {"requests": size}}
+        objects.append({"kind": "PersistentVolumeClaim", "metadata": {"name": name, "uid": name}, "spec": spec})
+        objects.append(pod(name, volumes=[{"persistentVolumeClaim": {"claimName": name}}]))
     check_once(Simulation(objects, tie_break="name"), "volumes")

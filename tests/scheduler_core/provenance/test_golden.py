@@ -52,11 +52,8 @@ def test_trees_of_selector_spread() -> None:
     counts: Counter[str] = Counter()
     spread = [{"name": "SelectorSpread", "weight": 3}]
     plugins = {"preScore": {"enabled": spread}, "score": {"enabled": [*spread, {"name": "NodeResourcesMostAllocated"}]}}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1beta1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": plugins}],
-    }
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1beta1", "kind": "KubeSchedulerConfiguration"}
+    config |= {"profiles": [{"plugins": plugins}]}
     for case in golden_cases("v1.20", "defaultspread", "mixed"):
         assert list(check({**case, "config": config}, counts=counts)) == []
     assert {"raw SelectorSpread", "normalized SelectorSpread", "raw NodeResourcesMostAllocated"} <= set(counts)
