@@ -63,14 +63,13 @@ def core_state(cluster: Cluster, existing: set[str], waiting: set[str]) -> Raw:
 
 def told_state(state: Raw) -> Raw:
     """A state as it is told, without what only says where it is and without amounts of 0."""
-    nodes = [
-        node
-        | {
-            "allocatable": {name: amount for name, amount in node["allocatable"].items() if amount},
-            "requested": {name: amount for name, amount in node["requested"].items() if amount},
+
+    def without_zeros(node: Raw) -> Raw:
+        return {
+            part: {n: amount for n, amount in node[part].items() if amount} for part in ("allocatable", "requested")
         }
-        for node in state["nodes"]
-    ]
+
+    nodes = [node | without_zeros(node) for node in state["nodes"]]
     kept = ("nominated", "waiting", "pending", "orphans")
     return {"nodes": nodes, **{name: state[name] for name in kept}}
 

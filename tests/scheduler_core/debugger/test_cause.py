@@ -108,9 +108,8 @@ OWN = ("objects", "kubernetes", "config", "seed", "tieBreak", "preemption", "per
 
 def of_spec(spec: Raw) -> Inputs:
     """A scenario's spec, in the ways of JSON."""
-    named = {
-        (o["kind"], f"{o['metadata'].get('namespace', 'default')}/{o['metadata']['name']}"): o for o in spec["objects"]
-    }
+    metas = ((obj, obj["metadata"]) for obj in spec["objects"])
+    named = {(obj["kind"], f"{meta.get('namespace', 'default')}/{meta['name']}"): obj for obj, meta in metas}
     time = {name: value for name, value in spec.items() if name not in OWN}
     values = [spec.get(name) for name in ("config", "percentage", "until")]
     release = get_release(spec.get("kubernetes") or "1.34")
@@ -193,9 +192,8 @@ def forked(a: Inputs, *stages: Raw) -> Inputs:
 
 def test_a_forks_settings_and_changes() -> None:
     a = inputs(node("n1"), node("n2"), node("n3"), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(4)))
-    b = forked(
-        a, stage(2, None, [{"cordon": "n2"}, {"taint": {"node": "n3", "key": "x", "effect": "NoSchedule"}}], seed=5)
-    )
+    taint = {"node": "n3", "key": "x", "effect": "NoSchedule"}
+    b = forked(a, stage(2, None, [{"cordon": "n2"}, {"taint": taint}], seed=5))
     units = check(a, b, "default/p1").units or ()
     told = [("changes[1]", "before cycle 2: cordon n2"), ("changes[2]", "before cycle 2: taint n3 x NoSchedule")]
     assert [(unit.path, unit.text) for unit in units] == told

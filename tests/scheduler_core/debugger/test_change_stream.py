@@ -28,10 +28,8 @@ class Follower:
         nodes, pods = told["nodes"], told["pods"]
         self.moment = moment
         self.keys = dict(zip(pods["id"], pods["key"], strict=True))
-        self.nodes = {
-            name: (nodes["amounts"][nodes["allocatable"][row]], bool(nodes["unschedulable"][row]))
-            for row, name in enumerate(nodes["name"])
-        }
+        amounts = [nodes["amounts"][index] for index in nodes["allocatable"]]
+        self.nodes = dict(zip(nodes["name"], zip(amounts, map(bool, nodes["unschedulable"]), strict=True), strict=True))
         self.pods: dict[int, tuple[str, int, int]] = {}
         for pod, node, state, came in zip(pods["id"], pods["node"], pods["state"], pods["came"], strict=True):
             self.pods[pod] = (nodes["name"][node] if node >= 0 else "", state, came)
@@ -87,11 +85,7 @@ def check(recording: Recording, seed: str) -> None:
     for goal in (recording.end, 0, recording.end // 2):
         while follower.moment != goal:
             forth = goal > follower.moment
-            piece = (
-                change_stream.stream(recording, after=follower.moment)
-                if forth
-                else change_stream.stream(recording, until=follower.moment)
-            )
+            piece = change_stream.stream(recording, **{"after" if forth else "until": follower.moment})
             assert piece["from" if forth else "to"] == follower.moment
             edge = min(goal, piece["to"]) if forth else max(goal, piece["from"])
             assert edge != follower.moment

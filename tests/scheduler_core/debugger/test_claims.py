@@ -9,19 +9,14 @@ import pytest
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
-from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import params
 from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 from tests.scheduler_core.provenance.cases import cycles_of
 
 Raw = dict[str, Any]
-CASES = [
-    pytest.param(case, id=f"{where}-{case['name']}")
-    for where in ("areas", "areas-1.36")
-    for case in golden_cases(f"{where}/dra")
-][::4]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", params("areas/dra", "areas-1.36/dra")[::4])
 def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
     for provenance, trace, names in cycles_of(case):
         try:
@@ -125,12 +120,8 @@ def test_claims_that_are_not_there_and_pods_without_any() -> None:
     assert (told["groups"], told["node"]) == ([], None)
     with pytest.raises(NotDecided, match="uses no resource claims"):
         asked(node("n1"), pod("p"))
-    kept = asked(
-        node("n1"),
-        node("n2"),
-        claim("old", exactly(), status=given("d", pool="n1", on="n1", to="other")),
-        pod("p", "old"),
-    )
+    old = claim("old", exactly(), status=given("d", pool="n1", on="n1", to="other"))
+    kept = asked(node("n1"), node("n2"), old, pod("p", "old"))
     (held,) = kept.node_result("n2").claims
     assert (held.state, held.here, held.shared_with) == ("allocated", False, ["other"])
     assert [one.device for one in held.given] == ["d"]

@@ -28,10 +28,7 @@ from tests.scheduler_core.debugger.live import IN_TIME, Raw, scenario_at
 pytestmark = pytest.mark.slow
 
 FORKS = 2
-SETTINGS: dict[str, Any] = {
-    **{"release": "1.34", "config": None, "seed": 0, "tie_break": "name", "preemption": False},
-    "percentage": None,
-}
+SETTINGS: dict[str, Any] = {"config": None, "seed": 0, "tie_break": "name", "preemption": False, "percentage": None}
 
 
 def settings_of(case: Raw) -> dict[str, Any]:
@@ -110,7 +107,7 @@ def test_decisions_stay_when_another_scheduler_comes() -> None:
     settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
     kept = played(Simulation(objects, **settings))
     first = Stage(at=1, changes=read_changes([{"weight": {"plugin": "NodeResourcesFit", "weight": 7}}]))
-    fork = forked(kept, 1, settings, [first, Stage(at=2, settings=SETTINGS)])
+    fork = forked(kept, 1, settings, [first, Stage(at=2, settings=SETTINGS | {"release": "1.34"})])
     assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.told] == [7, 7, 7]
 
 

@@ -77,15 +77,10 @@ def test_of_one_node_and_of_several() -> None:
     assert check(kept, watched) == 5
     headroom = Headroom(kept.recording, 0, "default/new")
     both = ["Insufficient cpu", "Insufficient example.com/gpu"]
-    assert headroom.with_amounts(both, ["n1"]) == [
-        "Insufficient cpu: requests 9, 2.5 of 8 free",
-        "Insufficient example.com/gpu: requests 3, 2 of 2 free",
-    ]
+    cpu = "Insufficient cpu: requests 9, 2.5 of 8 free"
+    assert headroom.with_amounts(both, ["n1"]) == [cpu, "Insufficient example.com/gpu: requests 3, 2 of 2 free"]
     assert headroom.with_amounts(both[:1], ["n1", "n2"]) == ["Insufficient cpu: requests 9, at most 8 of 8 free"]
-    assert headroom.each(both[:1], ["n1", "n2"]) == [
-        "Insufficient cpu: requests 9, 2.5 of 8 free",
-        "Insufficient cpu: requests 9, 8 of 8 free",
-    ]
+    assert headroom.each(both[:1], ["n1", "n2"]) == [cpu, "Insufficient cpu: requests 9, 8 of 8 free"]
     assert headroom.with_amounts(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
     assert headroom.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
 
@@ -106,9 +101,8 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     assert check(kept, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
     headroom = Headroom(kept.recording, kept.recording.before_cycle(number), "default/new", ["n1"])
-    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [
-        f"Insufficient cpu: requests 1, 500m of 2 free{COUNTED}"
-    ]
+    told = f"Insufficient cpu: requests 1, 500m of 2 free{COUNTED}"
+    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [told]
 
 
 def test_taints_that_the_release_does_not_name() -> None:
@@ -140,13 +134,9 @@ def test_taints_that_the_release_does_not_name() -> None:
         history = history_of(recording, name)
         assert history is not None
         assert node_reasons_with_amounts(recording, history, 0, "default/new", [UNNAMED], False, tolerations) == [text]
-    assert Headroom(recording, 0, "default/new").with_amounts([UNNAMED], refused) == [UNNAMED], (
-        "without tolerations nothing is said"
-    )
+    without_tolerations = Headroom(recording, 0, "default/new")
+    assert without_tolerations.with_amounts([UNNAMED], refused) == [UNNAMED]
     _, before = watched_once(Simulation(objects, release="1.34", tie_break="name"))
     words = {name: before.traces[0].status_at(row) for row, name in enumerate(names)}
-    assert [(words[name] or NONE).reasons for name in refused] == [
-        ("node(s) had untolerated taint {gpu: }",),
-        ("node(s) had untolerated taint {x: 2}",),
-        ("node(s) had untolerated taint {gpu: }",),
-    ]
+    named = [(f"node(s) had untolerated taint {{{taint}}}",) for taint in ("gpu: ", "x: 2", "gpu: ")]
+    assert [(words[name] or NONE).reasons for name in refused] == named

@@ -138,9 +138,8 @@ def test_a_skipped_plugin_does_not_count_in_preemption_either() -> None:
     tainted = node("a", taints=(("k", "", "NoSchedule"),))
     objects = [tainted, pod("low", "4", "a"), pod("high", "4", priority=5)]
     assert not next(Simulation(objects, tie_break="name").run()).victims
-    trace = next(
-        after({"skip": {"pod": "default/high", "plugin": "TaintToleration"}}, simulation=Simulation(objects)).run()
-    )
+    skip = {"skip": {"pod": "default/high", "plugin": "TaintToleration"}}
+    trace = next(after(skip, simulation=Simulation(objects)).run())
     assert trace.victims == ["default/low"]
 
 
@@ -160,11 +159,8 @@ def test_drain_deletes_all_but_pods_of_daemon_sets() -> None:
 
 def test_a_patched_pod_stays_on_its_node_and_a_pending_one_keeps_its_place() -> None:
     smaller = [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]
-    patches = [
-        {"patch": {"kind": "Pod", "name": name, "patch": {"spec": {"containers": smaller}}}}
-        for name in ("there", "new")
-    ]
-    simulation = after(*patches)
+    patch = {"kind": "Pod", "patch": {"spec": {"containers": smaller}}}
+    simulation = after(*({"patch": patch | {"name": name}} for name in ("there", "new")))
     assert simulation.cluster.nodes.requested["cpu"].tolist() == [500, 0]
     assert [pod.requests for pod in simulation.to_try] == [{"cpu": 500}]
 

@@ -131,9 +131,7 @@ EXPRESSIONS: dict[str, Asked] = {
     'result == "unschedulable" && refused_by("NodeAffinity")': lambda c: (
         c.result == "unschedulable" and c.refused_by("NodeAffinity")
     ),
-    'node.startsWith("n") && score < 480': lambda c: (
-        c.node.startswith("n") and c.score is not None and c.score < 480
-    ),
+    'node.startsWith("n") && score < 480': lambda c: c.node.startswith("n") and c.score is not None and c.score < 480,
     "margin == 0": lambda c: c.margin == 0,
     "margin > 2": lambda c: c.margin is not None and c.margin > 2,
     "score == null": lambda c: c.score is None,

@@ -103,18 +103,13 @@ def test_words_reasons_and_decisions_are_told_apart() -> None:
         release=get_release("1.27"),
     )
     found = step(a, replace(a, release=get_release("1.34")))
-    assert {one.pod: one.change for one in found.changed} == {
-        "default/chatty": "lost",
-        "default/late": "gained",
-        "default/big": WORDS,
-    }
+    changes = {"default/chatty": "lost", "default/late": "gained", "default/big": WORDS}
+    assert {one.pod: one.change for one in found.changed} == changes
     causes = {one.pod: [found.units[i].path for i in sorted(one.cause or ())] for one in found.changed}
     assert causes["default/chatty"] == causes["default/late"] == ["sidecar_containers"]
     told = found.as_dict()
-    assert (
-        told["sentence"]
-        == "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node. 1 message differs only in wording."
-    )
+    decisions = "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node."
+    assert told["sentence"] == f"{decisions} 1 message differs only in wording."
     assert next(group.decisions for group in found.groups()) == 2
 
 

@@ -14,9 +14,8 @@ from tests.scheduler_core.provenance.evaluate import nodes as values
 from tests.scheduler_core.provenance.evaluate import problems
 
 ENABLED = {"enabled": [{"name": "Coscheduling"}]}
-COSCHEDULING = {
-    "profiles": [{"plugins": {"multiPoint": ENABLED, "queueSort": ENABLED | {"disabled": [{"name": "*"}]}}}]
-}
+ALONE = ENABLED | {"disabled": [{"name": "*"}]}
+COSCHEDULING = {"profiles": [{"plugins": {"multiPoint": ENABLED, "queueSort": ALONE}}]}
 GROUP = {"scheduling.x-k8s.io/pod-group": "g"}
 
 
@@ -50,9 +49,7 @@ def test_permit_tells_for_how_long_it_has_a_pod_wait(timeout: int | None, source
 
 
 def test_the_older_labels_are_fields_of_the_pod() -> None:
-    labels = {
-        f"pod-group.scheduling.sigs.k8s.io/{key}": value for key, value in (("name", "g"), ("min-available", "2"))
-    }
+    labels = {f"pod-group.scheduling.sigs.k8s.io/{k}": v for k, v in (("name", "g"), ("min-available", "2"))}
     members = [pod("a", labels=labels), pod("b", labels=labels)]
     tree = first([node("n1"), *members], "permit", "Coscheduling", config=COSCHEDULING)
     assert tree["value"] == 60
