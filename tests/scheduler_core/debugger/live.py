@@ -17,7 +17,7 @@ from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands import replay_time
-from scheduler_core.commands.replay import release_of
+from scheduler_core.commands.replay import release_of, simulation_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
@@ -171,16 +171,7 @@ def first_params(*sets: str, kinds: tuple[str, ...] = ()) -> list[Any]:
 
 
 def simulation_of_case(case: Raw) -> Simulation:
-    return Simulation(
-        case["objects"],
-        release=release_of(case),
-        config=case.get("config"),
-        tie_break="name",
-        preemption=bool(case.get("preempt")),
-        percentage=case.get("percentage"),
-        pods=case.get("pods"),
-        timer=lambda: 0,
-    )
+    return simulation_of({"pods": None} | case, timer=lambda: 0)
 
 
 def timeline_of_case(case: Raw, release: str = "") -> tuple[Simulation, Engine, float]:
