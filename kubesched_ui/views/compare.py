@@ -11,13 +11,13 @@ import msgspec
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run
 from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.presenters import charts
 from kubesched_ui.queries import comparisons
@@ -27,6 +27,8 @@ from kubesched_ui.runs import fork_create, suggested_comparisons
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
+from kubesched_ui.views.runs import find
+from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
@@ -48,14 +50,6 @@ SORTS: dict[str, Callable[[Pod], Any]] = {
 }
 
 
-def find(number: int) -> Run:
-    """Return the run with its scenario. Raises Http404."""
-    run = Run.objects.select_related("scenario").filter(pk=number).first()
-    if run is None:
-        raise Http404(f"Run {number} does not exist; it may have been deleted.")
-    return run
-
-
 @require_GET
 @readable
 def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
@@ -73,7 +67,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     context |= told(comparison) | listed(comparison, request)
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
-        context["maps"] = compare_maps.maps(request, *runs, shared)
+        context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)
     if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
@@ -251,9 +245,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 @require_POST
 def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Redirect to two runs of a scenario that differ in one setting. Start them if they do not exist."""
-    scenario = Scenario.objects.filter(pk=scenario_id).first()
-    if scenario is None:
-        raise Http404(f"There is no scenario {scenario_id}.")
+    scenario = find_scenario(scenario_id)
     try:
         with transaction.atomic():
             a, b = suggested_comparisons.runs_of(scenario, request.POST)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest
-
 from kubesched_ui.models import Run
 
 CYCLE, POD, TIME = "cycle", "pod", "time"
 WAYS = {CYCLE: "cycle number", POD: "pod", TIME: "virtual time"}
 
 
-def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
+def maps(together: str, a: Run, b: Run, shared: bool) -> dict[str, Any]:
     """Return the context of parts/compare_maps.html. `shared`: whether any pod is in both runs.
 
-    The query parameter `together` selects the stepping mode.
+    `together`: the requested stepping mode.
     """
     there = {CYCLE: True, POD: shared, TIME: a.in_time and b.in_time}
     ways = [name for name in WAYS if there[name]]
-    asked = request.GET.get("together", "")
-    together = asked if asked in ways else usual(a, b, shared)
+    together = together if together in ways else usual(a, b, shared)
     # The longer run leads, so that both reach their end. By pod, the cycles are those of A.
     second = (together == CYCLE and b.cycles_done > a.cycles_done) or (together == TIME and b.clock > a.clock)
     return {

@@ -1,9 +1,27 @@
-"""Form fields shared by runs and scenarios: name and pin."""
+"""Parameters of requests that several pages have: a name, a pin, a number, the object of the URL."""
 
-from django.http import HttpRequest
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest
 
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.models import MAX_NAME, Run, Scenario
+
+M = TypeVar("M", bound=Model)
+
+
+def named(rows: QuerySet[M, Any], number: int) -> M:
+    """Return the row with this number. Raises Http404."""
+    found = rows.filter(pk=number).first()
+    if found is None:
+        raise Http404(f"There is no {rows.model._meta.verbose_name} {number}.")
+    return found
+
+
+def to_number(text: str) -> int | None:
+    """Return a whole number of at most nine digits, and None for other texts."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def name_in(request: HttpRequest) -> str:

@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 
 from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.queries import groups
+from kubesched_ui.views.form_fields import to_number
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 
@@ -33,8 +34,7 @@ def of_member(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | 
 
 def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the context of group.html, or None if the run did not try the group."""
-    cycle = query.get("cycle", "")
-    group = groups.group_at(run, namespace, name, int(cycle) if cycle.isdecimal() and len(cycle) < 10 else None)
+    group = groups.group_at(run, namespace, name, to_number(query.get("cycle", "")))
     return {"run": run, "group": shown(run, group)} if group is not None else None
 
 

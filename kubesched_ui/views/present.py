@@ -24,6 +24,7 @@ from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_context, run_context
 from kubesched_ui.views.errors import readable
+from kubesched_ui.views.form_fields import to_number
 from kubesched_ui.views.runs import find
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
@@ -48,8 +49,7 @@ def present(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show one slide: of the run (its beginning or its end) or of a cycle."""
     run, asked = find(run_id), request.GET
     hide = asked.get("hide") == "1"
-    number = asked.get("cycle", "")
-    cycle = int(number) if number.isdecimal() and len(number) < 10 else 0
+    cycle = to_number(asked.get("cycle", ""))
     if not cycle or not run.cycles_done:
         context = whole(run, asked.get("point") == "end", hide)
     else:

@@ -3,26 +3,64 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from django.core.paginator import Paginator
 from django.db.models import Count
 from django.urls import reverse
 
+from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import PodResult, Run
-from kubesched_ui.presenters import charts, occupancy
-from kubesched_ui.queries import remedies
+from kubesched_ui.presenters import charts, cycle_rows, occupancy
+from kubesched_ui.queries import recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import queue
+from kubesched_ui.runs import fork_create, queue
 from kubesched_ui.runs.services import own_release
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
+from kubesched_ui.views import pod_group_context
 from scheduler_core.api import duration
 from scheduler_core.releases import get_release, tested_version
+from scheduler_core.snapshot.defaults import FILLED
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # pods per page of the table
+
+
+def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the context of run.html."""
+    sort = sort_of(query.get("sort"))
+    values = {key: query.get(key, "") for key in ("q", "result")}
+    rows = run.pod_results.matching(values["q"], values["result"] or None).order_by(sort, "position")
+    counts = outcome_counts(run)
+    page: dict[str, Any] = {
+        "run": run,
+        "page": Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(query.get("page")),
+        "sort": sort,
+        "counts": counts,
+        "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
+        "scheduler": scheduler_of(run),
+        "progress": progress(run),
+        "reasons": reasons(run),
+        "old": is_old(run),
+        "waits": waits(run),
+        # defaults that were filled in are no warnings
+        "warnings": [(text, "" if text.startswith(FILLED) else "warn") for text in cycle_rows.warnings_of(run)],
+        "left": cycle_rows.left_of(run),
+        "kept": recording_cache.has_recording(run),
+        "ends": retention.deletion_time(run),
+        "fork_changes": indented(run.changes),
+        "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
+    }
+    return page | values | pod_group_context.listed(run, query.get("groups"))
+
+
+def indented(changes: Any) -> str:
+    """Return indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(changes)).decode()
 
 
 def sort_of(wanted: str | None) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -13,28 +12,23 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.exports import parquet
-from kubesched_ui.housekeeping import retention
-from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.presenters import cycle_rows
-from kubesched_ui.queries import groups, provenance, recording_cache, remedies
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries import groups, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import fork_create, forms, services
+from kubesched_ui.runs import forms, services
 from kubesched_ui.views import errors, node_context, object_context, pod_context, pod_group_context, run_context
 from kubesched_ui.views.errors import readable
-from kubesched_ui.views.form_fields import name_in, pinned
+from kubesched_ui.views.form_fields import name_in, named, pinned, to_number
+from kubesched_ui.views.scenarios import find as find_scenario
 from kubesched_ui.views.scenarios import overview
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.errors import InputError
-from scheduler_core.snapshot.defaults import FILLED
 
 
 def find(run_id: int) -> Run:
     """Return the run with its scenario. Raises Http404."""
-    run = Run.objects.select_related("scenario", "parent").filter(pk=run_id).first()
-    if run is None:
-        raise Http404(f"There is no run {run_id}.")
-    return run
+    return named(Run.objects.select_related("scenario", "parent"), run_id)
 
 
 @require_GET
@@ -43,35 +37,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     found = find(run_id)
     if request.GET.get("against", "").isdecimal():
         return redirect(beside(request, run_id))
-    asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
-    sort = run_context.sort_of(asked["sort"])
-    rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
-    page = Paginator(rows.defer("reasons"), run_context.PODS_SHOWN).get_page(request.GET.get("page"))
-    context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
-    counts = run_context.outcome_counts(found)
-    context |= {
-        **{"counts": counts, "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts]},
-        **{"scheduler": run_context.scheduler_of(found)},
-        **{
-            "progress": run_context.progress(found),
-            "reasons": run_context.reasons(found),
-            "old": run_context.is_old(found),
-        },
-        **{"waits": run_context.waits(found), "warnings": toned(cycle_rows.warnings_of(found))},
-        **{
-            "left": cycle_rows.left_of(found),
-            "kept": recording_cache.has_recording(found),
-            "ends": retention.deletion_time(found),
-        },
-        "fork_changes": indented(found.changes),
-        "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(found)],
-    }
-    return render(request, "run.html", context | pod_group_context.listed(found, request.GET.get("groups")))
-
-
-def toned(warnings: list[str]) -> list[tuple[str, str]]:
-    """Return the warnings with their tones. Defaults that were filled in are not shown as warnings."""
-    return [(told, "" if told.startswith(FILLED) else "warn") for told in warnings]
+    return render(request, "run.html", run_context.context(found, request.GET))
 
 
 def beside(request: HttpRequest, run_id: int) -> str:
@@ -134,8 +100,7 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     The pod page loads them separately, because the cluster is replayed and every fix is simulated.
     """
     found = find(run_id)
-    asked = request.GET.get("attempt", "")
-    row = remedies.cycle_of(found, namespace, name, int(asked) if asked.isdecimal() and len(asked) < 10 else None)
+    row = remedies.cycle_of(found, namespace, name, to_number(request.GET.get("attempt", "")))
     wanted = request.GET.get("node", "")[:253].strip()
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row, "wanted": wanted}
     context["pod_key"] = f"{namespace}/{name}"
@@ -165,12 +130,7 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
 
 def shown(found: list[Remedy]) -> list[dict[str, Any]]:
     """Return the fixes, each with its changes as JSON for a fork."""
-    return [{"remedy": one, "json": indented(one.changes)} for one in found]
-
-
-def indented(changes: Any) -> str:
-    """Return indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(changes)).decode()
+    return [{"remedy": one, "json": run_context.indented(one.changes)} for one in found]
 
 
 @require_GET
@@ -193,19 +153,15 @@ def again(
 ) -> HttpResponse:
     """Render a section of the pod page from the result of `ask` for the requested cycle, node and page."""
     found = find(run_id)
-    cycle, page = (request.GET.get(key, "") for key in ("cycle", "page"))
-    row = provenance.cycle_of(found, namespace, name, None, int(cycle) if _is_number(cycle) else None)
+    cycle, page = (to_number(request.GET.get(key, "")) for key in ("cycle", "page"))
+    row = provenance.cycle_of(found, namespace, name, None, cycle)
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row}
     try:
         wanted = request.GET.get("node", "")[:253].strip()
-        context |= ask(found, row, wanted, int(page) if _is_number(page) else 1)
+        context |= ask(found, row, wanted, page if page is not None else 1)
     except (InputError, NotRecorded) as problem:
         context["problem"] = str(problem)
     return render(request, template, context)
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
 
 
 @require_GET
@@ -264,18 +220,11 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
         try:
             with transaction.atomic():
                 name, low = form.cleaned_data["name"], form.cleaned_data["low"]
-                made = services.create_run(_scenario(scenario_id), form.settings(), name=name, low=low)
+                made = services.create_run(find_scenario(scenario_id), form.settings(), name=name, low=low)
                 return redirect("run", made.pk)
         except InputError as error:
             form.refuse(error)
     return overview(request, scenario_id, form, status=400)
-
-
-def _scenario(scenario_id: int) -> Scenario:
-    found = Scenario.objects.filter(pk=scenario_id).first()
-    if found is None:
-        raise Http404(f"There is no scenario {scenario_id}.")
-    return found
 
 
 @require_POST

@@ -17,7 +17,7 @@ from kubesched_ui.runs import estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.presenters import choices
-from kubesched_ui.views.form_fields import name_in, pinned
+from kubesched_ui.views.form_fields import name_in, named, pinned
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -26,10 +26,7 @@ ROWS = 50
 
 def find(scenario_id: int) -> Scenario:
     """Return the scenario. Raises Http404."""
-    scenario = Scenario.objects.filter(pk=scenario_id).select_related("parent").first()
-    if scenario is None:
-        raise Http404(f"There is no scenario {scenario_id}.")
-    return scenario
+    return named(Scenario.objects.select_related("parent"), scenario_id)
 
 
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:

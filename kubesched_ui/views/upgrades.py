@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Upgrade
 from kubesched_ui.upgrades import presenters, services
+from kubesched_ui.views.form_fields import named
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 
@@ -19,10 +20,7 @@ ROWS = 100
 
 def find(upgrade_id: int) -> Upgrade:
     """Return the preview with its scenario. Raises Http404."""
-    found = Upgrade.objects.select_related("scenario").filter(pk=upgrade_id).first()
-    if found is None:
-        raise Http404(f"There is no upgrade preview {upgrade_id}; it may have been deleted.")
-    return found
+    return named(Upgrade.objects.select_related("scenario"), upgrade_id)
 
 
 @require_GET

@@ -13,6 +13,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.presenters import charts
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.pages import get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -26,10 +27,7 @@ def run() -> Run:
 
 
 def page(client: Client, address: str, status: int = 200) -> str:
-    answer = client.get(address)
-    assert answer.status_code == status, answer.content[:2000]
-    text: str = re.sub(r"\s+", " ", answer.content.decode())
-    return text
+    return get(client, address, status).flat
 
 
 def forked(client: Client, run: Run, **form: Any) -> Run:
@@ -61,7 +59,7 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     assert f'href="/compare/{run.pk}/{made.pk}/"' in head
     run.delete()
     assert "The parent run was deleted" in page(client, f"/runs/{made.pk}/")
-    assert "does not exist" in page(client, answer["Location"], 404)
+    assert "There is no run" in page(client, answer["Location"], 404)
 
 
 def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
