@@ -67,9 +67,11 @@ def test_matrix_counts() -> None:
     assert (found.feasible, found.refused, found.looked_at, found.nodes) == (1, 3, 4, 5)
 
 
-def test_every_node_of_every_case_is_in_one_group() -> None:
-    seen = 0
+def test_what_holds_of_every_case() -> None:
+    """Each node is in one group, scores add up to totals, and differences to the margin between two nodes."""
+    cases, rows, duels = 0, 0, 0
     for nodes, cycle in golden():
+        cases += 1
         found = matrix(cycle, nodes)
         assert sorted(name for group in found.groups for name in group.nodes) == sorted(nodes)
         refused = {name for group in found.groups if group.state == "refused" for name in group.nodes}
@@ -77,28 +79,16 @@ def test_every_node_of_every_case_is_in_one_group() -> None:
         for group in found.groups:
             hot = [cell.plugin for cell in group.cells if cell.kind == HOT]
             assert hot == ([group.plugin] if group.plugin else [])
-        seen += 1
-    assert seen
-
-
-def test_score_rows_of_every_case_add_up() -> None:
-    seen = 0
-    for _, cycle in golden():
-        for row in score_rows(cycle):
-            assert sum(cell.weighted for cell in row.cells) == row.total
-            seen += 1
-    assert seen
-
-
-def test_duel_explains_the_margin_of_every_case() -> None:
-    seen = 0
-    for _, cycle in golden():
-        match = duel(score_rows(cycle))
-        if match:
+        scored = score_rows(cycle)
+        rows += len(scored)
+        assert all(sum(cell.weighted for cell in row.cells) == row.total for row in scored)
+        if match := duel(scored):
+            duels += 1
             assert sum(difference for _, _, difference, _ in match.lines) == match.margin >= 0
             assert match.node == cycle["selected"]
-            seen += 1
-    assert seen
+    assert cases
+    assert rows
+    assert duels
 
 
 def test_duel_with_a_node_of_choice() -> None:

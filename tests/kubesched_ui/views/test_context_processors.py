@@ -12,6 +12,7 @@ from kubesched_ui import __version__ as VERSION
 from kubesched_ui.models import Run
 from kubesched_ui.views.context_processors import SECTIONS
 from kubesched_ui.views.urls import urlpatterns
+from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -20,10 +21,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def run() -> Run:
     return ran(scenario(node("n1"), pod("p")))
-
-
-def source(client: Client, address: str) -> str:
-    return re.sub(r"\s+", " ", client.get(address).content.decode())
 
 
 def test_every_page_marks_its_section_and_names_the_version(client: Client, run: Run) -> None:

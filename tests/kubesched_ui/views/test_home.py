@@ -10,8 +10,8 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.scenarios.samples import GROUPS, OTHERS, grouped, load_samples
 from kubesched_ui.views import home_example
+from tests.kubesched_ui.pages import Page, get
 from tests.kubesched_ui.recordings import node, pod, scenario
-from tests.kubesched_ui.views.test_pages import Page, get
 
 pytestmark = pytest.mark.django_db
 

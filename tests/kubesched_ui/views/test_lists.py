@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
+from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -25,12 +25,6 @@ TEMPLATE = "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c}]}}"
 @pytest.fixture
 def stored() -> Scenario:
     return scenario(node("n1"), pod("one"), pod("two", nodeName="n1", status={"phase": "Running"}), name="shop")
-
-
-def source(client: Client, address: str) -> str:
-    response = client.get(address)
-    assert response.status_code == 200
-    return re.sub(r"\s+", " ", html.unescape(response.content.decode()))
 
 
 def titles(client: Client, address: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import RecordingBlock, Run
+from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -39,12 +39,6 @@ def run() -> Run:
             with_gpu(pod("second"), "3"),
         )
     )
-
-
-def source(client: Client, address: str) -> str:
-    answer = client.get(address)
-    assert answer.status_code == 200
-    return re.sub(r"\s+", " ", html.unescape(answer.content.decode()))
 
 
 def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> None:

@@ -6,7 +6,6 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import services
 from kubesched_ui.views.object_context import lines, steps_of
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import ran
@@ -27,9 +26,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
-    return ran(Client(headers={"host": "localhost"}), as_list(node("n1"), node("n2"), pod("p")), config=CONFIG)
+def run(client: Client) -> Run:
+    return ran(client, as_list(node("n1"), node("n2"), pod("p")), config=CONFIG)
 
 
 def hits(run: Run, **query: str | int) -> list[str]:
@@ -59,8 +57,7 @@ def test_the_line_of_an_argument(run: Run) -> None:
     ]
 
 
-def test_wrong_addresses_are_answered(run: Run) -> None:
-    client = Client(headers={"host": "localhost"})
+def test_wrong_addresses_are_answered(client: Client, run: Run) -> None:
     for query, status in (
         ({"kind": "Node", "name": "n9"}, 404),
         ({"kind": "Node", "name": "n1", "cycle": "99"}, 400),
@@ -78,5 +75,5 @@ def test_paths_and_text_that_is_no_yaml() -> None:
 
 
 @pytest.mark.parametrize("asked", ["kind=Pod&name=p", "kind=Pod&name=", "kind=Pod&name=/p", "kind=&name=a/b/c", ""])
-def test_what_is_not_there_is_not_found(run: Run, asked: str) -> None:
-    assert Client(headers={"host": "localhost"}).get(f"/runs/{run.pk}/object/?{asked}").status_code == 404
+def test_what_is_not_there_is_not_found(client: Client, run: Run, asked: str) -> None:
+    assert client.get(f"/runs/{run.pk}/object/?{asked}").status_code == 404

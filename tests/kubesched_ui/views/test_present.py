@@ -11,8 +11,8 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.pages import Page
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
-from tests.kubesched_ui.views.test_pages import Page
 from tests.kubesched_ui.views.test_pod_context import sample
 
 pytestmark = pytest.mark.django_db

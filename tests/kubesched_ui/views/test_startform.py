@@ -48,6 +48,14 @@ def spec(text: str) -> dict[str, str]:
         ({"config": "kind: KubeSchedulerConfiguration\nprofiles: 3"}, "config", "KubeSchedulerConfiguration"),
         ({"seed": "x"}, "seed", "whole number"),
         ({"until": "soon"}, "until", "not a duration"),
+        ({"until": "0"}, "until", "more than 0"),
+        ({"config": "a: ["}, "config", "is not valid YAML"),
+        ({"percentage": "101"}, "percentage", "100"),
+        ({"release": "9.99"}, "release", "9.99"),
+        ({"which": "unbind", "unbind": ""}, "unbind", "Select at least one pod"),
+        ({"which": "unbind", "unbind": "default/nobody"}, "unbind", "default/nobody"),
+        (template(""), "template", "Enter a pod"),
+        (template("kind: Node"), "template", "must be one object of kind Pod"),
         (spec("overhead: {cpu: lots}"), "template", "overhead"),
         (spec("tolerations: [{operator: Maybe}]"), "template", "'Maybe' is not one of Exists, Equal"),
         (spec("topologySpreadConstraints: [{maxSkew: 0, topologyKey: z}]"), "template", "maxSkew"),
@@ -96,7 +104,7 @@ def test_a_mistake_is_told_at_its_field_and_nothing_typed_is_lost(
         assert tag
         assert f'value="{sent[name]}"' in tag[0], name
     for name in ("release", "tie_break"):
-        assert f'<option value="{sent[name]}" selected>' in page
+        assert f'<option value="{sent[name]}" selected>' in page or name == at
     for name in ("which", "mode"):
         assert re.search(rf'name="{name}" value="{sent[name]}" checked', page)
     assert not re.search(r'name="preemption" checked', page)  # it was not ticked
