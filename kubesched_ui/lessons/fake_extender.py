@@ -4,15 +4,11 @@ It replaces the extender that the lesson's configuration names (`Extenders`, pro
 real. Uploaded configurations cannot reach it: only the product's own lesson files use it.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import msgspec
-
 from kubesched_ui.lessons.parser import Answers
+from scheduler_core.commands.extender_server import serve_json
 
 MOST_BYTES = 1_000_000
 
@@ -41,31 +37,11 @@ def answer_to(answers: Answers, verb: str, request: dict[str, Any]) -> Exchange:
     return Exchange(verb, pod, names, scores)
 
 
-@contextmanager
-def answering(answers: Answers, exchanges: list[Exchange]) -> Iterator[str]:
+def answering(answers: Answers, exchanges: list[Exchange]) -> AbstractContextManager[str]:
     """Run the server inside the `with` and yield its URL. Exchanges are appended to `exchanges`."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            size = min(MOST_BYTES, int(self.headers.get("Content-Length") or 0))
-            exchange = answer_to(answers, self.path.rpartition("/")[2], msgspec.json.decode(self.rfile.read(size)))
-            exchanges.append(exchange)
-            body = msgspec.json.encode(exchange.answered)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(path: str, request: Any) -> tuple[int, Any]:
+        exchanges.append(answer_to(answers, path.rpartition("/")[2], request))
+        return 200, exchanges[-1].answered
 
-        def log_message(self, *args: Any) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serve_json(answer, MOST_BYTES)

@@ -1,7 +1,7 @@
-"""Test extenders for conformance cases: a small HTTP server on the loopback that answers as a case specifies.
+"""Extenders for conformance cases and lessons: a small HTTP server on the loopback that answers as they specify.
 
 It acts as a proxy for all hosts: extenders keep the addresses from their configuration, and no request leaves the
-machine. Only `replay` and tests use it.
+machine.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import http.server
 import threading
 import urllib.parse
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import msgspec
@@ -53,22 +53,37 @@ _REFUSALS = ("refuse", "unresolvable")
 _VERBS = {"filter": _filter, "prioritize": _prioritize, "preempt": _preempt}
 
 
-@contextmanager
-def serve_extenders(extenders: Mapping[str, Any]) -> Iterator[str]:
+def serve_extenders(extenders: Mapping[str, Any]) -> AbstractContextManager[str]:
     """Run a server that answers http://HOST/NAME/VERB as `extenders` specifies, and yield its address.
 
     `extenders`: name -> verb -> the answer: `refuse`, `unresolvable` (node -> message), `error`; `scores` (node ->
     0..10); `drop` (nodes); `status`, an HTTP status instead of an answer.
     """
 
+    def answer(path: str, request: Any) -> tuple[int, Any]:
+        name, _, verb = path.strip("/").partition("/")
+        answers = extenders.get(name, {}).get(verb, {})
+        status = answers.get("status", 200 if verb in _VERBS else 404)
+        return status, _VERBS[verb](answers, request) if status == 200 else None
+
+    return serve_json(answer)
+
+
+@contextmanager
+def serve_json(answer: Callable[[str, Any], tuple[int, Any]], max_bytes: int = 1 << 30) -> Iterator[str]:
+    """Run a server on the loopback that answers POST requests, and yield its address.
+
+    `answer`: (path, decoded request) -> (HTTP status, response). `max_bytes`: limit of a request's body.
+    """
+
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            name, _, verb = urllib.parse.urlsplit(self.path).path.strip("/").partition("/")
-            request = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
-            answers = extenders.get(name, {}).get(verb, {})
-            status = answers.get("status", 200 if verb in _VERBS else 404)
-            body = msgspec.json.encode(_VERBS[verb](answers, request)) if status == 200 else b""
+            size = min(max_bytes, int(self.headers.get("Content-Length") or 0))
+            path = urllib.parse.urlsplit(self.path).path
+            status, response = answer(path, msgspec.json.decode(self.rfile.read(size)))
+            body = msgspec.json.encode(response) if status == 200 else b""
             self.send_response(status)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
