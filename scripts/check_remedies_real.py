@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
-from scheduler_core.snapshot.files import read_snapshot  # noqa: E402
+from tests.clusters import read_snapshot  # noqa: E402
 from tests.scheduler_core.debugger.breaking import WAYS, breaks  # noqa: E402
 from tests.scheduler_core.debugger.remedied import check, stuck  # noqa: E402
 
@@ -34,7 +34,7 @@ def main() -> int:
     undone: Counter[str] = Counter()
     wrong, without, shown, slowest = [], [], 0, 0.0
     for number, path in enumerate(sorted(args.folder.glob("*.json.gz"))):
-        broken = list(breaks(read_snapshot(str(path))))
+        broken = list(breaks(read_snapshot(path)))
         # Each cluster has a few of the ways, so that all of them come up on different clusters.
         for one in [broken[(number * 5 + i) % len(WAYS)] for i in range(3)] if broken else []:
             if sum(tried.values()) >= args.most:

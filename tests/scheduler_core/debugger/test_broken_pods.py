@@ -12,7 +12,7 @@ import pytest
 
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import read_snapshot
+from tests.clusters import read_snapshot
 from tests.scheduler_core.debugger.breaking import WAYS, Broken, breaks
 from tests.scheduler_core.debugger.remedied import check, stuck
 
@@ -21,7 +21,7 @@ CLUSTERS = sorted((Path(__file__).parent / "clusters").glob("*.json.gz"))
 
 @cache
 def broken(path: Path) -> dict[str, Broken]:
-    return {one.kind: one for one in breaks(read_snapshot(str(path)))}
+    return {one.kind: one for one in breaks(read_snapshot(path))}
 
 
 def test_there_are_enough() -> None:

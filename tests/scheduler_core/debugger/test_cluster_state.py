@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scheduler_core.debugger.cluster_state import State, changes
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.clusters import LARGEST_CLUSTERS, cluster_id
+from tests.clusters import LARGEST_CLUSTERS, cluster_id, read_snapshot
 from tests.conformance import golden_cases
 from tests.examples import examples
 from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_records, watched_time
@@ -87,7 +86,7 @@ def test_a_random_run_in_time(seed: int, release: str) -> None:
 
 @pytest.mark.parametrize("path", LARGEST_CLUSTERS[:6], ids=cluster_id)
 def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
-    objects = read_snapshot(str(path))
+    objects = read_snapshot(path)
     for number, obj in enumerate(o for o in objects if o["kind"] == "Pod"):
         if number % 2:
             obj["spec"].pop("nodeName", None)
