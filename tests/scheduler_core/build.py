@@ -10,6 +10,10 @@ from scheduler_core.releases import get_release
 
 Raw = dict[str, Any]
 
+PREFERRED, REQUIRED = (
+    "preferredDuringSchedulingIgnoredDuringExecution",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+)
 HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
@@ -125,5 +129,5 @@ def info(raw: Raw, release: str = "1.34") -> PodInfo:
 
 def selector(expressions: list[tuple[str, str, list[str]]] | None = None, **labels: str) -> Raw:
     """A label selector."""
-    told = [{"key": k, "operator": o, "values": v} for k, o, v in expressions or ()]
-    return {"matchLabels": labels, "matchExpressions": told}
+    requirements = [{"key": k, "operator": o, "values": v} for k, o, v in expressions or ()]
+    return {"matchLabels": labels, "matchExpressions": requirements}

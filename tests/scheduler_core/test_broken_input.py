@@ -17,7 +17,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import examples
-from tests.scheduler_core.build import Raw, node, pod, selector
+from tests.scheduler_core.build import PREFERRED, REQUIRED, Raw, node, pod, selector
 
 
 def run(*objects: Any, release: str = "1.34") -> list[CycleTrace]:
@@ -54,7 +54,6 @@ def tainted(effect: str) -> Raw:
     return node("n", taints=(("a", "b", effect),))
 
 
-PREFERRED, REQUIRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("preferred", "required"))
 TERM = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
 REQUESTS = "spec.containers[0].resources.requests"
 BUDGET = {"kind": "PodDisruptionBudget", "metadata": {"name": "b"}}

@@ -1,7 +1,6 @@
 """Selectors, node selector terms and tolerations against plain evaluators written for the test."""
 
-from typing import Any
-
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import LabelSelector, NodeSelectorTerm, Requirement, Taint, Toleration
 from scheduler_core.cluster import node_matching
-from tests.scheduler_core.build import cluster, node, pod
+from tests.scheduler_core.build import REQUIRED, cluster, node, pod
 
 KEYS, VALUES = ["a", "b", "c"], ["", "x", "y", "z"]
 
@@ -137,28 +136,12 @@ def test_node_selection_over_all_nodes(
     rows = [made.nodes.rows[f"n{i}"] for i in range(len(nodes))]
     assert node_matching.terms_mask(made.nodes, wanted)[rows].tolist() == expected
 
-    affinity = {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [
-                    {
-                        "matchExpressions": [_raw(r) for r in term.match_expressions],
-                        "matchFields": [_raw(r) for r in term.match_fields],
-                    }
-                    for term in wanted
-                ]
-            }
-        }
-    }
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": msgspec.to_builtins(wanted)}}}
     for given_affinity, required in ((affinity, expected), (None, [True] * len(nodes))):
         _, pending = cluster(pod("p", nodeSelector=selector, affinity=given_affinity))
         mask = node_matching.required_mask(made.nodes, pending["default/p"])
         both = [want and selector.items() <= have.items() for want, have in zip(required, nodes, strict=True)]
         assert (np.ones(len(nodes), np.bool_) if mask is None else mask)[rows].tolist() == both
-
-
-def _raw(requirement: Requirement) -> dict[str, Any]:
-    return {"key": requirement.key, "operator": requirement.operator, "values": requirement.values}
 
 
 # ---------------------------------------------------------------- taints

@@ -11,20 +11,25 @@ from scheduler_core.api.objects import LabelSelector, Namespace, Node, Requireme
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import zone_key
-from scheduler_core.cluster.pod_columns import (
-    PREFERRED_AFFINITY,
-    PREFERRED_ANTI_AFFINITY,
-    REQUIRED_AFFINITY,
-    REQUIRED_ANTI_AFFINITY,
-)
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
-from tests.scheduler_core.build import HOSTNAME, REGION, ZONE, Raw, cluster, info, node, pod, selector
+from tests.scheduler_core.build import (
+    HOSTNAME,
+    PREFERRED,
+    REGION,
+    REQUIRED,
+    ZONE,
+    Raw,
+    cluster,
+    info,
+    node,
+    pod,
+    selector,
+)
 
 RELEASE = get_release("1.34")
 IMAGES = {"nginx:1": 100, "redis:7": 200, "app:latest": 300}
-ROLES = (REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)
 SELECTORS: list[Selector] = [
     selectors.EVERYTHING,
     selectors.NOTHING,
@@ -36,25 +41,23 @@ NAMESPACES = [None, frozenset(("default",)), frozenset(("default", "other")), fr
 
 
 def term(dice: random.Random) -> Raw:
-    return {
-        "topologyKey": dice.choice([HOSTNAME, ZONE]),
-        "labelSelector": selector(app=dice.choice("ab")),
-        **dice.choice(
-            [{}, {"namespaces": ["other"]}, {"namespaceSelector": {}}, {"namespaceSelector": selector(t="x")}]
-        ),
-    }
+    key, labels = dice.choice([HOSTNAME, ZONE]), selector(app=dice.choice("ab"))
+    elsewhere: list[Raw] = [
+        {"namespaces": ["other"]},
+        {"namespaceSelector": {}},
+        {"namespaceSelector": selector(t="x")},
+    ]
+    return {"topologyKey": key, "labelSelector": labels, **dice.choice([{}, *elsewhere])}
 
 
 def random_affinity(dice: random.Random) -> Raw:
     kinds: Raw = {}
     for kind in ("podAffinity", "podAntiAffinity"):
         if dice.random() < 0.4:
-            kinds[kind] = {
-                "requiredDuringSchedulingIgnoredDuringExecution": [term(dice) for _ in range(dice.randrange(3))],
-                "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": dice.choice([1, 50]), "podAffinityTerm": term(dice)} for _ in range(dice.randrange(2))
-                ],
-            }
+            required = [term(dice) for _ in range(dice.randrange(3))]
+            weights = [dice.choice([1, 50]) for _ in range(dice.randrange(2))]
+            preferred = [{"weight": weight, "podAffinityTerm": term(dice)} for weight in weights]
+            kinds[kind] = {REQUIRED: required, PREFERRED: preferred}
     return kinds
 
 
@@ -238,12 +241,9 @@ def columns(made: Cluster, incoming: list[PodInfo]) -> list[Any]:
 
 def test_columns_count_pods_and_their_terms() -> None:
     term = {"topologyKey": ZONE, "labelSelector": selector(app="a")}
-    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    running = [
-        pod("p", on="n", labels={"app": "a"}, affinity=near),
-        pod("q", on="m", labels={"app": "a"}, deleted=True),
-    ]
-    made, _ = cluster(node("n"), node("m"), *running, pod("r", on="m", namespace="other", labels={"app": "b"}))
+    p = pod("p", on="n", labels={"app": "a"}, affinity={"podAffinity": {REQUIRED: [term]}})
+    q = pod("q", on="m", labels={"app": "a"}, deleted=True)
+    made, _ = cluster(node("n"), node("m"), p, q, pod("r", on="m", namespace="other", labels={"app": "b"}))
     found = columns(made, [info(pod("x", labels={"app": "a"})), info(pod("y", labels={"app": "b"}))])
     names = made.nodes.names
     assert [[counts[name] for name in names] for counts in found[:8]] == [
@@ -264,12 +264,6 @@ def test_any_sequence_of_changes_ends_as_if_built_at_once(seed: int) -> None:
             assert table(walk.cluster) == table(at_once)
             incoming = [info(random_pod(walk.dice, 0)) for _ in range(4)]
             assert columns(walk.cluster, incoming) == columns(at_once, incoming)
-
-
-def test_zones_take_turns() -> None:
-    zones = {"a": "z1", "b": "z1", "c": "z2", "d": "", "e": "z1", "f": "z2"}
-    made, _ = cluster(*(node(name, zone=zone) for name, zone in zones.items()))
-    assert made.nodes.names == ["a", "c", "d", "b", "f", "e"]
 
 
 def test_a_zone_is_region_and_zone_and_the_beta_labels_win() -> None:

@@ -12,7 +12,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.build import HOSTNAME, Raw, node, pod, selector
+from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod, selector
 
 # ---------------------------------------------------------------- how many nodes
 
@@ -106,7 +106,7 @@ def test_nominated_pods_of_equal_or_higher_priority_take_their_room() -> None:
 def test_nobody_may_count_on_a_nominated_pod() -> None:
     """They are counted twice: as if they were there, and as if they never came."""
     term = {"topologyKey": HOSTNAME, "labelSelector": selector(app="x")}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    required = {REQUIRED: [term]}
     waiting = nominated("waiting", "n", priority=5, labels={"app": "x"})
     trace = only(node("n"), waiting, pod("p", affinity={"podAffinity": required}))
     assert trace.message.startswith("0/1 nodes are available: 1 node(s) didn't match pod affinity rules.")

@@ -3,7 +3,7 @@
 import random
 import zlib
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import Status, Verdict
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.build import node, pod, selector
+from tests.scheduler_core.build import PREFERRED, node, pod, selector
 
 pytestmark = pytest.mark.slow
 
@@ -27,18 +27,14 @@ ENOUGH = 60_000  # bytes a cycle of 5,000 nodes may take
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality that looks into arrays, and into the structs that hold them."""
+    """Equality that looks into arrays, and into the structs that hold them. Tuples and lists are equal."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return one is not None and other is not None and one.dtype == other.dtype and np.array_equal(one, other)
-    if isinstance(one, Verdict):
-        return one.statuses == other.statuses and same(one.codes, other.codes)
-    if isinstance(one, Score):
-        return one.weight == other.weight and same(one.raw, other.raw) and same(one.normalized, other.normalized)
     if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        return list(one) == list(other) and same(list(one.values()), list(other.values()))
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, PostFilterTrace) and isinstance(other, PostFilterTrace):
+    if is_dataclass(one) and type(one) is type(other):
         return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
     return bool(one == other)
 
@@ -51,14 +47,9 @@ def assert_same(one: CycleTrace, other: CycleTrace) -> None:
 
 def traces(release: str) -> Iterator[tuple[list[str], CycleTrace]]:
     for case in golden_cases(release):
-        simulation = Simulation(
-            case["objects"],
-            release=release[1:],
-            config=case.get("config"),
-            preemption=case.get("preempt", False),
-            percentage=case.get("percentage"),
-            pods=case["pods"],
-        )
+        options = {key: case.get(key) for key in ("config", "percentage", "pods")}
+        preempt = case.get("preempt", False)
+        simulation = Simulation(case["objects"], release=release[1:], preemption=preempt, **options)
         for cycle in simulation.run():
             yield simulation.nodes, cycle
 
@@ -101,6 +92,8 @@ def full_trace() -> CycleTrace:
     status = Status("Unschedulable", ("a", "b"), "NodePorts")
     rows = np.arange(3, dtype=np.intp)
     column = np.array([1, -5, 1 << 40], np.int64)
+    candidates, rejected = {"n": (["default/v"], 1)}, [(status, np.array([1], np.intp))]
+    postfilter = PostFilterTrace(status, "n", candidates, rejected, ["n", "o"], "fewest victims", True, ["default/w"])
     return CycleTrace(
         pod="default/p",
         number=7,
@@ -115,10 +108,8 @@ def full_trace() -> CycleTrace:
         result="unschedulable",
         message="0/3 nodes",
         error="what",
-        preenqueue=status,
-        prefilter=status,
+        **dict.fromkeys(("preenqueue", "prefilter", "subset_status", "reserve", "permit", "prebind", "bind"), status),
         subset=rows[1:],
-        subset_status=status,
         skipped_filter=["A"],
         skipped_score=["B"],
         merges=True,
@@ -129,22 +120,9 @@ def full_trace() -> CycleTrace:
         scores={"D": Score(3, column, np.array([0, 50, 100], np.int64))},
         node="n",
         selected_row=2,
-        reserve=status,
-        permit=status,
         permit_waits={"E": 1.5},
-        prebind=status,
-        bind=status,
         unschedulable_plugins=["C"],
-        postfilter=PostFilterTrace(
-            status,
-            "n",
-            {"n": (["default/v"], 1)},
-            [(status, np.array([1], np.intp))],
-            ["n", "o"],
-            "fewest victims",
-            True,
-            ["default/w"],
-        ),
+        postfilter=postfilter,
         nominated_node="n",
         victims=["default/v"],
         durations={"filter": 12345678901},
@@ -244,7 +222,8 @@ def large_cluster(count: int) -> list[Any]:
 def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
     """Every plugin has its say: seven scores of their own on each node, refusals by every filter."""
     near = {"topologyKey": "rack", "labelSelector": selector(app="a1")}
-    spread = {"maxSkew": 2, "topologyKey": "rack", "labelSelector": selector(app="a1")}
+    ssd = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    spread = {"maxSkew": 2, **near}
     wants = {
         "requests": {"cpu": "100m", "memory": "1Mi"},
         "labels": {"app": "a1"},
@@ -252,17 +231,8 @@ def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
         "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
         "topologySpreadConstraints": [{**spread, "whenUnsatisfiable": "ScheduleAnyway"}],
         "affinity": {
-            "podAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": near}]
-            },
-            "nodeAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {
-                        "weight": 9,
-                        "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
-                    }
-                ]
-            },
+            "podAffinity": {PREFERRED: [{"weight": 7, "podAffinityTerm": near}]},
+            "nodeAffinity": {PREFERRED: [{"weight": 9, "preference": ssd}]},
         },
     }
     refused = {

@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.queue import ACTIVE, BACKOFF, GATED, UNSCHEDULABLE
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.examples import examples
-from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod
+from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, Raw, node, pod
 from tests.scheduler_core.timed import scenario
 
 
@@ -29,7 +29,7 @@ def a_pod(chance: random.Random, name: str) -> Raw:
     if chance.random() < 0.2:
         term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": chance.choice([HOSTNAME, ZONE])}
         kind = chance.choice(["podAffinity", "podAntiAffinity"])
-        spec["affinity"] = {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        spec["affinity"] = {kind: {REQUIRED: [term]}}
     if chance.random() < 0.2:
         selector = {"labelSelector": {"matchLabels": {"app": "y"}}}
         spec["topologySpreadConstraints"] = [

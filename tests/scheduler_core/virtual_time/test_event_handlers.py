@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.scheduler_core.build import HOSTNAME, Raw, node, pod
+from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod, selector
 from tests.scheduler_core.timed import Played
 
 BIG: dict[str, Any] = {"requests": {"cpu": "8"}}
-NEAR = {
-    "podAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": HOSTNAME}
-        ]
-    }
-}
+NEAR = {"podAffinity": {REQUIRED: [{"labelSelector": selector(app="db"), "topologyKey": HOSTNAME}]}}
 
 
 def labelled(**labels: str) -> Raw:
