@@ -182,8 +182,8 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         raise _located(source, where, path.rstrip("`").lstrip("."), problem) from None
-    except _Wrong as error:
-        raise _located(source, where, error.path, error.problem) from None
+    except InputError as error:
+        raise _located(source, where, error.field, error.problem) from None
     return scenario
 
 
@@ -207,11 +207,9 @@ def export(scenario: Scenario) -> dict[str, Any]:
 # ---- checks
 
 
-class _Wrong(Exception):
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
+def _refuse(wrong: bool, path: str, problem: str) -> None:
+    if wrong:
+        raise InputError("", path, problem)
 
 
 def _check(scenario: Scenario) -> None:
@@ -219,62 +217,54 @@ def _check(scenario: Scenario) -> None:
     _duration(spec.until, "spec.until")
     _duration(spec.binding.seconds, "spec.binding.seconds")
     for i, failure in enumerate(spec.binding.failures):
-        if "/" not in failure.pod or failure.times < 1:
-            raise _Wrong(f"spec.binding.failures[{i}]", "needs pod (namespace/name) and times of 1 or more")
+        problem = "needs pod (namespace/name) and times of 1 or more"
+        _refuse("/" not in failure.pod or failure.times < 1, f"spec.binding.failures[{i}]", problem)
     for i, entry in enumerate(spec.timeline):
         path = f"spec.timeline[{i}]"
         _duration(entry.at, f"{path}.at")
         given = [name for name in OPERATIONS if getattr(entry, name) is not None]
-        if len(given) != 1:
-            problem = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
-            raise _Wrong(path, problem)
-        if entry.taint is not None and not entry.taint.effect:
-            raise _Wrong(f"{path}.taint.effect", "is missing")
-    names = set()
+        problem = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
+        _refuse(len(given) != 1, path, problem)
+        _refuse(entry.taint is not None and not entry.taint.effect, f"{path}.taint.effect", "is missing")
     for i, arrivals in enumerate(spec.arrivals):
-        path = f"spec.arrivals[{i}]"
-        if arrivals.name in names:
-            raise _Wrong(f"{path}.name", "is there twice")
+        for field in ("every", "mean", "start", "end"):
+            _duration(getattr(arrivals, field), f"spec.arrivals[{i}].{field}")
+    names: set[str] = set()
+    for i, arrivals in enumerate(spec.arrivals):
+        _refuse(arrivals.name in names, f"spec.arrivals[{i}].name", "is there twice")
         names.add(arrivals.name)
-        _check_arrivals(arrivals, path, scenario)
+        _check_arrivals(arrivals, f"spec.arrivals[{i}]", scenario)
 
 
 def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
-    if (arrivals.every is None) == (arrivals.mean is None):
-        raise _Wrong(path, "must have exactly one of every, mean")
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", arrivals.name):
-        raise _Wrong(f"{path}.name", "must be lower case letters, digits and -, as names of pods are")
-    for field in ("every", "mean", "start", "end"):
-        _duration(getattr(arrivals, field), f"{path}.{field}")
-    period = seconds(arrivals.every if arrivals.every is not None else arrivals.mean or 0)
-    if period <= 0:
-        raise _Wrong(f"{path}.{'every' if arrivals.every is not None else 'mean'}", "must be more than 0")
-    if arrivals.count is not None and arrivals.count < 1:
-        raise _Wrong(f"{path}.count", "must be 1 or more")
+    _refuse((arrivals.every is None) == (arrivals.mean is None), path, "must have exactly one of every, mean")
+    name = re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", arrivals.name)
+    _refuse(name is None, f"{path}.name", "must be lower case letters, digits and -, as names of pods are")
+    kind = "every" if arrivals.every is not None else "mean"
+    period = seconds(getattr(arrivals, kind))
+    _refuse(period <= 0, f"{path}.{kind}", "must be more than 0")
+    _refuse(arrivals.count is not None and arrivals.count < 1, f"{path}.count", "must be 1 or more")
     end = seconds(arrivals.end) if arrivals.end is not None else scenario.until()
-    if arrivals.count is None and (end - seconds(arrivals.start)) / period > MAX_ARRIVALS:
-        raise _Wrong(path, f"would be more than {MAX_ARRIVALS} pods")
-    if arrivals.template.get("kind", "Pod") != "Pod":
-        raise _Wrong(f"{path}.template.kind", "must be Pod")
-    if not isinstance(arrivals.template.get("metadata") or {}, dict):
-        raise _Wrong(f"{path}.template.metadata", "must be a mapping")
+    too_many = arrivals.count is None and (end - seconds(arrivals.start)) / period > MAX_ARRIVALS
+    _refuse(too_many, path, f"would be more than {MAX_ARRIVALS} pods")
+    _refuse(arrivals.template.get("kind", "Pod") != "Pod", f"{path}.template.kind", "must be Pod")
+    metadata = arrivals.template.get("metadata") or {}
+    _refuse(not isinstance(metadata, dict), f"{path}.template.metadata", "must be a mapping")
     duration = arrivals.duration
     if isinstance(duration, Spread):
         for field in ("min", "max", "mean"):
             _duration(getattr(duration, field), f"{path}.duration.{field}")
         ranged = duration.min is not None and duration.max is not None
-        if ranged == (duration.mean is not None):
-            raise _Wrong(f"{path}.duration", "must have either min and max, or mean")
+        _refuse(ranged == (duration.mean is not None), f"{path}.duration", "must have either min and max, or mean")
     else:
         _duration(duration, f"{path}.duration")
 
 
 def _duration(value: Duration | None, path: str) -> None:
-    if value is not None:
-        try:
-            seconds(value)
-        except ValueError as problem:
-            raise _Wrong(path, str(problem)) from None
+    try:
+        seconds(value if value is not None else 0)
+    except ValueError as problem:
+        raise InputError("", path, str(problem)) from None
 
 
 # ---- lines
