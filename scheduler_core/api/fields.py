@@ -34,12 +34,7 @@ class Unknown(NamedTuple):
 def types() -> Mapping[str, Mapping[str, str]]:
     """Return type -> field -> the type of its value, "" for text, numbers and maps."""
     lines = [line.split() for line in FILE.read_text().splitlines() if not line.startswith("#")]
-    return {name: dict(_pair(field) for field in fields) for name, *fields in lines}
-
-
-def _pair(field: str) -> tuple[str, str]:
-    name, _, held = field.partition(":")
-    return name, held
+    return {kind: {field: held for field, _, held in (f.partition(":") for f in fields)} for kind, *fields in lines}
 
 
 def unknown_fields(obj: Any, kind: str = "") -> Iterator[Unknown]:

@@ -111,7 +111,8 @@ class Cluster:
     def remove(self, obj: Object) -> None:
         """Remove an object other than a pod."""
         if type(obj) in self._tables:
-            self._tables[type(obj)].pop(obj.key, None)
+            if obj.key in self._tables[type(obj)]:
+                del self._tables[type(obj)][obj.key]
             return
         self.journal.note(REMOVED, obj)
         if isinstance(obj, Node):

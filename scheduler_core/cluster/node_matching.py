@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement, Taint, Toleration
+from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement, Taint
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 
@@ -104,14 +104,8 @@ def unpreferred_taints(nodes: NodeTable, pod: PodInfo) -> Int64:
     def make() -> Int64:
         ids, examples = nodes.taint_sets()
         tolerations = [t for t in pod.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")]
-        counts = [_count_unpreferred(node.spec.taints, tolerations) for node in examples]
+        soft = ([t for t in node.spec.taints if t.effect == "PreferNoSchedule"] for node in examples)
+        counts = [sum(not any(selectors.tolerates(one, t) for one in tolerations) for t in taints) for taints in soft]
         return np.array(counts, np.int64)[ids] if len(ids) else np.zeros(0, np.int64)
 
     return nodes.memo(("unpreferred", pod.tolerations), make)
-
-
-def _count_unpreferred(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
-    return sum(
-        t.effect == "PreferNoSchedule" and not any(selectors.tolerates(toleration, t) for toleration in tolerations)
-        for t in taints
-    )

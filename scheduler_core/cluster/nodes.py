@@ -271,9 +271,6 @@ class NodeTable:
 
     @np.errstate(over="ignore")  # sums beyond int64 wrap, as in Go
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
-        self._tally(pod, row, step)
-
-    def _tally(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.held.items():
             self.requested[name][row] += step * amount
         cpu, memory = pod.nonzero

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, ValuesView
+from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-class Table(MutableMapping[str, T]):
-    """A dict that notifies its watchers of every change. `version`: the number of changes."""
+class Table(dict[str, T]):
+    """A dict that notifies its watchers of each assignment and deletion. `version`: the number of them.
 
-    __slots__ = ("_objects", "_watchers", "version")
+    Change it by `table[key] = ...` and `del table[key]` only.
+    """
+
+    __slots__ = ("_watchers", "version")
 
     def __init__(self) -> None:
-        self._objects: dict[str, T] = {}
         self._watchers: list[Callable[[str, T | None, T | None], object]] = []
         self.version = 0
 
@@ -28,21 +30,9 @@ class Table(MutableMapping[str, T]):
             callback(key, old, new)
 
     def __setitem__(self, key: str, new: T) -> None:
-        old = self._objects.get(key)
-        self._objects[key] = new
+        old = self.get(key)
+        super().__setitem__(key, new)
         self._notify(key, old, new)
 
     def __delitem__(self, key: str) -> None:
-        self._notify(key, self._objects.pop(key), None)
-
-    def __getitem__(self, key: str) -> T:
-        return self._objects[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._objects)
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def values(self) -> ValuesView[T]:
-        return self._objects.values()
+        self._notify(key, self.pop(key), None)

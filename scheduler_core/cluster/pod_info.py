@@ -64,9 +64,6 @@ class PodInfo:
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
 
-    def __repr__(self) -> str:
-        return f"<PodInfo {self.key}>"
-
     @property
     def required_affinity(self) -> tuple[Term, ...]:
         return self.terms()[0]

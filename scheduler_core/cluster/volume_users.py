@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/types.go (NodeInfo.PVCRefCounts), pkg/scheduler/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
 from scheduler_core.api.objects import Volume, VolumeAttachment
 from scheduler_core.cluster.pod_info import PodInfo
@@ -22,18 +22,16 @@ def disk_key(volume: Volume) -> Hashable:
     return ("rbd", volume.rbd.pool, volume.rbd.image) if volume.rbd is not None else None
 
 
-def _reference(pod: PodInfo, volume: Volume) -> Hashable:
-    """Return the claim that the volume names, as `namespace/name`, or its disk.
+def _references(pod: PodInfo) -> Iterator[Hashable]:
+    """Yield the claims that the pod's volumes name, as `namespace/name`, and their disks.
 
     Claims of generic ephemeral volumes are not included: they belong to one pod.
     """
-    if volume.persistent_volume_claim is not None:
-        return f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
-    return disk_key(volume)
-
-
-def _references(pod: PodInfo) -> list[Hashable]:
-    return [key for volume in pod.volumes if (key := _reference(pod, volume)) is not None]
+    for volume in pod.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
+        elif (disk := disk_key(volume)) is not None:
+            yield disk
 
 
 class VolumeUsers:

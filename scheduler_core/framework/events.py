@@ -8,8 +8,10 @@ Source: k8s.io/kube-scheduler/framework (types.go), pkg/scheduler/framework/even
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from scheduler_core.api import quantity
@@ -132,17 +134,13 @@ def pod_changes(old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
     actions = []
     if old.labels != new.labels:
         actions.append(UPDATE_POD_LABEL)
-    if _scaled_down(old, new):
+    if any(name not in new.requests or amount > new.requests[name] for name, amount in old.requests.items()):
         actions.append(UPDATE_POD_SCALE_DOWN)
     if old.pod.spec.scheduling_gates and not new.pod.spec.scheduling_gates:
         actions.append(UPDATE_POD_GATES_ELIMINATED)
     if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
         actions.append(UPDATE_POD_TOLERATION)
     return [ClusterEvent(resource, action) for action in actions or (UPDATE,)]
-
-
-def _scaled_down(old: PodInfo, new: PodInfo) -> bool:
-    return any(name not in new.requests or amount > new.requests[name] for name, amount in old.requests.items())
 
 
 def node_changes(old: Node, new: Node, annotations: bool = True) -> list[ClusterEvent]:
@@ -174,11 +172,4 @@ def _nano(amounts: Quantities) -> dict[str, int]:
 
 def registered(resource: str, *actions: int, hint: Hint | None = None) -> EventHint:
     """Build an entry of `events_to_register`: any of these actions on the resource."""
-    return EventHint(ClusterEvent(resource, _union(actions)), hint)
-
-
-def _union(actions: Iterable[int]) -> int:
-    together = 0
-    for action in actions:
-        together |= action
-    return together
+    return EventHint(ClusterEvent(resource, reduce(or_, actions)), hint)
