@@ -1,7 +1,5 @@
 """Creates a backup: a consistent snapshot of all tables, while others continue to work, in constant memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any

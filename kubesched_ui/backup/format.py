@@ -8,8 +8,6 @@
 Records are MessagePack. The checksum of gzip and the last record detect a truncated or changed file.
 """
 
-from __future__ import annotations
-
 import gzip
 import struct
 import zlib

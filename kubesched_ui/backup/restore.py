@@ -1,7 +1,5 @@
 """Restores a backup: reads and checks it completely, then stores it in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 

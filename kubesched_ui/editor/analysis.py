@@ -1,7 +1,5 @@
 """Full analysis of a text: its objects with their lines, problems, explanations and the preview of the cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kubesched_ui.editor import config_validation, cross_checks, schema_validation

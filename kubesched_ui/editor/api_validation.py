@@ -4,8 +4,6 @@ A rule checks one value of its type and ignores values of the wrong type, which 
 Sources: pkg/apis/core/validation, pkg/apis/apps/validation, and the label and name validation of apimachinery.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """Applies form edits to a text: changes, adds and removes objects, and sets the scenario and the configuration."""
 
-from __future__ import annotations
-
 import copy
 from itertools import pairwise
 from typing import Any

@@ -2,8 +2,6 @@
 reject.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

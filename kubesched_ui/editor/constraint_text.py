@@ -1,7 +1,5 @@
 """Explains each scheduling constraint of a pod in one plain sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks across objects: duplicate names, references to missing objects, the scenario and its timeline."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Diagnostic records: what is wrong with an object, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Size limits of the editor. They are lower than those of uploads, because the text is analysed after every change."""
 
-from __future__ import annotations
-
 from kubesched_ui.ingest.limits import Limits
 
 MAX_BYTES = 1_000_000  # size of the text

@@ -4,8 +4,6 @@ An object is a document of its own or an element of a list. The scenario and the
 separately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

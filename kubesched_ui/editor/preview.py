@@ -1,7 +1,5 @@
 """Preview of the cluster that a text describes, in the column format of the map (`static/js/map/cluster_model.js`)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

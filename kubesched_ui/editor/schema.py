@@ -3,8 +3,6 @@
 `scripts/kubernetes_schema.py` generates the table and documents its type names.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Validates one object against the Kubernetes schema. What kubectl rejects is an error; what it drops is a warning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kubesched_ui.editor import api_validation, schema

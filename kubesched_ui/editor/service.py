@@ -3,8 +3,6 @@
 Only the newest text of a page matters: a newer text cancels the previous one.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

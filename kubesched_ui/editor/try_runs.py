@@ -4,8 +4,6 @@ Scenarios that are created only for a run are temporary: the latest few are kept
 without filling the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Django is not set up here, so a worker starts within a second.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -4,8 +4,6 @@ Documents are parsed separately, so that one incomplete document does not hide t
 (`ingest/yaml_reader.py`) rejects hostile input before a node tree is built.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The result is parsed again and compared with the intended value. If an in-place 
 whole document is rewritten.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

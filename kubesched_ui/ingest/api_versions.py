@@ -1,7 +1,5 @@
 """Converts objects of old API versions and of internal types to the current API version."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ An incomplete scenario is invisible (models.CompleteManager). Each part first ch
 as abandoned.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

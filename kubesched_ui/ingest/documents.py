@@ -1,7 +1,5 @@
 """Splits a text file into JSON documents: JSON, several consecutive JSON values, YAML, or JSON followed by YAML."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Converts bytes to UTF-8 text: byte order marks, UTF-16 as written by `>` in PowerShell. Explains all other
 encodings."""
 
-from __future__ import annotations
-
 import codecs
 import json
 

@@ -1,7 +1,5 @@
 """Keeps only the newest FailedScheduling event of each pod: the message of the real cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kubesched_ui.ingest.values import as_map, as_text

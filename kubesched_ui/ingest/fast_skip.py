@@ -1,7 +1,5 @@
 """Skips YAML files of kinds that are not kept, without parsing: the custom resources of a bundle would take minutes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

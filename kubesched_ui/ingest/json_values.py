@@ -1,8 +1,6 @@
 """JSON read one value at a time: the parts of a document are located without building objects, then decoded
 strictly."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

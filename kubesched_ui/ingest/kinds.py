@@ -1,7 +1,5 @@
 """The kinds that are kept, with all API groups that served them, and their names in files and exports."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

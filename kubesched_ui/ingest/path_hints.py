@@ -1,7 +1,5 @@
 """Hints from names of files and folders: whether to read a file, and the kind of its objects."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
 

@@ -1,8 +1,6 @@
 """Warnings that a run would have about a scenario's objects, made when they are stored
 (scheduler_core/snapshot/warnings.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Converts uploaded files to objects. `ingest_files` is the entry point; the steps follow from top to bottom."""
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Confidential and unneeded data: see docs/formats.md, "What is left out". Values 
 reads as absent, and NUL characters, which PostgreSQL rejects.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The result of reading an upload."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 This module only reads it within limits; runs/import_run.py checks the contents when it creates the run.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

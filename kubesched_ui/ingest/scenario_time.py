@@ -1,7 +1,5 @@
 """The virtual-time part of a Scenario document: validation and redaction."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

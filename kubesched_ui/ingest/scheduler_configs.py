@@ -1,7 +1,5 @@
 """Collects the scheduler configurations of an upload (separate documents, and texts in ConfigMaps), and chooses one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

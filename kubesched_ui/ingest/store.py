@@ -1,7 +1,5 @@
 """Stores the result of reading an upload in the database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

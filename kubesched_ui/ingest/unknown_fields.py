@@ -1,7 +1,5 @@
 """Fields of uploaded objects that the API does not define. Objects with the same unknown field share one warning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice

@@ -1,8 +1,6 @@
 """Warnings about parts of a cluster that are not simulated, and about their effect: quotas, devices, queues and
 others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads parts of an uploaded value, which may have any shape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Warnings about an upload. Many similar ones are merged into one, with their number."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace

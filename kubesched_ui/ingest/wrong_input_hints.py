@@ -1,7 +1,5 @@
 """Detects common files that are no snapshot, and says what each is and what to upload instead."""
 
-from __future__ import annotations
-
 import re
 
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS

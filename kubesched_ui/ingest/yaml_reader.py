@@ -5,8 +5,6 @@ nesting and expand aliases without limit. Plain scalars follow sigs.k8s.io/yaml 
 and `y` are booleans, `0x10`, `0o10`, `010` and `1_000` are numbers; timestamps stay text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

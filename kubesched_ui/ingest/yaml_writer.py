@@ -1,7 +1,5 @@
 """Writes YAML that this project, kubectl and PyYAML read as the same values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

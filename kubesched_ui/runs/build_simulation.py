@@ -1,7 +1,5 @@
 """Builds the input of a run: the scenario's objects according to the run's settings, and the core's simulation."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Selects a run's scheduler configuration: the one given for it, or the one uploaded with its cluster."""
 
-from __future__ import annotations
-
 from kubesched_ui.models import Scenario
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.document import read_documents

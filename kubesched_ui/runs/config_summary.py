@@ -1,7 +1,5 @@
 """Short summary of the changes in a scheduler configuration, to distinguish runs in a list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Estimates the duration of a run from its pods, nodes and objects, and from the durations of other runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Creation of forks: validates and stores their timepoint, changes and settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any

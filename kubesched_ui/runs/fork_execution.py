@@ -1,7 +1,5 @@
 """Execution of forks: copies the beginning from the parent, then continues the run with its changes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The form that starts a run: pods, release, configuration, tie-breaking and further settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -4,8 +4,6 @@ No recorded data is taken from the file. A run is deterministic: a worker runs i
 all its forks, and compares each cycle's fingerprint to the file's.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -4,8 +4,6 @@ A killed worker cannot release its leases; they expire without heartbeats. A rel
 lost a worker.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """Templates of a run: a pod that is copied, or a workload that creates pods."""
 
-from __future__ import annotations
-
 import copy
 import re
 from itertools import islice

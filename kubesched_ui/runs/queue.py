@@ -5,8 +5,6 @@ first, then the one whose last run started the longest ago. Of one user's runs, 
 come last.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

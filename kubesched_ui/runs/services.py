@@ -1,7 +1,5 @@
 """Operations on runs: create, enqueue, cancel, and recover after the loss of a worker."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Suggested comparisons: pairs of runs of a scenario that differ in the release or in one scoring setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Short texts on how a run's settings differ from the defaults, for lists of runs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

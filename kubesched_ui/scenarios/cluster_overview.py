@@ -3,8 +3,6 @@
 A scenario never changes (an edit creates a new one), so the result is cached for the next page.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Edits an object of a scenario. The edit creates a new scenario, a version of the old one."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

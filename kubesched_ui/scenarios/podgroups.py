@@ -1,7 +1,5 @@
 """Pod groups of scheduling.k8s.io in a scenario: the feature gates that the cluster must have enabled."""
 
-from __future__ import annotations
-
 from kubesched_ui.ingest.kinds import POD_GROUP
 from kubesched_ui.models import Scenario
 from scheduler_core.api.objects import decode

@@ -1,7 +1,5 @@
 """Upload metrics of this process: outcomes, sizes and queue lengths."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Reading a large cluster takes a gigabyte of memory, and a hostile file may crash
 affected by either.
 """
 
-from __future__ import annotations
-
 import shutil
 import signal
 import tempfile

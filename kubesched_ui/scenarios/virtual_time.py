@@ -1,7 +1,5 @@
 """Converts stored scenarios to Scenario documents of the core, the inputs of runs with virtual time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Data of an upgrade preview's page: the causes in each step, and each pod in all releases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Operations on upgrade previews: create, dispatch to a worker when their runs are over, cancel, recover."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any

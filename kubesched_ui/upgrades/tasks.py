@@ -1,7 +1,5 @@
 """Celery task of an upgrade preview: it finds causes by replaying runs with some of the releases' changes."""
 
-from __future__ import annotations
-
 import logging
 import time
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Sample scenarios, each of which demonstrates one feature, and their import into the database."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Databases beside the tests' own: for a while one of them is the one that everything asks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

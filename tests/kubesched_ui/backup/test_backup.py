@@ -1,7 +1,5 @@
 """Backups: what was stored comes back, on either database from either; what is no backup changes nothing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Analyzes texts as editor/worker.py does, after sleeping for the seconds that a text names."""
 
-from __future__ import annotations
-
 import time
 
 from kubesched_ui.editor import worker

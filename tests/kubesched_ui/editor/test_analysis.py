@@ -1,7 +1,5 @@
 """What a text is read as: its objects with their lines, and what kubectl would refuse, at its line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

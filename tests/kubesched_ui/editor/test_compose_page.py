@@ -1,7 +1,5 @@
 """The composer's page and what it asks: text in, readings, changes, scenarios and runs out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The scheduler's configuration as it is typed: what a run would refuse, at its line, and what it comes to."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Large texts are read by workers: the same answers, limits that hold, the newest wins."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What a form changes: it reads back as it was meant, and everything else keeps its lines, comments included."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -3,8 +3,6 @@
 `python -m tests.kubesched_ui.ingest.hostile NAME` reads one of them with little memory allowed and prints the answer.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import resource

@@ -1,7 +1,5 @@
 """Scenarios stored part by part: not there before they are complete, and gone when nobody completes them."""
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import timedelta
 from itertools import count

@@ -1,7 +1,5 @@
 """Uploads are filled in as an API server would, and say what a run would be told of them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

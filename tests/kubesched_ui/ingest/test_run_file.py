@@ -1,7 +1,5 @@
 """The scenario in a run file is, read again, the one that was stored: each object, its time, its configuration."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

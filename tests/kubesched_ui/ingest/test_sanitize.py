@@ -1,7 +1,5 @@
 """Nulls in lists and NUL characters of uploads: gone at the door, and said with object and field."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a run does about what its snapshot leaves open, asked for by API, form and command alike."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

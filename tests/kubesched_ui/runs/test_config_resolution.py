@@ -1,7 +1,5 @@
 """Which configuration a run has, on the page, in the API and on the command line: the same everywhere."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs of clusters with pod groups: recorded as a whole, forked where a group begins, with the gates they need."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

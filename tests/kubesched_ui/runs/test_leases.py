@@ -1,7 +1,5 @@
 """What a worker that leaves, or whose database is in trouble, lets go of: others go on, and no start is counted."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs of 1.16, with a Policy, predicates and priorities, and of 1.18, with its own configuration and plugins."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

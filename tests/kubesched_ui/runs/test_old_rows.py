@@ -1,7 +1,5 @@
 """Objects that were stored before the doors were as tight as they are still run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

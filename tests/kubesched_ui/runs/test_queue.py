@@ -1,7 +1,5 @@
 """Which run is next, how long it will take, and what happens to one that takes longer."""
 
-from __future__ import annotations
-
 import threading
 from datetime import timedelta
 from typing import Any

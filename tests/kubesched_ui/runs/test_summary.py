@@ -1,7 +1,5 @@
 """What sets a run apart, in a few words: settings that differ, what a configuration changes."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

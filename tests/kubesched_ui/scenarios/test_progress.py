@@ -1,7 +1,5 @@
 """How far the reading of an upload is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

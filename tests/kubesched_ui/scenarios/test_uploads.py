@@ -1,7 +1,5 @@
 """The processes that read uploads: what happens there harms nobody, and nobody waits for what is not his."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

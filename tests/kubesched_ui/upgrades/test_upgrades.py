@@ -1,7 +1,5 @@
 """Upgrade previews: their life in the worker, over the API, and their page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
