@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from kubesched_ui.event_log.log import RunLog
-from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.tasks import record, record_in_time
@@ -20,7 +19,7 @@ def pod(name: str, cpu: str = "1", status: dict[str, Any] | None = None, **spec:
 
 def scenario(*objects: dict[str, Any], name: str = "test") -> Scenario:
     """The objects, stored."""
-    return store(ingest_files([("objects.json", clusters.as_list(*objects))]), name=name)
+    return store(clusters.ingested(*objects), name=name)
 
 
 def ran(stored: Scenario, **settings: Any) -> Run:

@@ -16,8 +16,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from tests.examples import examples
+from tests.kubesched_ui.editor.texts import OURS, after, problems, spots
 
-OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 CONFIG = f"""\
 {HEAD}profiles:
@@ -42,11 +42,6 @@ extenders:
 def within(text: str) -> str:
     """As the configuration of a scenario."""
     return OURS + "spec:\n  config:\n    " + text.rstrip("\n").replace("\n", "\n    ") + "\n"
-
-
-def problems(text: str) -> list[tuple[int, str, str]]:
-    """(line from 1, severity, message) of each."""
-    return [(one["line"] + 1, one["severity"], one["message"]) for one in analyze(text)["problems"]]
 
 
 @pytest.mark.parametrize(
@@ -84,10 +79,6 @@ def test_what_a_run_would_refuse_is_an_error_at_its_line(old: str, new: str, lin
     (inside,) = problems(within(text))
     assert inside[:2] == (line + 4, "error")
     assert inside[2] == f"spec.config.{found[2]}"
-
-
-def test_a_good_one_has_no_problem() -> None:
-    assert problems(CONFIG) == problems(within(CONFIG)) == []
 
 
 def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
@@ -161,14 +152,10 @@ def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
     assert edit
     assert [line.strip() for line in edit["lines"]] == ["- {name: NodeAffinity, weight: 9}   # near its data"]
     config["profiles"][0]["plugins"] = {"score": {"enabled": [{"name": "ImageLocality", "weight": 3}]}}
-    edit = apply_changes(text, [{place: value}])
-    assert edit
-    lines = text.split("\n")
-    lines[edit["first"] : edit["last"] + 1] = edit["lines"]
-    after = "\n".join(lines)
-    assert "schedulerName: batch   # for the night" in after
-    assert "# near its data" in after
-    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in analyze(after)["effective"]["profiles"]]
+    changed = after(text, {place: value})
+    assert "schedulerName: batch   # for the night" in changed
+    assert "# near its data" in changed
+    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in analyze(changed)["effective"]["profiles"]]
     assert [(of["ImageLocality"], of["NodeAffinity"]) for of in weights] == [(3, 2), (None, 9)]
 
 
@@ -207,11 +194,6 @@ odd = st.sampled_from([None, 0, -1, 3, 1.5, True, "", "a", "Score", [], {}, [Non
 keys = st.sampled_from(
     ["name", "args", "plugins", "enabled", "score", "weight", "profiles", "typo", "kind", "apiVersion"]
 )
-
-
-def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
 
 
 @settings(max_examples=examples(200))

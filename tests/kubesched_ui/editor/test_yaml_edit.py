@@ -14,17 +14,7 @@ from kubesched_ui.editor.yaml_documents import parse
 from kubesched_ui.editor.yaml_edit import same
 from scheduler_core.errors import InputError
 from tests.examples import examples
-from tests.kubesched_ui.editor.texts import LISTED, MIXED
-
-
-def after(text: str, *changes: dict[str, Any]) -> str:
-    """The text with the changes."""
-    edit = apply_changes(text, list(changes))
-    if edit is None:
-        return text
-    lines = text.split("\n")
-    lines[edit["first"] : edit["last"] + 1] = edit["lines"]
-    return "\n".join(lines)
+from tests.kubesched_ui.editor.texts import LISTED, MIXED, after, spots
 
 
 def values(text: str) -> list[dict[str, Any]]:
@@ -142,12 +132,6 @@ held = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)),
     max_leaves=8,
 )
-
-
-def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
 
 
 @settings(max_examples=examples(150))

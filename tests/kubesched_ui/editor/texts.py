@@ -1,4 +1,11 @@
-"""Texts as people type them into the composer."""
+"""Texts as people type them into the composer, and what tests ask of them."""
+
+from typing import Any
+
+from kubesched_ui.editor.analysis import analyze
+from kubesched_ui.editor.apply_edits import apply_changes
+
+OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
 
 MIXED = """\
 # What the cluster is for.
@@ -55,3 +62,24 @@ spec:
         containers:
           - name: c
 """
+
+
+def problems(text: str) -> list[tuple[int, str, str]]:
+    """(line from 1, severity, message) of each."""
+    return [(one["line"] + 1, one["severity"], one["message"]) for one in analyze(text)["problems"]]
+
+
+def after(text: str, *changes: dict[str, Any]) -> str:
+    """The text with the changes."""
+    edit = apply_changes(text, list(changes))
+    if edit is None:
+        return text
+    lines = text.split("\n")
+    lines[edit["first"] : edit["last"] + 1] = edit["lines"]
+    return "\n".join(lines)
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]

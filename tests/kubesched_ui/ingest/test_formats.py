@@ -115,11 +115,6 @@ def test_a_configuration_beside_the_objects_is_kept() -> None:
     assert result.counts == {"Node": 1}
 
 
-def test_kubectl_version_gives_the_version() -> None:
-    version = {"clientVersion": {"gitVersion": "v1.31.0"}, "serverVersion": {"gitVersion": "v1.28.4"}}
-    assert read(text(NODE) + text(version)).kubernetes == "v1.28.4"
-
-
 def test_most_kubelets_give_the_version() -> None:
     nodes = [
         {"kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"nodeInfo": {"kubeletVersion": v}}}

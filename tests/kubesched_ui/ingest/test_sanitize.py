@@ -68,12 +68,6 @@ def test_the_word_null_is_no_null() -> None:
     assert result.objects[1]["spec"]["nodeSelector"] == {"null": "\\u0000"}
 
 
-def test_many_alike_are_one_remark() -> None:
-    result = ingested(*(node(f"n{i}", taints=[None]) for i in range(20)))
-    assert len(said(result)) == 1
-    assert "and 19 more like it" in said(result)[0][2]
-
-
 def test_who_types_an_object_is_told_to_leave_it_out() -> None:
     with pytest.raises(IngestError, match=r"Node n1\): status.conditions\[0\]: is a null element"):
         read_one(json.dumps(node("n1") | {"status": {"conditions": [None]}}))

@@ -11,8 +11,6 @@ from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.cycle_rows import warnings_of
-from kubesched_ui.runs.config_resolution import CAME_WITH_IT, chosen
-from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import node, pod
 
@@ -55,11 +53,20 @@ def test_the_api_uses_the_one_that_came_along(client: Client) -> None:
     assert placed(Run.objects.get()) == ["a"]
 
 
-@pytest.mark.parametrize("given", ["", OTHER])
-def test_the_api_says_that_another_was_given(client: Client, given: str) -> None:
-    answer = start(client, GOOD, config=given)
+@pytest.mark.parametrize(
+    ("came_along", "given", "says"),
+    [
+        (GOOD, "", "the run uses the default configuration of its release"),
+        (GOOD, OTHER, "the run has its own configuration"),
+        (WRONG, "", "unknown field enable"),
+        (WRONG, OTHER, "the run has its own configuration"),
+    ],
+)
+def test_the_api_says_that_another_was_given(client: Client, came_along: dict[str, Any], given: str, says: str) -> None:
+    answer = start(client, came_along, config=given)
     (note,) = answer.json()["notes"]
-    assert note.startswith("The scheduler configuration of the upload is not used: the run ")
+    assert note.startswith("The scheduler configuration of the upload is not used: ")
+    assert says in note
     run = Run.objects.get()
     assert placed(run) == ["b"]
     assert note in warnings_of(run)
@@ -184,39 +191,3 @@ def test_so_it_does_in_the_api_and_on_the_command_line(client: Client, tmp_path:
     (tmp_path / "cluster.json").write_bytes(snapshot(None))
     with pytest.raises(CommandError, match="The equivalent configuration:\n\napiVersion"):
         call_command("simulate", str(tmp_path / "cluster.json"), config=str(tmp_path / "policy.json"), release=NEWEST)
-
-
-# ---- the choice
-
-OWN = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"
-OTHERS = OWN.replace("4", "5")
-OLD = OWN.replace("/v1", "/v1alpha2")
-
-
-@pytest.mark.parametrize(
-    ("own", "given", "config", "said"),
-    [
-        ("", None, "", None),
-        (OWN, None, OWN, None),
-        (OWN, OWN, OWN, None),
-        (OWN, OTHERS, OTHERS, "the run has its own configuration"),
-        (OWN, "", "", "the run uses the default configuration of its release"),
-        (OLD, None, "", "v1alpha2 is read by kube-scheduler 1.18 only"),
-        (OLD, "", "", "v1alpha2 is read by kube-scheduler 1.18 only"),  # the page's button to start without it
-        (OLD, OTHERS, OTHERS, "the run has its own configuration"),
-    ],
-)
-def test_chosen(own: str, given: str | None, config: str, said: str | None) -> None:
-    found, notes = chosen(Scenario(config=own), given, "1.34", "error")
-    assert found == config
-    if said is None:
-        assert notes == []
-    else:
-        (note,) = notes
-        assert note.startswith(CAME_WITH_IT)
-        assert said in note
-
-
-def test_only_what_was_given_is_refused() -> None:
-    with pytest.raises(InputError, match="v1alpha2"):
-        chosen(Scenario(config=OWN), OLD, "1.34", "error")

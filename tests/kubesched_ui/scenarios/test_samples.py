@@ -76,14 +76,16 @@ def sample(name: str) -> IngestResult:
 
 def test_every_sample_is_tested() -> None:
     assert [path.stem for path in FILES] == sorted([*EXPECTED, *THEN, *IN_TIME])
-    assert len({sample(path.stem).name for path in FILES}) == len(FILES)
+    results = [sample(path.stem) for path in FILES]
+    assert len({result.name for result in results}) == len(FILES)
+    for result in results:
+        assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {}), result.name
+        assert len(result.description) > 200, result.name
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_sample(name: str) -> None:
     result = sample(name)
-    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
-    assert len(result.description) > 200
     release = with_gates(RELEASE, GATES.get(name, {}))
     prepared = prepare(result.objects, release=release, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
     run = Simulation(prepared.objects, release=release, config=result.config or None, tie_break="name").run()
@@ -101,11 +103,8 @@ def test_runs_of_a_sample_have_the_gates_that_it_needs() -> None:
 
 @pytest.mark.parametrize("name", THEN)
 def test_sample_of_an_older_release(name: str) -> None:
-    result = sample(name)
-    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
-    assert len(result.description) > 200
     release, then, now = THEN[name]
-    assert get_release(result.kubernetes).name == release
+    assert get_release(sample(name).kubernetes).name == release
     assert {pod: trace.node for pod, trace in decided(name, release).items()} == then
     assert {pod: trace.node for pod, trace in decided(name, NEWEST).items()} == now
 
@@ -179,9 +178,6 @@ def of(found: list[Record], kind: str, pod: str = "") -> list[Record]:
 
 @pytest.mark.parametrize("name", IN_TIME)
 def test_sample_in_time(name: str) -> None:
-    result = sample(name)
-    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
-    assert len(result.description) > 200
     found = records(name)
     bound = {pod: [round(r.time, 3) for r in of(found, "pod.bound", pod)] for pod in IN_TIME[name]}
     assert bound == {pod: [t] for pod, t in IN_TIME[name].items()}
@@ -232,15 +228,8 @@ def test_preemption_takes_the_cheapest_node() -> None:
 
 
 @pytest.mark.django_db
-def test_loading_twice_stores_once() -> None:
-    assert load_samples() == (len(FILES), len(FILES))
-    assert load_samples() == (len(FILES), 0)
-    assert Scenario.objects.filter(origin="sample").count() == len(FILES)
-
-
-@pytest.mark.django_db
 def test_a_changed_sample_replaces_the_stored_one_unless_it_has_runs() -> None:
-    load_samples()
+    assert load_samples() == (len(FILES), len(FILES))
     unused, used = Scenario.objects.filter(origin="sample")[:2]
     Run.objects.create(scenario=used)
     Scenario.objects.filter(pk__in=[unused.pk, used.pk]).update(description="older")
