@@ -43,7 +43,7 @@ IN_TIME = 6  # of the runs that are forked
 
 def changes_at(kept: Kept, cycle: int, chance: random.Random) -> list[dict[str, Any]]:
     """One skip, one weight, one place, for the pod of that cycle."""
-    trace, names = kept.told[cycle - 1]
+    trace, names = kept.cycles[cycle - 1]
     return [
         {"skip": {"pod": trace.pod, "plugin": chance.choice([*trace.verdicts] or ["NodeResourcesFit"])}},
         {
@@ -71,17 +71,17 @@ def forks_once(runs: int, cycles: int) -> Counter[str]:
         kept = played(Simulation(case["objects"], pods=case.get("pods"), **settings))
         chance = random.Random(case["name"])
         found["runs"] += 1
-        for cycle in [chance.randint(1, len(kept.told)) for _ in range(cycles)]:
+        for cycle in [chance.randint(1, len(kept.cycles)) for _ in range(cycles)]:
             plain = forked(kept, cycle, settings)
             found["forks"] += 1
-            found["without changes the run"] += plain.said == kept.said and plain.states() == kept.states()
+            found["without changes the run"] += plain.decisions == kept.decisions and plain.states() == kept.states()
             for change in changes_at(kept, cycle, chance):
                 stages = [Stage(at=cycle, changes=read_changes([change]))]
                 fork = forked(kept, cycle, settings, stages)
                 scratch = from_scratch(Simulation(case["objects"], pods=case.get("pods"), **settings), stages)
                 found["forks with a change"] += 1
-                found["beginning is the run's"] += fork.said[: cycle - 1] == kept.said[: cycle - 1]
-                found["as from scratch"] += fork.said == scratch.said
+                found["beginning is the run's"] += fork.decisions[: cycle - 1] == kept.decisions[: cycle - 1]
+                found["as from scratch"] += fork.decisions == scratch.decisions
     return found
 
 
@@ -99,15 +99,16 @@ def forks_in_time(runs: int, cycles: int) -> Counter[str]:
         kept = played_in_time(ScenarioRun(scenario_at(path)))
         chance = random.Random(path.stem)
         found["runs"] += 1
-        for cycle in [chance.randint(1, len(kept.told)) for _ in range(cycles)]:
+        for cycle in [chance.randint(1, len(kept.cycles)) for _ in range(cycles)]:
             plain = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle)])
             found["forks"] += 1
-            found["without changes the run"] += plain.said == kept.said and len(plain.records) == len(kept.records)
+            same = len(plain.records) == len(kept.records)
+            found["without changes the run"] += same and plain.decisions == kept.decisions
             for change in changes_at(kept, cycle, chance):
                 stage = Stage(at=cycle, changes=read_changes([change]))
                 fork = from_scratch_in_time(ScenarioRun(scenario_at(path)), [stage])
                 found["forks with a change"] += 1
-                found["beginning is the run's"] += fork.said[: cycle - 1] == kept.said[: cycle - 1]
+                found["beginning is the run's"] += fork.decisions[: cycle - 1] == kept.decisions[: cycle - 1]
     return found
 
 

@@ -24,9 +24,9 @@ from tests.scheduler_core.debugger.live import Watched, watch_once, watch_time
 
 @dataclass
 class Kept:
-    """A run that was played. `told`: each cycle with the nodes in the order of its rows."""
+    """A run that was played. `cycles`: each cycle with the nodes in the order of its rows."""
 
-    told: list[tuple[CycleTrace, list[str]]]
+    cycles: list[tuple[CycleTrace, list[str]]]
     blocks: list[Block]
     records: Sequence[Record] = ()
 
@@ -49,9 +49,9 @@ class Kept:
         return self.objects[number]
 
     @property
-    def said(self) -> list[dict[str, Any]]:
+    def decisions(self) -> list[dict[str, Any]]:
         """All that each cycle decided."""
-        return [trace.golden(names) | {"number": trace.number, "result": trace.result} for trace, names in self.told]
+        return [trace.golden(names) | {"number": trace.number, "result": trace.result} for trace, names in self.cycles]
 
     def states(self) -> list[dict[str, Any]]:
         """The cluster before each cycle, and at the end."""
@@ -67,13 +67,13 @@ def opening(simulation: Simulation) -> Kept:
 
 def played(simulation: Simulation, run: Iterable[CycleTrace] | None = None) -> Kept:
     """A run in one pass, stored every 3 cycles. `run`: its cycles, if it is watched."""
-    recorder, told = Recorder(simulation), []
+    recorder, cycles = Recorder(simulation), []
     blocks = recorder.drain()
     for number, trace in enumerate(simulation.run() if run is None else run):
         recorder.cycle(trace)
-        told.append((trace, list(simulation.nodes)))
+        cycles.append((trace, list(simulation.nodes)))
         blocks += recorder.drain() if number % 3 == 0 else []
-    return Kept(told, blocks + recorder.drain())
+    return Kept(cycles, blocks + recorder.drain())
 
 
 def played_in_time(run: ScenarioRun) -> Kept:
@@ -82,7 +82,7 @@ def played_in_time(run: ScenarioRun) -> Kept:
 
 def recorded(simulation: Simulation, run: Iterable[Record]) -> Kept:
     """A run in virtual time by its records, stored every 7."""
-    recorder, told, records = Recorder(simulation), [], []
+    recorder, cycles, records = Recorder(simulation), [], []
     blocks, names = recorder.drain(), list(simulation.nodes)
     for record in run:
         recorder.record(record)
@@ -90,9 +90,9 @@ def recorded(simulation: Simulation, run: Iterable[Record]) -> Kept:
         if record.kind == "nodes.listed":
             names = record.data["names"]
         if record.trace is not None:
-            told.append((record.trace, names))
+            cycles.append((record.trace, names))
         blocks += recorder.drain() if record.seq % 7 == 0 else []
-    return Kept(told, blocks + recorder.drain(), records)
+    return Kept(cycles, blocks + recorder.drain(), records)
 
 
 def watched_once(simulation: Simulation) -> tuple[Kept, Watched]:
@@ -122,24 +122,24 @@ def prefix(kept: Kept, cycle: int) -> Prefix:
 def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[Stage] = ()) -> Kept:
     """A fork in one pass: the beginning is the parent's, the rest is run. `settings`: the parent's, of Simulation."""
     begun = prefix(kept, cycle)
-    start = beginnings.next_start_index(kept.told[cycle - 2][0]) if cycle > 1 else 0
+    start = beginnings.next_start_index(kept.cycles[cycle - 2][0]) if cycle > 1 else 0
     simulation = beginnings.simulation_from(
         begun,
         kept.fetch,
         partial(Simulation, **settings),
         get_release(settings.get("release", "1.34")),
-        [trace.pod for trace, _ in kept.told[cycle - 1 :]],
+        [trace.pod for trace, _ in kept.cycles[cycle - 1 :]],
         start,
     )
-    beginnings.resume_batching(simulation, (trace for trace, _ in reversed(kept.told[: cycle - 1])))
+    beginnings.resume_batching(simulation, (trace for trace, _ in reversed(kept.cycles[: cycle - 1])))
     recorder = beginnings.Continuing(simulation, begun, cycle - 1)
     plan_single_pass(simulation, stages, 0)
-    told = list(kept.told[: cycle - 1])
+    cycles = list(kept.cycles[: cycle - 1])
     for trace in simulation.run():
         recorder.cycle(trace)
-        told.append((trace, list(simulation.nodes)))
+        cycles.append((trace, list(simulation.nodes)))
     recorder.rest()
-    return Kept(told, [*begun.blocks, *recorder.drain()])
+    return Kept(cycles, [*begun.blocks, *recorder.drain()])
 
 
 def from_scratch(simulation: Simulation, stages: Sequence[Stage]) -> Kept:

@@ -46,7 +46,7 @@ def restored(
 ) -> Iterator[tuple[CycleTrace, Again, int]]:
     """The cycles with these results, each with what restores the cluster before it, and its number."""
     recording, fetch = kept.recording, kept.fetch
-    for number, (trace, _) in enumerate(kept.told, 1):
+    for number, (trace, _) in enumerate(kept.cycles, 1):
         if trace.result in results:
             at, start = recording.before_cycle(number), trace.start_index
             yield trace, partial(restore_run, recording, fetch, at, make, release, start_index=start), number

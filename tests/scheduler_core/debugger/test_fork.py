@@ -51,7 +51,7 @@ def cases() -> list[Any]:
 
 def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:
     """Something of each kind, for the pod of that cycle."""
-    trace, names = kept.told[min(cycle, len(kept.told)) - 1]
+    trace, names = kept.cycles[min(cycle, len(kept.cycles)) - 1]
     scorers = [*trace.scores] or ["NodeResourcesFit"]
     return [
         {"skip": {"pod": trace.pod, "plugin": chance.choice([*trace.verdicts] or ["NodeResourcesFit"])}},
@@ -64,7 +64,7 @@ def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:
 
 
 def alike(a: Kept, b: Kept) -> None:
-    assert a.said == b.said
+    assert a.decisions == b.decisions
     for mine, other in zip(a.states(), b.states(), strict=True):
         assert mine == other
 
@@ -75,18 +75,18 @@ def test_in_one_pass(case: Raw) -> None:
     settings = settings_of(case)
     kept = played(Simulation(case["objects"], pods=case.get("pods"), **settings))
     chance = random.Random(case["name"])
-    for cycle in sorted(chance.sample(range(1, len(kept.told) + 2), min(FORKS, len(kept.told) + 1))):
+    for cycle in sorted(chance.sample(range(1, len(kept.cycles) + 2), min(FORKS, len(kept.cycles) + 1))):
         alike(forked(kept, cycle, settings), kept)
-        if not kept.told[0][1]:
+        if not kept.cycles[0][1]:
             continue
         some = chance.sample(changes_for(kept, cycle, chance), 2)
-        if cycle > len(kept.told):
+        if cycle > len(kept.cycles):
             some = [change for change in some if "place" not in change and "skip" not in change]
         stages = [Stage(at=cycle, changes=read_changes(some))]
         scratch = from_scratch(Simulation(case["objects"], pods=case.get("pods"), **settings), stages)
         found = forked(kept, cycle, settings, stages)
-        assert found.said[: cycle - 1] == kept.said[: cycle - 1]
-        assert found.said == scratch.said
+        assert found.decisions[: cycle - 1] == kept.decisions[: cycle - 1]
+        assert found.decisions == scratch.decisions
 
 
 def test_other_settings_from_a_cycle_on() -> None:
@@ -96,10 +96,10 @@ def test_other_settings_from_a_cycle_on() -> None:
     packing = {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]}
     fitting = {"plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}}}
     kept = played(Simulation(objects, **settings))
-    assert [trace.node for trace, _ in kept.told] == ["n0", "n1", "n2", "n3"] * 2
+    assert [trace.node for trace, _ in kept.cycles] == ["n0", "n1", "n2", "n3"] * 2
     other = SETTINGS | {"release": "1.27", "config": {"profiles": [packing | fitting]}, "preemption": True}
     fork = forked(kept, 3, settings, [Stage(at=3, settings=other)])
-    assert [trace.node for trace, _ in fork.told] == ["n0", "n1", "n0", "n0", "n0", "n1", "n1", "n1"]
+    assert [trace.node for trace, _ in fork.cycles] == ["n0", "n1", "n0", "n0", "n0", "n1", "n1", "n1"]
 
 
 def test_decisions_stay_when_another_scheduler_comes() -> None:
@@ -108,7 +108,7 @@ def test_decisions_stay_when_another_scheduler_comes() -> None:
     kept = played(Simulation(objects, **settings))
     first = Stage(at=1, changes=read_changes([{"weight": {"plugin": "NodeResourcesFit", "weight": 7}}]))
     fork = forked(kept, 1, settings, [first, Stage(at=2, settings=SETTINGS | {"release": "1.34"})])
-    assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.told] == [7, 7, 7]
+    assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.cycles] == [7, 7, 7]
 
 
 TIMED = [(path, "") for path in IN_TIME]
@@ -124,19 +124,19 @@ def test_in_time(path: Any, release: str) -> None:
 
     kept = played_in_time(ScenarioRun(scenario()))
     chance = random.Random(path.stem)
-    for cycle in sorted(chance.sample(range(1, len(kept.told) + 2), min(FORKS, len(kept.told) + 1))):
+    for cycle in sorted(chance.sample(range(1, len(kept.cycles) + 2), min(FORKS, len(kept.cycles) + 1))):
         again = from_scratch_in_time(ScenarioRun(scenario()), [Stage(at=cycle)])
         assert [(r.seq, r.time, r.kind) for r in again.records] == [(r.seq, r.time, r.kind) for r in kept.records]
         alike(again, kept)
-        if cycle > len(kept.told):
+        if cycle > len(kept.cycles):
             continue
-        some = read_changes([{"cordon": kept.told[cycle - 1][1][0]}])
+        some = read_changes([{"cordon": kept.cycles[cycle - 1][1][0]}])
         fork = from_scratch_in_time(ScenarioRun(scenario()), [Stage(at=cycle, changes=some)])
-        assert fork.said[: cycle - 1] == kept.said[: cycle - 1]
+        assert fork.decisions[: cycle - 1] == kept.decisions[: cycle - 1]
         steps = [r for r in fork.records if r.kind == "scenario.step" and r.data["step"] == 0]
         assert [step.data["operation"] for step in steps] == ["cordon"]
         attempts = [r for r in fork.records if r.kind == "attempt"]
         assert attempts[cycle - 2].seq < steps[0].seq if cycle > 1 else True
         assert all(a.seq > steps[0].seq for a in attempts[cycle - 1 :])
-        name = kept.told[cycle - 1][1][0]
+        name = kept.cycles[cycle - 1][1][0]
         assert all(state["unschedulable"] for state in fork.states()[-1]["nodes"] if state["name"] == name)

@@ -16,7 +16,7 @@ from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node
 from tests.scheduler_core.debugger.forking import Kept, maker, opening, played
 from tests.scheduler_core.debugger.live import Raw, first_params, simulation_of_case
-from tests.scheduler_core.debugger.test_time_travel import told
+from tests.scheduler_core.debugger.test_time_travel import cluster_state
 
 OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
 FIELDS = sorted(set(PodInfo.__slots__) - OF_CLUSTERS - {"pod", "release", "_terms"})
@@ -53,7 +53,7 @@ def test_it_is_the_pod_that_is_read_at_once(case: Raw) -> None:
         assert msgspec.to_builtins(pod.pod) == msgspec.to_builtins(other.pod)
         assert [len(terms) for terms in pod.terms()] == [len(terms) for terms in other.terms()]
         assert not unread(pod)
-    assert told(later) == told(eager)
+    assert cluster_state(later) == cluster_state(eager)
 
 
 def _same(value: Any) -> Any:

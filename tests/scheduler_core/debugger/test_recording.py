@@ -136,7 +136,7 @@ def test_pods_on_nodes_that_are_not_there_are_orphans() -> None:
 
 def test_a_cluster_of_nothing() -> None:
     kept = played(Simulation([]))
-    assert kept.told == []
+    assert kept.cycles == []
     recording = kept.recording
     told = State(recording, recording.before_cycle(1)).as_dict()
     empty: dict[str, Any] = {key: [] for key in ("nodes", "pending", "added", "removed")}

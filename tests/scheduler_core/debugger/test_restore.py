@@ -36,9 +36,9 @@ def check(simulation: Simulation, kept: Kept, name: str, registry: Any = IN_TREE
     scheduler = simulation.scheduler
     percentage = next(iter(scheduler.profiles.values())).percentage
     make = maker(simulation, preemption=scheduler.preemption, percentage=percentage, registry=registry)
-    numbers = range(1, len(kept.told) + 1)
+    numbers = range(1, len(kept.cycles) + 1)
     for number in random.Random(name).sample(numbers, min(CYCLES, len(numbers))):
-        trace, names = kept.told[number - 1]
+        trace, names = kept.cycles[number - 1]
         if trace.result == "error" or trace.permit is not None or trace.permit_waits:
             continue
         moment, start = kept.recording.before_cycle(number), trace.start_index

@@ -18,7 +18,7 @@ KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
 MOVES = 25
 
 
-def told(simulation: Simulation) -> dict[str, Any]:
+def cluster_state(simulation: Simulation) -> dict[str, Any]:
     """All that a cycle depends on."""
     cluster, nodes = simulation.cluster, simulation.cluster.nodes
     nodes.refresh()
@@ -57,12 +57,12 @@ def check(kept: Kept, simulation: Simulation, name: str) -> int:
         at_once = restore_run(recording, kept.fetch, moment, make, simulation.release)
         if chance.random() < 0.5:
             few = {pod.key for pod in at_once.pending if chance.random() < 0.3}
-            wanted = told(at_once)
+            wanted = cluster_state(at_once)
             wanted["pending"] = [pod for pod in wanted["pending"] if pod[0] in few or pod[1]]
-            assert told(moving.at(moment, few)) == wanted, f"{name} at {moment}, {few}"
+            assert cluster_state(moving.at(moment, few)) == wanted, f"{name} at {moment}, {few}"
             assert everyone(moving.at(moment, few)) == everyone(at_once)
         now = moving.at(moment)
-        assert told(now) == told(at_once), f"{name} at {moment}"
+        assert cluster_state(now) == cluster_state(at_once), f"{name} at {moment}"
         went, before = went + (now is before), now
     return went
 

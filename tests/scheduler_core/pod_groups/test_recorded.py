@@ -81,15 +81,15 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
 def test_forks_go_on_alike(case: Raw) -> None:
     settings = settings_of(case)
     kept = played(Simulation(case["objects"], **settings))
-    inside = [number for number in range(2, len(kept.told) + 1) if _same_group(kept, number)]
-    for cycle in [number for number in range(1, len(kept.told) + 2) if number not in inside][::2]:
+    inside = [number for number in range(2, len(kept.cycles) + 1) if _same_group(kept, number)]
+    for cycle in [number for number in range(1, len(kept.cycles) + 2) if number not in inside][::2]:
         again = forked(kept, cycle, settings)
-        assert again.said == kept.said
+        assert again.decisions == kept.decisions
         assert again.states() == kept.states()
 
 
 def _same_group(kept: Kept, number: int) -> bool:
-    here, before = kept.told[number - 1][0], kept.told[number - 2][0]
+    here, before = kept.cycles[number - 1][0], kept.cycles[number - 2][0]
     return bool(here.group) and here.group == before.group
 
 
@@ -102,7 +102,7 @@ def test_what_filters_say_of_members_is_told_again() -> None:
         moving = RestoredRun(
             kept.recording, kept.objects.__getitem__, partial(Simulation, **settings), simulation.release
         )
-        for trace, names in kept.told:
+        for trace, names in kept.cycles:
             if not trace.group or not trace.verdicts:
                 continue
             found = provenance_of(moving, trace.number, trace)
