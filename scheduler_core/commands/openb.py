@@ -23,11 +23,8 @@ cards. The trace's own simulator allocates single cards. Pods are in the order o
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
-import json
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -109,22 +106,3 @@ def scenario(nodes: Path, pods: Path, limit: int | None = None) -> dict[str, Any
         "metadata": {"name": "openb"},
         "spec": {"description": description, "objects": objects},
     }
-
-
-def main() -> None:
-    """Run the command line; writes JSON to standard output."""
-    parser = argparse.ArgumentParser(description="Alibaba's GPU cluster trace (openb) as a scenario.")
-    parser.add_argument("nodes", type=Path, help="openb_node_list_*.csv, may be gzipped")
-    parser.add_argument("pods", type=Path, help="openb_pod_list_*.csv, may be gzipped")
-    parser.add_argument("--limit", type=int, help="only the first so many pods by creation time")
-    given = parser.parse_args()
-    try:
-        json.dump(scenario(given.nodes, given.pods, given.limit), sys.stdout)
-    except KeyError as error:
-        parser.error(f"a column {error} is missing: is this the openb trace?")
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-
-
-if __name__ == "__main__":
-    main()
