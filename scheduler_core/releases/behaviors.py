@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ def _plugins(a: PluginWeights, b: PluginWeights) -> list[tuple[str, str]]:
     """Return each default plugin that only one of them has, or that has another weight, with its text."""
     one, other = dict(a), dict(b)
     found = []
-    for name in _merged(list(one), list(other)):
+    for name in merged(one, other):
         if name not in one:
             text = f"{name} is a default plugin"
         elif name not in other:
@@ -86,12 +86,12 @@ def _rest_differs(a: Release, b: Release) -> bool:
     return both[0] != both[1] or any(getattr(a, field) != getattr(b, field) for field in VERSIONS)
 
 
-def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """Return both lists merged: in the order of a, and each name that only b has after its predecessor in b."""
-    found = list(a)
-    for i, name in enumerate(b):
+def merged(a: Iterable[str], b: Iterable[str]) -> list[str]:
+    """Return both merged: in the order of a, and each name that only b has after its predecessor in b."""
+    found, others = list(a), list(b)
+    for i, name in enumerate(others):
         if name not in found:
-            after = next((other for other in reversed(b[:i]) if other in found), None)
+            after = next((other for other in reversed(others[:i]) if other in found), None)
             found.insert(found.index(after) + 1 if after is not None else 0, name)
     return found
 
@@ -114,5 +114,5 @@ def _with_plugins(a: Release, b: Release, taken: Collection[str], in_bs_order: b
     one, other = dict(a.default_plugins), dict(b.default_plugins)
     kept = {name: weight for name, weight in one.items() if name not in taken}
     kept |= {name: other[name] for name in taken if name in other}
-    order = _merged(list(other), list(one)) if in_bs_order else _merged(list(one), list(other))
+    order = merged(other, one) if in_bs_order else merged(one, other)
     return tuple((name, kept[name]) for name in order if name in kept)

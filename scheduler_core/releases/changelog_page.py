@@ -129,7 +129,7 @@ def _words(change: Change) -> str:
     if made is None:
         return ""
     text = f"{made.text} ({made.gate})" if made.gate else made.text
-    text += f" ([KEP-{made.kep}]({made.link}))" if made.kep else ""
+    text += f" ([KEP-{made.kep}](https://github.com/kubernetes/enhancements/issues/{made.kep}))" if made.kep else ""
     if isinstance(after, bool):
         return text if after else f"no longer: {text}"
     return f"{text}: `{after}`" if after else f"no longer: {text}: `{before}`"

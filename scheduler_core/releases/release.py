@@ -32,10 +32,6 @@ class Behavior(NamedTuple):
     gate: str = ""
     kep: int = 0
 
-    @property
-    def link(self) -> str:
-        return f"https://github.com/kubernetes/enhancements/issues/{self.kep}" if self.kep else ""
-
     def describe(self) -> str:
         """Return the text with its feature gate, and with its releases unless it continues in all later ones."""
         when = f"until {self.until}" if self.until else ""

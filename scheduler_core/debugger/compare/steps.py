@@ -18,6 +18,7 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import Cycle
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
+from scheduler_core.releases.behaviors import merged
 
 Rows = npt.NDArray[np.intp]
 Texts = tuple[str, str]
@@ -165,7 +166,7 @@ class Pair:
     def filters(self) -> Iterator[ComparedStep]:
         """Compare the verdicts, plugin by plugin."""
         open_ = [mask.copy() for mask in self._looked]
-        for plugin in _merged(list(self.a.verdicts), list(self.b.verdicts)):
+        for plugin in merged(self.a.verdicts, self.b.verdicts):
             verdicts = [trace.verdicts.get(plugin) for trace in (self.a, self.b)]
             yield self._verdict(plugin, verdicts, open_)
             for side, verdict in enumerate(verdicts):
@@ -232,7 +233,7 @@ class Pair:
         if not self.a.scores and not self.b.scores:
             return
         places = self._both_feasible()
-        for plugin in _merged(list(self.a.scores), list(self.b.scores)):
+        for plugin in merged(self.a.scores, self.b.scores):
             yield from self._score(plugin, places)
         if self.a.scores and self.b.scores:
             yield self._column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], places[2])
@@ -294,13 +295,3 @@ def _common(a: Sequence[str], b: Sequence[str]) -> tuple[Rows, Rows]:
     pairs = [(row, where[name]) for row, name in enumerate(a) if name in where]
     rows = np.array(pairs, np.intp).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]
-
-
-def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """Merge both lists: a's order, with entries of b alone after their predecessor in b."""
-    found = list(a)
-    for i, name in enumerate(b):
-        if name not in found:
-            after = next((other for other in reversed(b[:i]) if other in found), None)
-            found.insert(found.index(after) + 1 if after is not None else 0, name)
-    return found
