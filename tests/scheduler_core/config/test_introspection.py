@@ -1,4 +1,4 @@
-"""What is told of a configuration's fields is what is read: every field is taken, and no other one."""
+"""What is schema of a configuration's fields is what is read: every field is taken, and no other one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ NEEDED = {"RequestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]
 PLAIN: dict[str, Any] = {"text": "", "integer": 0, "number": 0, "boolean": False, "any": {}}
 
 
-def value_of(held: str, told: Described, field: str, within: Any) -> Any:
+def value_of(type_name: str, schema: Described, field: str, within: Any) -> Any:
     """Something that a field may hold; `field`: put into the first map of type `within` that is met."""
-    if held[0] == "[":
-        return [value_of(held[1:-1], told, field, within)]
-    if held[0] == "{":
+    if type_name[0] == "[":
+        return [value_of(type_name[1:-1], schema, field, within)]
+    if type_name[0] == "{":
         return {}
-    if held in PLAIN:
-        return PLAIN[held]
-    fields = {name: value_of(one, told, field, within) for name, (one, _) in told.types[held].items() if one in PLAIN}
-    return fields | ({field: 1} if held == within else {})
+    if type_name in PLAIN:
+        return PLAIN[type_name]
+    fields = {
+        name: value_of(one, schema, field, within) for name, (one, _) in schema.types[type_name].items() if one in PLAIN
+    }
+    return fields | ({field: 1} if type_name == within else {})
 
 
 def refusal(config: dict[str, Any], release: Release) -> str:
@@ -47,43 +49,43 @@ def reader(version: str) -> Release:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_field_is_one_and_no_other_is(version: str) -> None:
-    told, release = described(version, KNOWN), reader(version)
+    schema, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
-    for field, (held, _) in told.types[told.root].items():
+    for field, (type_name, _) in schema.types[schema.root].items():
         if field not in base:
-            assert refusal(base | {field: value_of(held, told, "", None)}, release) == "", field
+            assert refusal(base | {field: value_of(type_name, schema, "", None)}, release) == "", field
     assert "unknown field" in refusal(base | {"strange": 1}, release)
-    profile = told.types[told.root]["profiles"][0][1:-1]
-    for field, (held, _) in told.types[profile].items():
-        entry = {"schedulerName": "a"} | {field: value_of(held, told, "", None)}
+    profile = schema.types[schema.root]["profiles"][0][1:-1]
+    for field, (type_name, _) in schema.types[profile].items():
+        entry = {"schedulerName": "a"} | {field: value_of(type_name, schema, "", None)}
         assert refusal(base | {"profiles": [entry]}, release) == "", field
-    every = {f"{place}{name}" for place, name in _places(told, profile)}
+    every = {f"{place}{name}" for place, name in _places(schema, profile)}
     assert every.isdisjoint({name for name, versions in ONLY_IN.items() if version not in versions})
     assert every >= {name for name, versions in ONLY_IN.items() if version in versions}
 
 
-def _places(told: Described, profile: str) -> list[tuple[str, str]]:
-    plugins = told.types[profile]["plugins"][0]
-    places = (("", told.root), ("profiles.", profile), ("profiles.plugins.", plugins))
-    return [(place, name) for place, kind in places for name in told.types[kind]]
+def _places(schema: Described, profile: str) -> list[tuple[str, str]]:
+    plugins = schema.types[profile]["plugins"][0]
+    places = (("", schema.root), ("profiles.", profile), ("profiles.plugins.", plugins))
+    return [(place, name) for place, kind in places for name in schema.types[kind]]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_arguments_are_those_that_are_read(version: str) -> None:
-    told, release = described(version, KNOWN), reader(version)
+    schema, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
     for plugin, _ in release.default_plugins:
-        if plugin not in told.args:
+        if plugin not in schema.args:
             continue
-        kind = told.args[plugin]
-        for field, (held, _) in told.types[kind].items():
+        kind = schema.args[plugin]
+        for field, (type_name, _) in schema.types[kind].items():
             if field in ("apiVersion", "kind"):
                 continue
-            args = {field: value_of(held, told, "", None)}
+            args = {field: value_of(type_name, schema, "", None)}
             assert refusal(base | _given(plugin, args), release) == "", (plugin, field)
-            inner = held.strip("[]")
-            if inner in told.types:
-                strange = {field: value_of(held, told, "strange", inner)}
+            inner = type_name.strip("[]")
+            if inner in schema.types:
+                strange = {field: value_of(type_name, schema, "strange", inner)}
                 assert "unknown field" in refusal(base | _given(plugin, strange), release), (plugin, field)
         assert "unknown field" in refusal(base | _given(plugin, {"strange": 1}), release), plugin
 

@@ -40,7 +40,7 @@ def test_arguments_and_extenders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "problem"),
     [
         ({"apiVersion": "kubescheduler.config.k8s.io/v1"}, "Policy: apiVersion: must be v1, got"),
         ({"apiVersion": ""}, "Policy: apiVersion: must be v1, it is not given"),
@@ -52,10 +52,10 @@ def test_arguments_and_extenders() -> None:
         ({"extenders": [{"urlPrefix": 3}]}, "Policy extenders[0]: urlPrefix: must be"),
     ],
 )
-def test_what_is_wrong_is_named(given: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_named(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as caught:
         read(**given)
-    assert told in str(caught.value).replace('"', "'")
+    assert problem in str(caught.value).replace('"', "'")
 
 
 def test_unknown_fields_are_ignored_or_named() -> None:

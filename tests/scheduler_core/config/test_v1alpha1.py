@@ -57,7 +57,7 @@ def test_v1alpha1_is_one_profile() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "given", "told"),
+    ("version", "given", "message"),
     [
         ("v1alpha2", {"algorithmSource": {}}, "unknown field algorithmSource"),
         ("v1alpha2", {"parallelism": 3}, "parallelism: unknown field in v1alpha2"),
@@ -73,10 +73,10 @@ def test_v1alpha1_is_one_profile() -> None:
         ("v1alpha1", {"foo": 1}, "unknown field foo"),
     ],
 )
-def test_what_is_wrong_is_named(version: str, given: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_named(version: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
         load(version, **given)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1alpha1"])
@@ -93,26 +93,26 @@ def test_1_17_reads_the_older_one_alone() -> None:
 
 
 def test_plugins_of_other_releases() -> None:
-    for version, point, plugin, told in (
+    for version, point, plugin, message in (
         ("v1alpha2", "score", "SelectorSpread", "1.19 to 1.24 have it"),
         ("v1beta1", "postFilter", "DefaultPreemption", "1.19 and newer have it; before it preemption is a part of"),
     ):
         profile = {"schedulerName": "a", "plugins": {point: {"enabled": [{"name": plugin}]}}}
-        with pytest.raises(UnknownPlugins, match=told):
+        with pytest.raises(UnknownPlugins, match=message):
             load(version, profiles=[profile])
 
 
 def test_real_files_of_that_time() -> None:
     """Of three one is older than all releases here."""
-    told = {}
+    found = {}
     for path in sorted((DATA / "configs").glob("*v1alpha*")):
         version = path.name.partition("-at-")[2].partition("-at-")[0]
         try:
             made = load_configuration(path.read_bytes(), get_release("1.18"), known=known_plugins(PLUGINS))
-            told[version] = ", ".join(made.schedulers)
+            found[version] = ", ".join(made.schedulers)
         except InputError as refused:
-            told[version] = str(refused).partition(";")[0]
-    assert told == {
+            found[version] = str(refused).partition(";")[0]
+    assert found == {
         f"{GROUP}_v1alpha2": "default-scheduler",
         f"{GROUP}_v1alpha1": "default-scheduler",
         "componentconfig_v1alpha1": "KubeSchedulerConfiguration: apiVersion: componentconfig/v1alpha1 is read by "

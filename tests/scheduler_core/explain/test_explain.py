@@ -210,8 +210,8 @@ def test_blockers_that_stand_alone():
         node("n3", cpu="1"),
         pod("new", requests={"cpu": "2"}),
     )
-    told = {b.plugin: (b.objects, b.alone, b.alone_nodes) for b in answer.blockers}
-    assert told == {"TaintToleration": (2, 1, ["n1"]), "NodeResourcesFit": (2, 1, ["n3"])}
+    blockers = {b.plugin: (b.objects, b.alone, b.alone_nodes) for b in answer.blockers}
+    assert blockers == {"TaintToleration": (2, 1, ["n1"]), "NodeResourcesFit": (2, 1, ["n3"])}
 
 
 # ---- preemption

@@ -18,13 +18,13 @@ DOMAINS = f"{RELEASE},TopologyAwareWorkloadScheduling=true"
 LOW = pod("low", on="n1", requests={"cpu": "4"}, priority=1)
 
 
-def told(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
+def serialized(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
     found = next(one for one in run(objects, release) if isinstance(one, GroupTrace))
     return group_to_dict(found)
 
 
 @pytest.mark.parametrize(
-    ("objects", "release", "said"),
+    ("objects", "release", "sentence"),
     [
         ([*NODES, group("g", 3), *members("g", 3)], RELEASE, "Gang default/g: all 3 fit. All are bound."),
         ([*NODES, group("g", 2), *members("g", 2)], RELEASE, "Gang default/g: both fit. All are bound."),
@@ -59,23 +59,23 @@ def told(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_verdict(objects: list[Any], release: str, said: str) -> None:
-    assert verdict(told(objects, release), "lacks 2 cpu on every node") == said
+def test_the_verdict(objects: list[Any], release: str, sentence: str) -> None:
+    assert verdict(serialized(objects, release), "lacks 2 cpu on every node") == sentence
 
 
 def test_of_domains() -> None:
     zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
-    goes = told([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], DOMAINS)
+    goes = serialized([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], DOMAINS)
     assert verdict(goes).endswith(f"They are in {ZONE}=b, the only one that takes it.")
     assert [(one["name"], one["placed"]) for one in goes["placements"]] == [("a", 1), ("b", 2)]
-    stays = told([*zones, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)], DOMAINS)
+    stays = serialized([*zones, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)], DOMAINS)
     assert f"none of 2 domains of {ZONE} takes it; in a 1 of 3 fit" in verdict(stays)
 
 
 def test_members_that_are_held_back_are_named() -> None:
     held = members("g", 3)
     held[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
-    found = told([*NODES, group("g", 3), *held])
+    found = serialized([*NODES, group("g", 3), *held])
     assert verdict(found) == "Gang default/g: both fit. It takes 3; g-2 is gated. None is bound."
     assert found["held"]["default/g-2"]["plugin"] == "SchedulingGates"
 

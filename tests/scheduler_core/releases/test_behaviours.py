@@ -53,8 +53,8 @@ def test_sidecars_are_refused_where_their_gate_is_off(release: str) -> None:
     """By default in 1.28 alone."""
     trace = one(release, node("a"), with_sidecar())
     refused = release in ("1.28", "1.31 SidecarContainers=false")
-    said = trace.prefilter.message if trace.prefilter is not None else ""
-    assert said == (SIDECARS if refused else "")
+    message = trace.prefilter.message if trace.prefilter is not None else ""
+    assert message == (SIDECARS if refused else "")
     assert (trace.node == "a") == (not refused)
 
 
@@ -72,12 +72,12 @@ def wants(*names: str) -> Raw:
 @pytest.mark.parametrize("release", ORDER)
 def test_a_name_of_no_node(release: str) -> None:
     trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost")))
-    if release not in since("1.24"):  # all nodes are asked
+    if release not in since("1.24"):  # all nodes are evaluated
         assert trace.message.startswith("0/2 nodes are available: 2 node(s) didn't match")
         return
     if release not in since("1.31"):
-        told = 'nodeinfo not found for node name "ghost"' if release != "1.30" else "integer divide by zero"
-        assert told in trace.error
+        error = 'nodeinfo not found for node name "ghost"' if release != "1.30" else "integer divide by zero"
+        assert error in trace.error
         return
     words = " 2 node(s) didn't satisfy plugin(s) [NodeAffinity]." if release in since("1.32") else ""
     claims = " no new claims to deallocate," if release in since("1.34") else ""
@@ -95,8 +95,8 @@ def test_one_of_two_names_is_no_node(release: str) -> None:
 def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
     small = node("b", cpu="1")
     trace = one(release, node("a"), small, pod("p", requests={"cpu": "2"}, affinity=wants("b")))
-    told = {"1.30": "node is filtered out by the prefilter result"}
-    words = told.get(release, "node(s) didn't satisfy plugin(s) [NodeAffinity]" if release in since("1.32") else "")
+    messages = {"1.30": "node is filtered out by the prefilter result"}
+    words = messages.get(release, "node(s) didn't satisfy plugin(s) [NodeAffinity]" if release in since("1.32") else "")
     words = words if release in since("1.24") else "1 Insufficient cpu, 1 node(s) didn't match"
     assert words in trace.message if words else "1 Insufficient cpu. preemption" in trace.message
 

@@ -103,7 +103,9 @@ def test_text_that_is_none(text: str) -> None:
 def test_every_gate_is_documented_as_it_is() -> None:
     row = re.compile(r"^\| `(\w+)` \| ([\d.]*) ?\| ([\d.]*) ?\| ([\d.]*) ?\|", re.M)
     rows = row.findall((DOCS / "configuration.md").read_text())
-    assert {name: tuple(said) for name, *said in rows} == {n: (g.since, g.on, g.locked) for n, g in GATES.items()}
+    assert {name: tuple(releases) for name, *releases in rows} == {
+        n: (g.since, g.on, g.locked) for n, g in GATES.items()
+    }
 
 
 def test_releases_are_ordered_by_number() -> None:
