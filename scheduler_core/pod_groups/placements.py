@@ -21,7 +21,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.plugins.resource_allocation import most_allocated
 
-FIT, COUNT = "NodeResourcesFit", "PodGroupPodsCount"
+FIT = "NodeResourcesFit"
 Assignments = Sequence[tuple[PodInfo, str]]
 
 

@@ -74,18 +74,13 @@ def victims_of(cluster: Cluster) -> list[Victim]:
     single: list[Victim] = []
     wholes: dict[str, list[PodInfo]] = {}
     for pod in cluster.pods.values():
-        group = _group_of(cluster, pod)
+        group = cluster.scheduling_groups.get(pod.group)
         if group is not None and group.spec.disruption_mode == WHOLE:
             wholes.setdefault(group.key, []).append(pod)
         else:
             single.append(Victim((pod,), pod.priority))
     groups = cluster.scheduling_groups
     return single + [Victim(tuple(pods), groups[key].spec.priority) for key, pods in wholes.items()]
-
-
-def _group_of(cluster: Cluster, pod: PodInfo) -> PodGroup | None:
-    named = pod.pod.spec.scheduling_group
-    return cluster.scheduling_groups.get(f"{pod.namespace}/{named.pod_group_name}") if named is not None else None
 
 
 def _take(cluster: Cluster, victim: Victim) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from scheduler_core.framework.interface import SUCCESS, Status
-from scheduler_core.pod_groups.trace import GroupTrace, MemberTrace, TriedPlacement
+from scheduler_core.pod_groups.trace import GroupTrace, MemberTrace
 
 SCHEDULED, WAITING, UNSCHEDULABLE = "scheduled", "waiting", "unschedulable"
 
@@ -33,7 +34,7 @@ def group_to_dict(trace: GroupTrace) -> dict[str, Any]:
         "preempted_as_whole": trace.preempted_as_whole,
         "victims": [{"pod": pod, "node": trace.left.get(pod, "")} for pod in trace.victims],
         "placement": trace.placement,
-        "placements": [_placement(placement) for placement in trace.placements],
+        "placements": [asdict(placement) | {"status": status_of(placement.status)} for placement in trace.placements],
         "next_start_index": trace.next_start_index,
     }
 
@@ -60,17 +61,6 @@ def _member(member: MemberTrace) -> dict[str, Any]:
         "rejected_by": member.rejected_by,
         "nominated_node": member.nominated,
         "victims": trace.victims if member.preempts else [],
-    }
-
-
-def _placement(placement: TriedPlacement) -> dict[str, Any]:
-    return {
-        "name": placement.name,
-        "nodes": placement.nodes,
-        "placed": placement.placed,
-        "preempts": placement.preempts,
-        "status": status_of(placement.status),
-        "score": placement.score,
     }
 
 

@@ -1,8 +1,11 @@
-"""Which devices a claim is given."""
+"""Which devices a claim is given, where conformance cases have nothing of it."""
+
+from typing import Any
 
 import pytest
 
 from tests.scheduler_core.dra.made import (
+    DRIVER,
     claim,
     cycles,
     device,
@@ -16,86 +19,12 @@ from tests.scheduler_core.dra.made import (
     pod,
 )
 
-HOME = 'device.attributes["gpu.example.com"]'
+HOT = {"key": "hot", "value": "yes", "effect": "NoSchedule"}
+IN_ZONE = {"matchExpressions": [{"key": "z", "operator": "In", "values": ["1"]}]}
 
 
-def test_the_first_free_device_that_is_selected() -> None:
-    devices = [device("a", index=0, model="x"), device("b", index=1, model="y"), device("c", index=2, model="y")]
-    asks = [claim(name, exactly(1, f'{HOME}.model == "y"')) for name in ("one", "two", "three")]
-    pods = [pod("p", "one"), pod("q", "two"), pod("r", "three")]
-    first, second, third = cycles(node("n"), device_class(), piece("s", *devices, on="n"), *asks, *pods)
-    assert got(first, "one") == ["r0:n/b"]
-    assert got(second, "two") == ["r0:n/c"]
-    assert third["filter"]["n"]["reasons"] == ["cannot allocate all claims"]
-    assert third["claims"] == {"default/three": {}}
-
-
-def test_a_claim_that_pods_share_is_allocated_once() -> None:
-    found = cycles(
-        node("n"),
-        node("m"),
-        device_class(),
-        piece("s", device("a"), on="n"),
-        claim("c", exactly()),
-        pod("p", "c"),
-        pod("q", "c"),
-    )
-    assert [cycle.get("selected") for cycle in found] == ["n", "n"]
-    assert found[1]["filter"]["m"]["reasons"] == ["resourceclaim not available on the node"]
-    assert [one["name"] for one in found[1]["claims"]["default/c"]["reservedFor"]] == ["p", "q"]
-
-
-def test_admin_access_takes_what_others_have_and_leaves_it_to_them() -> None:
-    taken = claim("taken", exactly(), status=given("a", pool="n", to="x"))
-    admin, other = claim("admin", exactly(1, adminAccess=True)), claim("other", exactly())
-    objects = (node("n"), device_class(), piece("s", device("a"), device("b"), on="n"), taken, admin, other)
-    first, second = cycles(*objects, pod("p", "admin"), pod("q", "other"))
-    assert got(first, "admin") == ["r0:n/a"]
-    assert first["claims"]["default/admin"]["allocation"]["devices"]["results"][0]["adminAccess"] is True
-    assert got(second, "other") == ["r0:n/b"]
-
-
-def test_all_devices_that_are_selected_or_none() -> None:
-    objects = (
-        node("n"),
-        device_class(),
-        piece("s", device("a", index=0), device("b", index=1), device("c", index=5), on="n"),
-    )
-    few = claim("few", everything(f"{HOME}.index < 2"))
-    assert got(cycles(*objects, few, pod("p", "few"))[0], "few") == ["r0:n/a", "r0:n/b"]
-    taken = claim("taken", exactly(), status=given("a", pool="n", to="x"))
-    assert cycles(*objects, taken, few, pod("p", "few"))[0]["feasible"] == []
-
-
-def test_the_first_alternative_that_can_be_had() -> None:
-    objects = (node("n"), device_class(), piece("s", device("a"), device("b"), on="n"))
-    wants = claim("c", [exactly(3), exactly(2), exactly(1)])
-    assert got(cycles(*objects, wants, pod("p", "c"))[0], "c") == ["r0/s1:n/a", "r0/s1:n/b"]
-
-
-def test_it_goes_back_where_it_must() -> None:
-    """The first request could have any device; the second only the first one."""
-    wants = claim("c", exactly(), exactly(1, f"{HOME}.index == 0"))
-    (found,) = cycles(
-        node("n"), device_class(), piece("s", device("a", index=0), device("b", index=1), on="n"), wants, pod("p", "c")
-    )
-    assert got(found, "c") == ["r0:n/b", "r1:n/a"]
-
-
-def test_devices_that_have_an_attribute_in_common() -> None:
-    devices = [device("a", root="1"), device("b", root="2"), device("c"), device("d", root="2")]
-    wants = claim("c", exactly(2), constraints=[{"matchAttribute": "gpu.example.com/root"}])
-    (found,) = cycles(node("n"), device_class(), piece("s", *devices, on="n"), wants, pod("p", "c"))
-    assert got(found, "c") == ["r0:n/b", "r0:n/d"]
-
-
-def test_a_constraint_is_of_the_requests_that_it_names() -> None:
-    devices = [device("a", root="1"), device("b", root="2"), device("c", root="3"), device("d", root="3")]
-    wants = claim(
-        "c", exactly(1), exactly(2), constraints=[{"matchAttribute": "gpu.example.com/root", "requests": ["r1"]}]
-    )
-    (found,) = cycles(node("n"), device_class(), piece("s", *devices, on="n"), wants, pod("p", "c"))
-    assert got(found, "c") == ["r0:n/a", "r1:n/c", "r1:n/d"]
+def newer(*objects: dict[str, Any]) -> list[dict[str, Any]]:
+    return cycles(*objects, release="1.36")
 
 
 def test_not_more_devices_than_a_claim_may_have() -> None:
@@ -123,21 +52,11 @@ def test_pools() -> None:
     assert found["feasible"] == []
 
 
-IN_ZONE = {"key": "z", "operator": "In", "values": ["1"]}
-
-
 @pytest.mark.parametrize(
     ("where", "nodes"),
     [
         ({"allNodes": True}, ["a", "b"]),
-        (
-            {
-                "nodeSelector": {
-                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "z", "operator": "In", "values": ["1"]}]}]
-                }
-            },
-            ["a"],
-        ),
+        ({"nodeSelector": {"nodeSelectorTerms": [IN_ZONE]}}, ["a"]),
         ({"nodeName": "b"}, ["b"]),
         ({}, []),
     ],
@@ -159,12 +78,99 @@ def test_an_allocation_that_suits_no_node_is_taken_away() -> None:
     assert found["postfilter"]["status"]["reasons"][0] == "still not schedulable"
 
 
-def test_configurations_of_class_and_claim_come_along() -> None:
-    said = {"opaque": {"driver": "gpu.example.com", "parameters": {"share": True}}}
-    cls = device_class("gpu", config=[said])
-    (found,) = cycles(
-        node("n"), cls, piece("s", device("a"), on="n"), claim("c", exactly(), config=[said]), pod("p", "c")
+# ---- 1.36
+
+
+def test_claims_share_the_capacity_of_a_device() -> None:
+    policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}
+    shared = device("a", allowMultipleAllocations=True)
+    shared["capacity"] = {"memory": {"value": "4Gi", "requestPolicy": policy}}
+    asks = [claim(name, exactly(1, capacity={"requests": {"memory": "1500Mi"}})) for name in "xyz"]
+    objects = (node("n"), device_class(), piece("s", shared, on="n"), *asks)
+    first, second, third = newer(*objects, pod("p", "x"), pod("q", "y"), pod("r", "z"))
+    taken = first["claims"]["default/x"]["allocation"]["devices"]["results"][0]["consumedCapacity"]
+    assert taken == {"memory": "2Gi"}
+    assert got(second, "y") == ["r0:n/a"]
+    assert third["feasible"] == []
+
+
+def test_nothing_of_a_pool_that_is_being_updated() -> None:
+    part = piece("part", device("a"), on="n", count=2)
+    (found,) = newer(node("n"), device_class(), part, claim("c", exactly()), pod("p", "c"))
+    assert found["feasible"] == []
+    twice = piece("twice", device("a"), device("a"), on="n")
+    (found,) = newer(node("n"), device_class(), twice, claim("c", exactly()), pod("p", "c"))
+    assert found["filter"]["n"]["reasons"] == ["invalid resource pools were encountered"]
+
+
+def asking(resource: str, amount: str) -> dict[str, Any]:
+    requests = {"cpu": "1", resource: amount}
+    return {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": {resource: amount}}}]
+    }
+
+
+def test_a_class_provides_an_extended_resource() -> None:
+    """Where the node has it itself, a device plugin does; elsewhere the scheduler makes a claim."""
+    own = node("own")
+    own["status"]["allocatable"]["example.com/gpu"] = "1"
+    objects = (own, node("n"), node("m"), device_class(extendedResourceName="example.com/gpu"))
+    first, second, third = newer(
+        *objects, piece("s", device("a"), on="n"), *(pod(name, **asking("example.com/gpu", "1")) for name in "pqr")
     )
-    config = found["claims"]["default/c"]["allocation"]["devices"]["config"]
-    assert [one["source"] for one in config] == ["FromClass", "FromClaim"]
-    assert all(one["opaque"] == said["opaque"] for one in config)
+    assert sorted(first["feasible"]) == ["n", "own"]
+    assert {first["selected"], second["selected"]} == {"n", "own"}
+    made = next(cycle for cycle in (first, second) if cycle["selected"] == "n")
+    (name,) = made["claims"]
+    assert name.startswith(f"{made['pod']}-extended-resources-")
+    assert got(made, name.partition("/")[2]) == ["container-0-request-1:n/a"]
+    assert third["filter"]["m"] == {
+        "plugin": "DynamicResources",
+        "code": "UnschedulableAndUnresolvable",
+        "reasons": ["cannot allocate all claims"],
+    }
+    assert third["filter"]["own"]["reasons"] == ["Insufficient example.com/gpu"]
+
+
+def test_containers_that_end_first_lend_their_devices() -> None:
+    init = {"name": "i", "image": "i", "resources": {"requests": {"example.com/gpu": "3"}}}
+    spec = asking("example.com/gpu", "2")
+    devices = [device(name) for name in "abcd"]
+    objects = (node("n"), device_class(extendedResourceName="example.com/gpu"), piece("s", *devices, on="n"))
+    (found,) = newer(*objects, pod("p", **spec, initContainers=[init]))
+    (status,) = found["claims"].values()
+    requests = [one["request"] for one in status["allocation"]["devices"]["results"]]
+    assert requests == ["container-0-request-0", "container-1-request-1", "container-1-request-1"]
+
+
+def test_a_device_that_is_never_made_ready() -> None:
+    """No driver is here: the binding fails as after a timeout, and the next attempt takes the allocation away."""
+    slow = device("a", bindingConditions=["ready"], bindingFailureConditions=["broken"])
+    objects = (node("n"), device_class(), piece("s", slow, on="n"), claim("c", exactly()))
+    first, second = newer(*objects, pod("p", "c"), pod("q", "c"))
+    assert first["error"] == "device binding timeout"
+    assert second["postfilter"]["status"]["reasons"][0] == "deallocation of ResourceClaim completed"
+
+
+def test_a_device_that_its_driver_calls_ready() -> None:
+    slow = device("a", bindingConditions=["ready"], bindingFailureConditions=["broken"])
+    status = given("a", pool="n")
+    status["allocation"]["devices"]["results"][0] |= {
+        "bindingConditions": ["ready"],
+        "bindingFailureConditions": ["broken"],
+    }
+    status["devices"] = [
+        {"driver": DRIVER, "pool": "n", "device": "a", "conditions": [{"type": "ready", "status": "True"}]}
+    ]
+    objects = (node("n"), device_class(), piece("s", slow, on="n"), claim("c", exactly(), status=status))
+    assert newer(*objects, pod("p", "c"))[0]["selected"] == "n"
+    status["devices"][0]["conditions"] = [{"type": "broken", "status": "True"}]
+    assert newer(*objects, pod("p", "c"))[0]["filter"]["n"]["reasons"] == ["resourceclaim not available on the node"]
+
+
+def test_all_devices_of_a_node_if_all_are_tolerated() -> None:
+    objects = (node("n"), device_class(), piece("s", device("a"), device("b", taints=[HOT]), on="n"))
+    (found,) = newer(*objects, claim("c", everything()), pod("p", "c"))
+    assert found["feasible"] == []
+    (found,) = cycles(*objects, claim("c", everything()), pod("p", "c"))
+    assert got(found, "c") == ["r0:n/a", "r0:n/b"]  # 1.34 does not look at taints

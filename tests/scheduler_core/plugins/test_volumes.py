@@ -19,7 +19,7 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key
-from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits
+from scheduler_core.plugins.non_csi_limits import EBSLimits, GCEPDLimits
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
@@ -38,15 +38,6 @@ IN_USE = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
 OLD_IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
-ALL_PLUGINS: tuple[type[Plugin], ...] = (
-    VolumeRestrictions,
-    EBSLimits,
-    GCEPDLimits,
-    NodeVolumeLimits,
-    AzureDiskLimits,
-    VolumeBinding,
-    VolumeZone,
-)
 
 
 # ---------------------------------------------------------------- builders

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.objects import decode_all
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
@@ -41,39 +40,11 @@ def places(told: GroupTrace) -> list[str]:
     return [member.trace.node if member.trace.result == "scheduled" else "" for member in told.members]
 
 
-def test_a_gang_is_bound_as_a_whole_or_stays_pending() -> None:
-    nodes = [node("n1", cpu="4"), node("n2", cpu="4")]
-    (fits,) = run([*nodes, group("g", 3), *members("g", 4)])
-    assert places(fits) == ["n1", "n2", "n1", "n2"]
-    assert fits.condition == {"status": "True", "reason": "Scheduled"}
-    (none,) = run([*nodes, group("g", 5), *members("g", 5)])
-    assert places(none) == [""] * 5
-    assert none.condition["reason"] == "Unschedulable"
-    assert none.members[0].message.startswith("pod group is unschedulable, waiting for minCount pods")
-
-
-def test_of_a_group_without_a_minimum_those_are_bound_that_fit() -> None:
-    (told,) = run([node("n1", cpu="4"), group("g"), *members("g", 3)])
-    assert places(told) == ["n1", "n1", ""]
-
-
-def test_a_pod_is_held_back_until_its_group_is_there_and_large_enough() -> None:
-    missing, few = (run([node("n1"), *groups, *members("g", 1)])[0] for groups in ([], [group("g", 2)]))
-    assert 'pod group "g" to appear' in missing.preenqueue.message
-    assert few.preenqueue.message == "waiting for minCount pods from a gang to appear in scheduling queue"
-
-
 def test_members_that_run_already_count() -> None:
     there = {**members("g", 1)[0]}
     there["spec"] = {**there["spec"], "nodeName": "n1"}
     (told,) = run([node("n1", cpu="4"), group("g", 2), there, *members("g", 2)[1:]])
     assert places(told) == ["n1"]
-
-
-def test_a_group_goes_to_one_domain() -> None:
-    zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
-    (told,) = run([*zones, group("g", schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
-    assert (told.placement, places(told)) == ("b", ["b1", "b2"])
 
 
 def test_no_node_has_the_label_of_the_domain() -> None:
@@ -82,39 +53,17 @@ def test_no_node_has_the_label_of_the_domain() -> None:
     assert told.condition["message"] == told.members[1].message == "no feasible placements found"
 
 
-def test_a_group_makes_room_as_a_whole() -> None:
+def test_a_group_that_may_not_preempt() -> None:
     small = [pod(f"s{number}", on=f"n{number}", requests={"cpu": "2"}) for number in (1, 2)]
     objects = [node("n1", cpu="2"), node("n2", cpu="2"), *small, group("g", 2, priority=10)]
-    (told,) = run([*objects, *members("g", 2, priority=10)], WHOLE)
-    assert (sorted(told.victims), told.waits_for_preemption) == (["default/s1", "default/s2"], True)
     (never,) = run([*objects, *members("g", 2, priority=10, preemptionPolicy="Never")], WHOLE)
     assert never.victims == []
     assert "preemptionPolicy=Never" in never.condition["message"]
 
 
-def test_pods_that_are_evicted_together_are_all_victims() -> None:
-    olds = [{**old, "spec": {**old["spec"], "nodeName": "n1"}} for old in members("old", 2, "1")]
-    objects = [node("n1", cpu="2"), group("old", 2, disruptionMode="PodGroup"), *olds, group("g", 1, priority=10)]
-    (told,) = run([*objects, *members("g", 1, "1", priority=10)], WHOLE)
-    assert sorted(told.victims) == ["default/old-0", "default/old-1"]
-
-
 def test_the_gates_are_off_by_default() -> None:
     traces = list(Simulation([node("n1"), group("g", 9), *members("g", 2)], release="1.36", tie_break="name").run())
     assert [trace.node for trace in traces] == ["n1", "n1"]
-
-
-def test_a_groups_cycles_are_recorded_one_by_one() -> None:
-    objects = [node("n1", cpu="4"), group("g", 2), *members("g", 3), pod("p", requests={"cpu": "1"})]
-    simulation = Simulation(objects, release=RELEASE, tie_break="name")
-    recorder = Recorder(simulation)
-    told = []
-    for trace in simulation.run():
-        recorder.cycle(trace)
-        told.append((trace.number, trace.pod, trace.group, trace.node))
-    recorder.rest()
-    assert [number for number, *_ in told] == [1, 2, 3, 4]
-    assert [member for _, _, member, _ in told] == ["default/g"] * 3 + [""]
 
 
 @pytest.mark.parametrize(
