@@ -13,17 +13,8 @@ export function button(text, attributes, pressed) {
 // Returns a text input with its label. `put` is called with the typed text.
 function typed(spec, at, value, put, attributes = {}) {
   const id = `f-${++ids}`;
-  const input = el("input", {
-    id,
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-at": at.join("/"),
-    placeholder: spec.empty,
-    list: spec.from,
-    ...attributes,
-  });
-  input.value = value ?? "";
+  const own = { id, "data-at": at.join("/"), placeholder: spec.empty, list: spec.from };
+  const input = textInput(value, { ...own, ...attributes });
   input.addEventListener("change", () => put(input.value.trim()));
   return labelled(spec, id, input);
 }
@@ -103,8 +94,9 @@ function pairs(spec, at, value, put) {
     put(at, empty(now) && !spec.always ? undefined : now);
   };
   [...there, ["", ""]].forEach(([key, held], row) => {
-    const name = input(`${at.join("/")}/${row}/key`, key, `${spec.label}: name`, spec.from, spec.names ?? "name");
-    const text = input(`${at.join("/")}/${row}/value`, plain(held), `${spec.label}: value`, undefined, "value");
+    const own = (part) => ({ "data-at": `${at.join("/")}/${row}/${part}`, "aria-label": `${spec.label}: ${part}` });
+    const name = textInput(key, { ...own("name"), list: spec.from, placeholder: spec.names ?? "name" });
+    const text = textInput(plain(held), { ...own("value"), placeholder: "value" });
     const change = () => {
       const rows = [...there];
       rows[row] = [name.value.trim(), text.value.trim()];
@@ -122,16 +114,8 @@ function pairs(spec, at, value, put) {
   return box;
 }
 
-function input(at, value, label, from, placeholder) {
-  const made = el("input", {
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-at": at,
-    "aria-label": label,
-    list: from,
-    placeholder,
-  });
+function textInput(value, attributes) {
+  const made = el("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
   made.value = value ?? "";
   return made;
 }

@@ -20,12 +20,11 @@ const strategy = (scoringStrategy) => ({
   pluginConfig: [{ name: STRATEGY, args: { scoringStrategy: { resources: cpuAndMemory, ...scoringStrategy } } }],
 });
 const only = (name) => ({ plugins: { score: { disabled: [{ name: "*" }], enabled: [{ name, weight: 1 }] } } });
-const SHAPE = {
-  shape: [
-    { utilization: 0, score: 0 },
-    { utilization: 100, score: 10 },
-  ],
-};
+const shape = [
+  { utilization: 0, score: 0 },
+  { utilization: 100, score: 10 },
+];
+const CURVE = { type: "RequestedToCapacityRatio", requestedToCapacityRatio: { shape } };
 
 // name -> configuration of the preset; undefined for the default.
 const PRESETS = {
@@ -33,9 +32,7 @@ const PRESETS = {
   "fullest node first (MostAllocated)": config(strategy({ type: "MostAllocated" })),
   "emptiest node first, and nothing else": config(only(STRATEGY)),
   "fullest node first, and nothing else": config({ ...only(STRATEGY), ...strategy({ type: "MostAllocated" }) }),
-  "by a curve (RequestedToCapacityRatio)": config(
-    strategy({ type: "RequestedToCapacityRatio", requestedToCapacityRatio: SHAPE }),
-  ),
+  "by a curve (RequestedToCapacityRatio)": config(strategy(CURVE)),
 };
 
 export function saysScheduler(held) {
@@ -51,22 +48,11 @@ let chosen = ""; // schedulerName of the profile whose weights are shown
 export function scheduler(held, effective, put) {
   const names = Object.keys(PRESETS);
   const now = saysScheduler(held);
-  const preset = {
-    as: "choice",
-    path: [],
-    label: "How nodes are preferred",
-    options: names.map((name) => [name, name]),
-    wide: true,
-  };
+  const preset = { as: "choice", path: [], label: "How nodes are preferred", options: names, wide: true };
   const made = fields([preset], [], now, (_, name) => name in PRESETS && put(PRESETS[name]));
   if (typeof held === "string") {
-    made.push(
-      el("p", {
-        class: "muted",
-        text: "It is written as one text; choose a preset to have it as fields, or change it as YAML.",
-      }),
-    );
-    return made;
+    const text = "It is written as one text; choose a preset to have it as fields, or change it as YAML.";
+    return [...made, el("p", { class: "muted", text })];
   }
   if (!effective) return made;
   const whole = held ?? config({});
@@ -83,10 +69,8 @@ export function scheduler(held, effective, put) {
 
 // Returns the score weights of a profile, and a choice of the profile if there are several.
 function weights(whole, { profiles, appends }, put) {
-  const at = Math.max(
-    0,
-    profiles.findIndex(({ name }) => name === chosen),
-  );
+  const found = profiles.findIndex(({ name }) => name === chosen);
+  const at = Math.max(0, found);
   const legend = profiles.length > 1 ? `What scores for pods of ${profiles[at].name}` : "What scores, and its weight";
   const { score } = profiles[at];
   const rows = score.map(({ name, weight, usual }) => ({
@@ -97,12 +81,8 @@ function weights(whole, { profiles, appends }, put) {
   }));
   const held = Object.fromEntries(score.map(({ name, weight }) => [name, weight]));
   const weigh = ([name], weight) => put(weighed(whole, at, name, weight, appends));
-  const box = el(
-    "fieldset",
-    { class: "field wide" },
-    el("legend", { text: legend }),
-    el("div", { class: "fields" }, ...fields(rows, [], held, weigh)),
-  );
+  const form = el("div", { class: "fields" }, ...fields(rows, [], held, weigh));
+  const box = el("fieldset", { class: "field wide" }, el("legend", { text: legend }), form);
   if (profiles.length === 1) return [box];
   const which = {
     as: "choice",

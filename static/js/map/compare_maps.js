@@ -9,7 +9,7 @@ import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { Apart } from "./pod_diff_table.js";
-import { amount, resourceName } from "./quantities.js";
+import { usageOf } from "./quantities.js";
 import { View } from "./view.js";
 
 const box = document.getElementById("maps");
@@ -118,10 +118,7 @@ function positionOf(player, own) {
   const { fill } = view.by;
   const node = world.nodes.get(name);
   if (name && !node) lines.push(`${name}: is not there`);
-  if (node)
-    lines.push(
-      `${name}: ${amount(world.requested(name, fill), fill)} of ${amount(node.allocatable[fill] ?? 0, fill)} ${resourceName(fill)}, ${counted((world.on.get(name) ?? []).length, "pod")}`,
-    );
+  if (node) lines.push(`${name}: ${usageOf(world, name, fill)}, ${counted(world.requested(name, "pods"), "pod")}`);
   return lines.map((text, index) => el("span", { text, class: index ? "wrap" : "num" }));
 }
 

@@ -4,7 +4,7 @@ import { counted, number } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
 import { ofNode, ofPlugin, ofPod, ofReason } from "./breakpoints.js";
 import { describe } from "./moves.js";
-import { amount, requestOf, resourceName } from "./quantities.js";
+import { requestOf, usageOf } from "./quantities.js";
 import { pointName } from "./stepper.js";
 import { withFocus } from "./url_state.js";
 import { words } from "./verdicts.js";
@@ -132,10 +132,9 @@ export class Aside {
     const { pods, nodes } = this.box.dataset;
     const fill = this.view.by.fill;
     const there = world.on.get(node.name) ?? [];
-    const [requested, has] = [world.requested(node.name, fill), node.allocatable[fill] ?? 0];
     const verdict = words(this.view.picture.of.get(node.name), this.view.picture);
     const facts = [
-      `${amount(requested, fill)} of ${amount(has, fill)} ${resourceName(fill)} requested`,
+      `${usageOf(world, node.name, fill)} requested`,
       node.unschedulable ? "cordoned" : "",
       ...node.taints.map((taint) => `taint ${taint}`),
       verdict,

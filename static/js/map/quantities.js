@@ -19,6 +19,15 @@ export function amount(amount, resource) {
   return `${short(value)}${UNITS[unit]}`;
 }
 
+/**
+ * Format the use of a node: "1.5 of 4 cpu".
+ * @param {import("./cluster_model.js").World} world @param {string} node @param {string} resource
+ */
+export function usageOf(world, node, resource) {
+  const has = world.nodes.get(node)?.allocatable[resource] ?? 0;
+  return `${amount(world.requested(node, resource), resource)} of ${amount(has, resource)} ${resourceName(resource)}`;
+}
+
 /** Format the requested quantity of a pod. @param {Requests} pod @param {string} resource */
 export const requestOf = (pod, resource) => amount(requested(pod, resource), resource);
 

@@ -4,7 +4,7 @@ import { number } from "../format.js";
 import { toView } from "./camera.js";
 import { HEAT, heatOf, inkOn } from "./colours.js";
 import { HEAD, PAD, placeOf } from "./layout.js";
-import { amount, resourceName } from "./quantities.js";
+import { resourceName, usageOf } from "./quantities.js";
 import { BINS, tally } from "./scene.js";
 
 export const OPEN = 12; // minimum pitch in pixels at which a group shows its nodes
@@ -293,11 +293,7 @@ export class Painter {
     const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
     this.word(this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
     if (pitch < DETAILED) return;
-    const has = scene.world.nodes.get(name)?.allocatable[scene.resource] ?? 0;
-    const requested = scene.world.requested(name, scene.resource);
-    const text = heat
-      ? `${number.format(heat.score)} points`
-      : `${amount(requested, scene.resource)} of ${amount(has, scene.resource)} ${resourceName(scene.resource)}`;
+    const text = heat ? `${number.format(heat.score)} points` : usageOf(scene.world, name, scene.resource);
     const second = dark || ink === "paper" ? ink : "ink-2";
     this.word(this.short(text, box.width - 8, 10, 400), box.x + 4, box.y + STRIP * 1.5, 10, second);
   }

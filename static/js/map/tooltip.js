@@ -3,7 +3,7 @@ import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { toMap } from "./camera.js";
 import { placeOf } from "./layout.js";
-import { amount, requestOf, resourceName } from "./quantities.js";
+import { requestOf, resourceName, usageOf } from "./quantities.js";
 import { words } from "./verdicts.js";
 
 export class Tip {
@@ -37,15 +37,9 @@ export class Tip {
       return [tile.name, `${counted(sum.nodes, "node")}, ${counted(sum.pods, "pod")}`, share(sum.share), ...hint];
     }
     const name = tile.nodes[index];
-    const node = world.nodes.get(name);
-    if (!node) return [name, "is not there at this moment"];
+    if (!world.nodes.has(name)) return [name, "is not there at this moment"];
     const box = scene.box(name);
-    const has = node.allocatable[by.fill] ?? 0;
-    const requested = world.requested(name, by.fill);
-    const lines = [
-      name,
-      `${amount(requested, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
-    ];
+    const lines = [name, `${usageOf(world, name, by.fill)}, ${counted(box.pods.length, "pod")}`];
     const verdict = words(picture.of.get(name), picture);
     if (verdict) lines.push(verdict);
     const pod = this.podUnder(tile, index, box, point);
