@@ -10,19 +10,6 @@ import { centre } from "./scroll.js";
 import { followPod } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";
 
-const POINTS = [
-  "preenqueue",
-  "prefilter",
-  "filter",
-  "postfilter",
-  "prescore",
-  "score",
-  "reserve",
-  "permit",
-  "prebind",
-  "bind",
-  "postbind",
-];
 const KEPT = ["point", "plugin", "t"]; // parameters that links to other attempts and pods keep
 let list = null;
 let first = document.getElementById("pod").dataset.point;
@@ -229,10 +216,8 @@ if (page.dataset.live) {
   let due = 0;
   followPod(page.dataset.live, page.dataset.pod, Number(page.dataset.seq), {
     onEvents(events) {
-      for (const event of events)
-        if (POINTS.includes(event.type))
-          document.querySelector(`[data-step="${event.type}"]`)?.classList.add("arriving");
-      if (events.some((event) => event.type === "cycle.finished" || event.type === "run.finished")) {
+      for (const { type } of events) document.querySelector(`[data-step="${type}"]`)?.classList.add("arriving");
+      if (events.some(({ type }) => type === "cycle.finished" || type === "run.finished")) {
         clearTimeout(due);
         due = setTimeout(reload, 60);
       }

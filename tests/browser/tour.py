@@ -49,10 +49,10 @@ def stops(
         Stop("scenarios", "/scenarios/"),
         Stop("scenarios, none found", "/scenarios/?q=nothing-has-this-name"),
         Stop("scenario", scene),
-        Stop("scenario, pods chosen", scene, _choose_pods),
+        Stop("scenario, pods chosen", scene, lambda page: page.get_by_label("Bound pods, rescheduled").check()),
         Stop("scenario, configuration refused", scene, _wrong_config),
         Stop("scenario, template refused", scene, _wrong_template),
-        Stop("scenario, deletion", scene, _ask_to_delete),
+        Stop("scenario, deletion", scene, _click("[data-confirm^='Delete this scenario']", "#confirm")),
         Stop("scenario in time", f"/scenarios/{timed_scenario}/"),
         Stop("scenario, nodes", f"{scene}nodes/"),
         Stop("scenario, pods", f"{scene}pods/"),
@@ -68,7 +68,7 @@ def stops(
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
         Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),
-        Stop("run, fork form", f"/runs/{run}/", _open_fork),
+        Stop("run, fork form", f"/runs/{run}/", _click("#fork > summary")),
         Stop("run, forked", f"/runs/{fork}/"),
         Stop("run, together", f"/runs/{run}/together/"),
         Stop("run, export", f"/runs/{run}/export/"),
@@ -77,28 +77,36 @@ def stops(
         Stop("comparison, a pod", f"/compare/{run}/{fork}/?pod=shop/front-3"),
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
         Stop("upgrade", f"/upgrades/{upgrade}/"),
-        Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _open_words),
+        Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _click(".others > summary")),
         Stop("run in time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
         Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
         Stop("pod, placed", f"{pod}/front-3/"),
         Stop("pod, scores", f"{pod}/front-3/?point=score"),
-        Stop("pod, provenance", f"{pod}/front-3/?point=score", _open_tree),
+        Stop(
+            "pod, provenance",
+            f"{pod}/front-3/?point=score",
+            _click("[data-from=raw][data-plugin=NodeResourcesFit]", "#from-tree .lead"),
+        ),
         Stop("pod, bound", f"{pod}/front-3/?point=bind"),
         Stop("pod, gated", f"{pod}/import-1/"),
         Stop("pod, why", f"{pod}/search-1/why/"),
         Stop("pod in time", f"/runs/{timed}/pods/default/boss/?t=70"),
         Stop("pod in time, preempting", f"/runs/{timed}/pods/default/boss/?point=postfilter&attempt=1"),
         Stop("pod in time, gone", f"/runs/{timed}/pods/default/worker/"),
-        Stop("pod, devices", f"/runs/{devices}/pods/default/huge/?point=filter&node=gpu-b", _see_devices),
+        Stop(
+            "pod, devices",
+            f"/runs/{devices}/pods/default/huge/?point=filter&node=gpu-b",
+            lambda page: page.locator("#claims [data-node]").wait_for(),
+        ),
         Stop("pod, devices to be had", f"/runs/{devices}/pods/default/train/claims/?node=gpu-a"),
         Stop("pod, devices given", f"/runs/{devices}/pods/default/train/?point=reserve"),
         Stop("node, devices", f"/runs/{devices}/nodes/gpu-b/"),
         Stop("run with groups", f"/runs/{groups}/"),
         Stop("group", f"/runs/{groups}/groups/team/train/"),
         Stop("group in a domain", f"/runs/{groups}/groups/team/pair/"),
-        Stop("pod of a group", f"/runs/{groups}/pods/team/train-3/", _open_group),
+        Stop("pod of a group", f"/runs/{groups}/pods/team/train-3/", _click("#group summary")),
         Stop("pod that fits, of a group that does not", f"/runs/{groups}/pods/team/train-0/"),
         Stop("pod outside of whose domain nodes are", f"/runs/{groups}/pods/team/pair-0/?point=filter"),
         Stop("present, filter", f"/runs/{run}/present/?cycle=1&point=filter&plugin=NodeResourcesFit"),
@@ -117,6 +125,16 @@ def stops(
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
     ]
+
+
+def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
+    """Return a step that clicks on the first match and waits until `shown` is visible."""
+
+    def step(page: Page) -> None:
+        page.locator(selector).first.click()
+        page.locator(shown).first.wait_for()
+
+    return step
 
 
 def _teach(page: Page, address: str) -> None:
@@ -159,10 +177,6 @@ def _paste(page: Page) -> None:
     page.wait_for_url("**/upload/")
 
 
-def _choose_pods(page: Page) -> None:
-    page.get_by_label("Bound pods, rescheduled").check()
-
-
 def _wrong_config(page: Page) -> None:
     page.locator("#startform details > summary").filter(has_text="Scheduler configuration").click()
     wrong = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
@@ -182,36 +196,10 @@ def _start(page: Page) -> None:
     page.wait_for_url("**/run/")
 
 
-def _see_devices(page: Page) -> None:
-    page.locator("#claims [data-node]").wait_for()
-
-
-def _open_group(page: Page) -> None:
-    page.locator("#group summary").click()
-
-
-def _open_words(page: Page) -> None:
-    page.locator(".others > summary").first.click()
-
-
-def _open_fork(page: Page) -> None:
-    page.locator("#fork > summary").click()
-
-
-def _open_tree(page: Page) -> None:
-    page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first.click()
-    page.locator("#from-tree .lead").wait_for()
-
-
 def _answer(page: Page, text: str) -> None:
     page.locator("input[name=answer]").fill(text)
     page.get_by_role("button", name="Check").click()
     page.locator("#verdict .badge").wait_for()
-
-
-def _ask_to_delete(page: Page) -> None:
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.locator("#confirm").wait_for()
 
 
 def _wrong_object(page: Page) -> None:
