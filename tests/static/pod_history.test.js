@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as history from "../../static/js/timeline/pod_history.js";
 import { maps } from "./helpers.js";
 
-const { displacements, evictionOf, resultOf, rowsOf, staysOf, summaryOf, waitedOf, wakings } = history;
+const { resultOf, rowsOf, staysOf, summaryOf, waitedOf, wakings } = history;
 
 let seq = 0;
 const move = (t, from, to, more = {}) => ({ t, seq: ++seq, from, to, ...more });
@@ -46,24 +46,11 @@ test("the part in which it waited ends a little after the last wait, not after t
 });
 
 test("what woke it is named; its own attempts do not wake it", () => {
-  const found = wakings(MOVES, [{ pod: "d/king", t: 20 }, { pod: "" }]);
+  const found = wakings(MOVES, [{ pod: "d/king", t: 20, node: "n1" }]);
   const expected = ["20 displaced by king true", "8 NodeAdd: n9 false", "10 BackoffComplete false"];
   maps(({ t, text, strong }) => `${t} ${text} ${strong}`, found, expected);
   assert.equal(found[1].title, "8 s NodeAdd: node n9 was added");
   assert.equal(found[2].title, "10 s BackoffComplete");
-});
-
-test("whom it displaced, by moment; a moment that is not told is that of the attempt that found no node", () => {
-  const attempts = [
-    { t: 1, seq: 1, number: 1, result: "scheduled" },
-    { t: 4, seq: 2, number: 2, result: "unschedulable" },
-  ];
-  const found = displacements([{ pod: "d/x", t: 2, node: "n1" }, "d/y", { pod: "d/z" }], attempts, 0);
-  assert.deepEqual([...found.keys()], [2, 4]);
-  maps(({ pod }) => pod, found.get(4), ["d/y", "d/z"]);
-  assert.deepEqual([...displacements(["d/y"], [], 3).keys()], [3]);
-  assert.equal(evictionOf({ pod: "d/x", node: "n1" }), "d/x was evicted from n1 for this pod");
-  assert.equal(evictionOf({ pod: "d/y" }), "d/y was evicted for this pod");
 });
 
 test("rows are in the order of time, and of events within a moment", () => {

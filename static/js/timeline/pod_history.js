@@ -11,7 +11,7 @@ import { nameIn, nameOf, RESULTS, shortened } from "./labels.js";
  *   message?: string }} Attempt
  * @typedef {{ t: number, seq: number, type: string, lane?: string, text: string }} Happening
  * @typedef {{ where: string, from_t: number, to_t: number, waiting_for?: string }} Wait
- * @typedef {{ pod: string, node?: string, t?: number }} Displaced
+ * @typedef {{ pod: string, node: string, t: number }} Displaced
  * @typedef {{ lane: string, from: number, to: number }} Stay
  */
 
@@ -22,8 +22,8 @@ import { nameIn, nameOf, RESULTS, shortened } from "./labels.js";
  * @property {Attempt[]} attempts
  * @property {Happening[]} [happened]
  * @property {Wait[]} [critical_path]
- * @property {(Displaced | string)[]} [preempted] pods that this pod displaced
- * @property {Displaced | Displaced[] | null} [preempted_by]
+ * @property {Displaced[]} [preempted] pods that this pod displaced
+ * @property {Displaced | null} [preempted_by]
  */
 
 /**
@@ -69,12 +69,8 @@ export function wakings(moves, by) {
       pod: move.cause?.pod,
       strong: false,
     }));
-  for (const { pod, t = 0 } of by) {
-    if (pod) {
-      const text = `displaced by ${nameIn(pod)}`;
-      found.push({ t, text, title: `${pod} took its place`, pod, strong: true });
-    }
-  }
+  for (const { pod, t } of by)
+    found.push({ t, text: `displaced by ${nameIn(pod)}`, title: `${pod} took its place`, pod, strong: true });
   return found.sort((a, b) => Number(b.strong) - Number(a.strong) || a.t - b.t);
 }
 
@@ -83,25 +79,6 @@ function because({ t, event, cause }) {
   const why = cause?.text || cause?.pod;
   return `${clock(t)} ${event ?? ""}${why ? `: ${why}` : ""}`;
 }
-
-/**
- * Return time -> pods displaced then. A victim without a time is assigned to the first attempt that failed.
- * @param {(Displaced | string)[]} preempted @param {Attempt[]} attempts @param {number} begin
- */
-export function displacements(preempted, attempts, begin) {
-  const failed = attempts.find(({ result }) => result !== "scheduled")?.t ?? begin;
-  /** @type {Map<number, Displaced[]>} */
-  const found = new Map();
-  for (const one of preempted) {
-    const victim = typeof one === "string" ? { pod: one } : one;
-    const t = victim.t ?? failed;
-    found.set(t, [...(found.get(t) ?? []), victim]);
-  }
-  return found;
-}
-
-/** @param {Displaced} victim */
-export const evictionOf = ({ pod, node }) => `${pod} was evicted${node ? ` from ${node}` : ""} for this pod`;
 
 /**
  * Return tone and text of the result of an attempt after Permit and binding.

@@ -4,7 +4,7 @@ import { el, svg } from "../dom.js";
 import { clock, span, ticks } from "./clock.js";
 import { patterns, swatch } from "./drawing.js";
 import { exact, LANES, nameIn, nameOf, podAddress, shortened } from "./labels.js";
-import { displacements, evictionOf, outcomeOf, resultOf, staysOf, waitedOf, wakings } from "./pod_history.js";
+import { outcomeOf, resultOf, staysOf, waitedOf, wakings } from "./pod_history.js";
 
 const BAR = { y: 74, height: 28 };
 const VICTIMS = 6;
@@ -16,18 +16,18 @@ const arrow = (d, title, strong) =>
   svg("path", { d, class: strong ? "arrow strong" : "arrow" }, svg("title", {}, title));
 
 export class WayPicture {
-  constructor(box, { moves, attempts, happened = [], preempted = [], preempted_by = [] }) {
+  constructor(box, { moves, attempts, happened, preempted, preempted_by }) {
     this.picture = box.querySelector(".way");
     this.own = box.dataset.pod;
     this.pods = box.dataset.pods;
     this.moves = moves;
     this.attempts = attempts;
-    this.by = [preempted_by ?? []].flat();
+    this.by = preempted_by ? [preempted_by] : [];
     this.stays = staysOf(moves, happened, Number(box.dataset.until) || 0);
     this.begin = this.stays[0]?.from ?? 0;
     this.end = Math.max(this.stays.at(-1)?.to ?? 0, this.begin);
     this.waited = waitedOf(this.stays, this.begin, this.end);
-    this.displaced = displacements(preempted, attempts, this.begin);
+    this.displaced = Map.groupBy(preempted, ({ t }) => t);
     this.choose("whole");
     this.legend(box.querySelector("[data-legend]"));
   }
@@ -131,7 +131,7 @@ export class WayPicture {
       const shown = group.slice(0, VICTIMS);
       shown.forEach((victim, index) => {
         const y = start + 26 + height + index * LINE;
-        const title = evictionOf(victim);
+        const title = `${victim.pod} was evicted from ${victim.node} for this pod`;
         const place = { x: edge + 5 * side, y: y + 4, "text-anchor": anchor };
         parts.push(arrow(`M${x} ${start}C${x} ${y} ${x} ${y} ${edge} ${y}`, title, true));
         parts.push(this.name(`evicts ${shortened(nameIn(victim.pod), 34)}`, place, victim.pod, t, title));

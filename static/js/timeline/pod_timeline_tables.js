@@ -50,7 +50,7 @@ class Writer {
   constructor(box, { preempted_by }) {
     this.own = box.dataset.pod;
     this.pods = box.dataset.pods;
-    this.by = [preempted_by ?? []].flat();
+    this.by = preempted_by ? [preempted_by] : [];
   }
 
   row({ move, attempt, event }) {
