@@ -25,14 +25,13 @@ function pickList() {
   form.querySelector("#pick").addEventListener("keydown", (event) => {
     if (event.key === "Enter") event.preventDefault();
   });
-  form.querySelector("#pick-all").addEventListener("click", () => {
-    for (const label of labels) if (!label.hidden) label.control.checked = true;
+  const tick = (some, checked) => {
+    for (const label of some) label.control.checked = checked;
     tell();
-  });
-  form.querySelector("#pick-none").addEventListener("click", () => {
-    for (const label of labels) label.control.checked = false;
-    tell();
-  });
+  };
+  const shown = () => labels.filter((label) => !label.hidden);
+  form.querySelector("#pick-all").addEventListener("click", () => tick(shown(), true));
+  form.querySelector("#pick-none").addEventListener("click", () => tick(labels, false));
   form.querySelector("#picks").addEventListener("change", tell);
   tell();
 }

@@ -51,7 +51,7 @@ function upload() {
     .join("");
   const body = new FormData(zone);
   body.append("progress", token);
-  for (const button of zone.querySelectorAll("button, input")) button.disabled = true;
+  lock(true);
   zone.querySelector("[role=alert]")?.remove();
   bar.hidden = false;
   say("Sending …");
@@ -95,6 +95,10 @@ function say(what, done, size, objects) {
   status.textContent = `${what}: ${megabytes(done)} of ${megabytes(size)} MB${seen}`;
 }
 
+function lock(on) {
+  for (const control of zone.querySelectorAll("button, input")) control.disabled = on;
+}
+
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
 
 /** Show the reason from the response: an error page or JSON. @param {XMLHttpRequest} request */
@@ -108,6 +112,6 @@ function refuse(request) {
   zone.append(el("p", { class: "notice bad wrap", role: "alert", text }));
   bar.hidden = true;
   status.textContent = "";
-  for (const button of zone.querySelectorAll("button, input")) button.disabled = false;
+  lock(false);
   input.value = "";
 }

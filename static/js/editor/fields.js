@@ -120,12 +120,13 @@ function textInput(value, attributes) {
   return made;
 }
 
-// A list of objects with their own fields. `fresh()`: initial value of a new element.
+// A list of objects with their own fields. `fresh()`: initial value of a new element. `make()`: elements of one object,
+// instead of `fields`.
 function cards(spec, at, value, put, whole) {
   const list = Array.isArray(value) ? value : [];
   const boxes = list.map((item, index) => {
-    const one = el("div", { class: "sub" });
-    one.append(...fields(spec.fields, [...at, index], whole, put));
+    const make = spec.make ?? ((place) => fields(spec.fields, place, whole, put));
+    const one = el("div", { class: "sub" }, ...make([...at, index], item, put, whole));
     const gone = () => put(at, list.length > 1 ? list.filter((_, other) => other !== index) : undefined);
     const what = spec.title?.(item) ?? `${spec.one} ${index + 1}`;
     one.append(button("Remove", { class: "quiet remove", "aria-label": `Remove ${what}` }, gone));

@@ -16,9 +16,7 @@ const NUMBERED = /^(.*?)(\d+)$/;
  * @param {any} value @param {string} stem
  */
 function shape(value, stem) {
-  const labels = { ...get(value, ["metadata", "labels"]) };
-  delete labels[ZONE];
-  delete labels[HOST];
+  const { [ZONE]: _zone, [HOST]: _host, ...labels } = get(value, ["metadata", "labels"]) ?? {};
   return { stem, value: { ...value, metadata: { ...value.metadata, name: "", labels } } };
 }
 

@@ -20,6 +20,8 @@ const SIZES = [
 ];
 const HERE = ["status", "allocatable"];
 const USUAL = ["cpu", "memory", "pods"];
+const LABELS = ["metadata", "labels"];
+const OWN = ["kubernetes.io/hostname", ZONE]; // labels that differ between the nodes of a group
 
 export const fresh = (stem, zones = ["zone-a", "zone-b", "zone-c"]) =>
   zones.map((zone, at) => ({
@@ -32,6 +34,7 @@ export const fresh = (stem, zones = ["zone-a", "zone-b", "zone-c"]) =>
     status: { allocatable: { cpu: "4", memory: "16Gi", pods: "110" } },
   }));
 
+const filtered = (values, keep) => Object.fromEntries(Object.entries(values ?? {}).filter(([name]) => keep(name)));
 const sizeOf = (has) => SIZES.findIndex(([, cpu, memory]) => has?.cpu === cpu && has?.memory === memory);
 const inWords = ([name, cpu, memory]) => `${cpu} CPUs, ${memory.replace("Gi", " GiB")} (${name})`;
 
@@ -56,22 +59,14 @@ export function nodeFields(group, taken, change) {
   const all = (edit) => change((now) => edited(now, edit));
   const put = (path, value) => all((node) => set(node, path, value));
   const has = get(model, HERE) ?? get(model, ["status", "capacity"]) ?? {};
-  const others = (amounts) =>
-    Object.fromEntries(Object.entries(amounts ?? {}).filter(([name]) => !USUAL.includes(name)));
-  const rest = (node) => {
-    const labels = { ...get(node, ["metadata", "labels"]) };
-    delete labels[ZONE];
-    delete labels["kubernetes.io/hostname"];
-    return labels;
-  };
   // Values that are not fields of a node, as an object for the form fields.
   const shown = {
     count: group.values.length,
     stem: group.values.length > 1 ? group.stem : model.metadata?.name,
     zones: group.zones,
     size: String(sizeOf(has)),
-    labels: rest(model),
-    others: others(has),
+    labels: filtered(get(model, LABELS), (name) => !OWN.includes(name)),
+    others: filtered(has, (name) => !USUAL.includes(name)),
   };
   const have = (node, amounts) => {
     const now = set(node, HERE, amounts);
@@ -87,16 +82,11 @@ export function nodeFields(group, taken, change) {
     },
     labels: (value) =>
       all((node) => {
-        const { [ZONE]: zone, "kubernetes.io/hostname": host } = get(node, ["metadata", "labels"]) ?? {};
-        const kept = { ...(host ? { "kubernetes.io/hostname": host } : {}), ...(zone ? { [ZONE]: zone } : {}) };
-        const labels = { ...kept, ...value };
-        return set(node, ["metadata", "labels"], Object.keys(labels).length ? labels : undefined);
+        const labels = { ...filtered(get(node, LABELS), (name) => OWN.includes(name)), ...value };
+        return set(node, LABELS, Object.keys(labels).length ? labels : undefined);
       }),
     others: (value) =>
-      all((node) => {
-        const usual = Object.entries(get(node, HERE) ?? {}).filter(([name]) => USUAL.includes(name));
-        return have(node, { ...Object.fromEntries(usual), ...value });
-      }),
+      all((node) => have(node, { ...filtered(get(node, HERE), (name) => USUAL.includes(name)), ...value })),
   };
   const one = (path, value) => puts[path[0]](value);
   const sizes = [...SIZES.map((each, at) => [String(at), inWords(each)]), ["-1", "another size"]];

@@ -1,7 +1,7 @@
 // Form of the scenario: name, description and timeline.
 import { el } from "../dom.js";
 import { EFFECTS, more } from "./constraints.js";
-import { button, fields } from "./fields.js";
+import { fields } from "./fields.js";
 import { container, KINDS, pod } from "./kinds.js";
 import { fresh as freshNodes } from "./nodes.js";
 import { get } from "./values.js";
@@ -88,7 +88,7 @@ const NODE = [
 const operationOf = (entry) => Object.keys(OPERATIONS).find((name) => entry?.[name] !== undefined) ?? "taint";
 
 // Summarises a timeline entry.
-export function says(entry) {
+function says(entry) {
   const operation = operationOf(entry);
   const held = entry?.[operation];
   const what = typeof held === "string" ? held : (held?.node ?? held?.name ?? get(held, ["metadata", "name"]) ?? "");
@@ -97,33 +97,22 @@ export function says(entry) {
 
 // Field of the timeline. `names`: names in the text, see outline.js.
 export const timeline = (names) => ({
-  as: "own",
+  as: "cards",
   path: ["spec", "timeline"],
-  make(at, value, put, whole) {
-    const list = Array.isArray(value) ? value : [];
-    const box = el("fieldset", { class: "field wide cards" }, el("legend", { text: "What happens when" }));
-    list.forEach((entry, index) => {
-      const place = [...at, index];
-      const operation = operationOf(entry);
-      const become = (_, wanted) => put(place, { at: entry.at, [wanted]: OPERATIONS[wanted].fresh(names) });
-      const options = Object.entries(OPERATIONS).map(([key, { name }]) => [key, name]);
-      const head = [
-        { as: "number", path: ["at"], label: "After", hint: "Seconds, or 90s, 5m, 1h." },
-        {
-          as: "own",
-          path: [],
-          make: () => fields([{ as: "choice", path: [], label: "Do", options }], [], operation, become)[0],
-        },
-      ];
-      const one = el("div", { class: "sub fields" }, ...fields(head, place, whole, put));
-      one.append(...fields(OPERATIONS[operation].fields, [...place, operation], whole, put));
-      const gone = () => put(at, list.length > 1 ? list.filter((_, other) => other !== index) : undefined);
-      one.append(button("Remove", { class: "quiet remove", "aria-label": `Remove: ${says(entry)}` }, gone));
-      box.append(one);
-    });
-    const add = () => put(at, [...list, { at: later(list), taint: OPERATIONS.taint.fresh(names) }]);
-    box.append(button("Add an event", { "data-at": `${at.join("/")}/+` }, add));
-    return box;
+  label: "What happens when",
+  one: "an event",
+  title: says,
+  fresh: (list) => ({ at: later(list), taint: OPERATIONS.taint.fresh(names) }),
+  make(place, entry, put, whole) {
+    const operation = operationOf(entry);
+    const become = (_, wanted) => put(place, { at: entry.at, [wanted]: OPERATIONS[wanted].fresh(names) });
+    const options = Object.entries(OPERATIONS).map(([key, { name }]) => [key, name]);
+    const after = { as: "number", path: ["at"], label: "After", hint: "Seconds, or 90s, 5m, 1h." };
+    return [
+      ...fields([after], place, whole, put),
+      ...fields([{ as: "choice", path: [], label: "Do", options }], [], operation, become),
+      ...fields(OPERATIONS[operation].fields, [...place, operation], whole, put),
+    ];
   },
 });
 

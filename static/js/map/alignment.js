@@ -58,24 +58,19 @@ export function difference(a, b) {
   const [one, other] = [placesOf(a), placesOf(b)];
   /** @type {Difference} */
   const found = { pods: [], keys: new Set(), nodes: [new Map(), new Map()] };
-  const add = (/** @type {string} */ pod) => {
+  for (const pod of new Set([...one.keys(), ...other.keys()])) {
     const [left, right] = [one.get(pod) ?? null, other.get(pod) ?? null];
-    if ((left ?? "") === (right ?? "")) return;
+    if ((left ?? "") === (right ?? "")) continue;
     found.pods.push({ pod, a: left, b: right });
     found.keys.add(pod);
-    [left, right].forEach((node, side) => {
+    for (const [side, node] of [left, right].entries())
       if (node) found.nodes[side].set(node, (found.nodes[side].get(node) ?? 0) + 1);
-    });
-  };
-  for (const pod of one.keys()) add(pod);
-  for (const pod of other.keys()) if (!one.has(pod)) add(pod);
+  }
   found.pods.sort((x, y) => (x.pod < y.pod ? -1 : 1));
   return found;
 }
 
 /** @param {World} world @returns {Map<string, string>} */
 function placesOf(world) {
-  const found = new Map();
-  for (const { key, node, state } of world.pods.values()) if (state > 0) found.set(key, node);
-  return found;
+  return new Map([...world.pods.values()].filter(({ state }) => state > 0).map(({ key, node }) => [key, node]));
 }

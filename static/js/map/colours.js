@@ -73,19 +73,14 @@ function outcomeOf({ key, came, state }, { before, victims }) {
  * @returns {Colouring}
  */
 function byValue(pods, keyOf, theme, none) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const pod of pods) counts.set(keyOf(pod), (counts.get(keyOf(pod)) ?? 0) + 1);
-  const named = [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
+  const groups = [...Map.groupBy(pods, keyOf)];
+  const named = groups.sort((a, b) => b[1].length - a[1].length || a[0].localeCompare(b[0]));
   const colours = SETS[theme];
   const shown = named.length > colours.length ? named.slice(0, colours.length - 1) : named;
   const index = new Map(shown.map(([name], place) => [name, place]));
-  const letters = lettersOf(shown.map(([name]) => name || none));
-  const classes = shown.map(([name], place) => ({
-    name: name || none,
-    colour: colours[place],
-    letter: letters[place],
-  }));
+  const names = shown.map(([name]) => name || none);
+  const letters = lettersOf(names);
+  const classes = names.map((name, place) => ({ name, colour: colours[place], letter: letters[place] }));
   const rest = named.length - shown.length;
   if (rest) classes.push({ name: `${rest} others`, colour: REST[theme], letter: "…" });
   return { classes, of: (pod) => index.get(keyOf(pod)) ?? shown.length };

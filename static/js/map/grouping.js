@@ -80,18 +80,10 @@ export function called(key) {
  * @param {Iterable<Node>} nodes @param {string} key @returns {{ name: string, nodes: string[] }[]}
  */
 export function grouped(nodes, key) {
-  /** @type {Map<string, string[]>} */
-  const found = new Map();
-  for (const node of nodes) {
-    const value = valueIn(node, key);
-    const group = found.get(value);
-    if (group) group.push(node.name);
-    else found.set(value, [node.name]);
-  }
-  return [...found]
+  return [...Map.groupBy(nodes, (node) => valueIn(node, key))]
     .sort(([a], [b]) => natural(a, b))
     .map(([name, members]) => ({
       name: name || (key === BY_NOTHING ? "all nodes" : `no ${called(key)}`),
-      nodes: members.sort(natural),
+      nodes: members.map((node) => node.name).sort(natural),
     }));
 }

@@ -95,8 +95,8 @@ function columnsOf(row, sizes, pitch, width) {
   if (free < 0) return null;
   // Remaining columns go to the group with the most rows.
   for (; free > 0; free -= 1) {
-    const depths = row.map((index, place) => Math.ceil(sizes[index] / columns[place]));
-    const deepest = depths.indexOf(Math.max(...depths));
+    const high = depths(row, sizes, columns);
+    const deepest = high.indexOf(Math.max(...high));
     if (columns[deepest] >= sizes[row[deepest]]) break;
     columns[deepest] += 1;
   }
@@ -106,10 +106,11 @@ function columnsOf(row, sizes, pitch, width) {
 /** @param {number[]} row @param {number[]} sizes @param {number} pitch @param {number} width */
 function heightOf(row, sizes, pitch, width) {
   const columns = columnsOf(row, sizes, pitch, width);
-  if (!columns) return Infinity;
-  const deepest = Math.max(...row.map((index, place) => Math.ceil(sizes[index] / columns[place])));
-  return HEAD + PAD + deepest * pitch * TALL;
+  return columns ? HEAD + PAD + Math.max(...depths(row, sizes, columns)) * pitch * TALL : Infinity;
 }
+
+/** Return the number of rows of boxes of each group. @param {number[]} row @param {number[]} sizes @param {number[]} columns */
+const depths = (row, sizes, columns) => row.map((index, place) => Math.ceil(sizes[index] / columns[place]));
 
 /** @param {{ name: string, nodes: string[] }[]} groups @param {number[][]} rows @param {number} pitch @param {number} width @returns {Layout} */
 function placed(groups, rows, pitch, width) {
@@ -119,8 +120,7 @@ function placed(groups, rows, pitch, width) {
   let y = 0;
   for (const row of rows) {
     const columns = columnsOf(row, sizes, pitch, width) ?? row.map(() => 1);
-    const deepest = Math.max(...row.map((index, place) => Math.ceil(sizes[index] / columns[place])));
-    const high = HEAD + PAD + deepest * pitch * TALL;
+    const high = HEAD + PAD + Math.max(...depths(row, sizes, columns)) * pitch * TALL;
     let x = 0;
     row.forEach((index, place) => {
       const wide = columns[place] * pitch + 2 * PAD;
