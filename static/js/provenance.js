@@ -48,19 +48,15 @@ const focusHere = () => Object.fromEntries(KEYS.map((key) => [key, param(key) ??
 
 // ---- formatting of values
 
+const BYTES = { Gi: 2 ** 30, Mi: 2 ** 20, Ki: 2 ** 10 };
+
 function amount(value, unit) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value === "" ? "“”" : value;
   if (typeof value !== "number") return JSON.stringify(value);
   if (unit === "s") return `${Number(value.toFixed(6)).toLocaleString("en", { maximumFractionDigits: 6 })} s`;
-  if (unit === "B") {
-    for (const [name, size] of [
-      ["Gi", 2 ** 30],
-      ["Mi", 2 ** 20],
-      ["Ki", 2 ** 10],
-    ])
-      if (Math.abs(value) >= size) return `${Number((value / size).toFixed(2)).toLocaleString("en")}${name}`;
-  }
+  const prefix = unit === "B" && Object.keys(BYTES).find((name) => Math.abs(value) >= BYTES[name]);
+  if (prefix) return `${Number((value / BYTES[prefix]).toFixed(2)).toLocaleString("en")}${prefix}`;
   const shown = Number.isInteger(value) ? value : Number(value.toPrecision(6));
   return `${shown.toLocaleString("en", { maximumFractionDigits: 6 })}${unit === "m" ? "m" : ""}`;
 }
@@ -76,15 +72,13 @@ function links(tree) {
     const name = `${source.kind} ${source.name} · ${source.path}`;
     found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: name, title, class: "field" }));
   }
-  if (cycle && !source)
-    found.push(el("a", { href: `${base}/cycles/${cycle}/`, text: `cycle ${cycle}`, class: "chip" }));
+  const chip = (href, text) => found.push(el("a", { href: `${base}/${href}`, text, class: "chip" }));
+  if (cycle && !source) chip(`cycles/${cycle}/`, `cycle ${cycle}`);
   if (cycle && source?.kind === "Pod") {
     const [namespace, name] = [source.namespace, source.name].map(encodeURIComponent);
-    found.push(
-      el("a", { href: `${base}/pods/${namespace}/${name}/?cycle=${cycle}`, text: `cycle ${cycle}`, class: "chip" }),
-    );
+    chip(`pods/${namespace}/${name}/?cycle=${cycle}`, `cycle ${cycle}`);
   }
-  if (tree.seq) found.push(el("a", { href: `${base}/?seq=${tree.seq}`, text: "that moment", class: "chip" }));
+  if (tree.seq) chip(`?seq=${tree.seq}`, "that moment");
   if (tree.op === "argument") {
     const { plugin = "", profile = "", path } = tree;
     const query = new URLSearchParams({ kind: "KubeSchedulerConfiguration", plugin, profile, path });
@@ -92,21 +86,15 @@ function links(tree) {
     found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title }));
     if (tree.default) found.push(el("span", { class: "chip", text: "default" }));
   }
-  if (tree.op === "over" && tree.node) {
-    const node = encodeURIComponent(tree.node);
-    found.push(el("a", { href: `${base}/nodes/${node}/`, text: tree.node, class: "chip" }));
-  }
+  if (tree.op === "over" && tree.node) chip(`nodes/${encodeURIComponent(tree.node)}/`, tree.node);
   if (tree.op === "rest" && tree.page) found.push(button("show them", { class: "quiet tiny", "data-page": tree.page }));
   return found;
 }
 
 // Returns a row: the value, its label and how it was computed. Arguments of an operation are listed below it.
 function row(tree) {
-  const value = el("b", {
-    class: "value",
-    text: amount(tree.value, tree.unit),
-    title: `${tree.value}${tree.unit ?? ""}`,
-  });
+  const title = `${tree.value}${tree.unit ?? ""}`;
+  const value = el("b", { class: "value", text: amount(tree.value, tree.unit), title });
   const how = el("span", { class: "op", text: SIGNS[tree.op] ?? tree.op, title: tree.op });
   return [value, how, el("span", { text: tree.label ?? "" }), ...links(tree)];
 }
@@ -115,12 +103,8 @@ const size = (tree) => 1 + (tree.args ?? []).reduce((sum, arg) => sum + size(arg
 
 function branch(tree, depth) {
   if (!tree.args?.length) return el("li", { class: "leaf" }, ...row(tree));
-  const below = el(
-    "details",
-    {},
-    el("summary", {}, ...row(tree)),
-    el("ul", {}, ...tree.args.map((arg) => branch(arg, depth + 1))),
-  );
+  const args = tree.args.map((arg) => branch(arg, depth + 1));
+  const below = el("details", {}, el("summary", {}, ...row(tree)), el("ul", {}, ...args));
   below.open = depth < OPEN_LEVELS;
   return el("li", {}, below);
 }
@@ -157,12 +141,8 @@ function fill({ point, plugin = "", node = "" }) {
   const { points = {} } = asking();
   const { elements } = form;
   const options = (names, words = {}) => names.map((name) => el("option", { value: name, text: words[name] ?? name }));
-  elements.point.replaceChildren(
-    ...options(
-      POINTS.filter((name) => name in points),
-      WORDS,
-    ),
-  );
+  const known = POINTS.filter((name) => name in points);
+  elements.point.replaceChildren(...options(known, WORDS));
   elements.point.value = point;
   const plugins = points[point] ?? [];
   elements.plugin.replaceChildren(...options(plugins));

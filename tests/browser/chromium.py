@@ -18,7 +18,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-BLIND = ("deuteranopia", "protanopia", "tritanopia", "achromatopsia")
 
 
 def blind(page: Page, kind: str) -> None:

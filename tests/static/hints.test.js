@@ -38,34 +38,33 @@ schema.scheduler = {
   },
 };
 const CONFIG = `apiVersion: ${V1}\nkind: KubeSchedulerConfiguration\n`;
-const names = (found) => found.list.map(({ text }) => text.replace(/:\s*$/, ""));
+const named = (...place) => at(...place).list.map(({ text }) => text.replace(/:\s*$/, ""));
 const POD = "apiVersion: v1\nkind: Pod\nspec:\n  nodeName: n1\n";
 
 test("fields of where the cursor stands, without those that are there", () => {
-  const found = at(`${POD}  ¶`);
-  assert.ok(names(found).includes("nodeSelector"));
-  assert.ok(!names(found).includes("nodeName"));
-  assert.deepEqual(names(at(`${POD}  nodeSe¶`)), ["nodeSelector"]);
+  const found = named(`${POD}  ¶`);
+  assert.ok(found.includes("nodeSelector") && !found.includes("nodeName"));
+  assert.deepEqual(named(`${POD}  nodeSe¶`), ["nodeSelector"]);
   assert.equal(at(`${POD}  nodeSe¶`).word, "nodeSe");
 });
 
 test("fields within lists, whether indented or not", () => {
   const requests = (dash) => `${POD}  containers:\n${dash}- name: c\n${dash}  reso¶`;
-  assert.ok(names(at(requests("  "))).includes("resources"));
-  assert.ok(names(at(requests("    "))).includes("resources"));
-  assert.ok(names(at(`${POD}  tolerations:\n    - ¶`)).includes("operator"));
+  assert.ok(named(requests("  ")).includes("resources"));
+  assert.ok(named(requests("    ")).includes("resources"));
+  assert.ok(named(`${POD}  tolerations:\n    - ¶`).includes("operator"));
 });
 
 test("objects of a scenario and of a list have their own fields", () => {
   const listed = "kind: Scenario\nspec:\n  objects:\n    - apiVersion: v1\n      kind: Node\n      spec:\n        tai¶";
-  assert.deepEqual(names(at(listed)), ["taints"]);
+  assert.deepEqual(named(listed), ["taints"]);
   const second = "kind: List\nitems:\n- kind: Node\n- kind: Pod\n  spec:\n    schedulingG¶";
-  assert.deepEqual(names(at(second)), ["schedulingGates", "schedulingGroup"]);
+  assert.deepEqual(named(second), ["schedulingGates", "schedulingGroup"]);
 });
 
 test("kinds and their versions", () => {
-  assert.deepEqual(names(at("kind: Depl¶")), ["Deployment"]);
-  assert.deepEqual(names(at("kind: Deployment\napiVersion: ¶")), ["apps/v1"]);
+  assert.deepEqual(named("kind: Depl¶"), ["Deployment"]);
+  assert.deepEqual(named("kind: Deployment\napiVersion: ¶"), ["apps/v1"]);
 });
 
 test("nothing where a value stands, or nothing is known", () => {
@@ -74,43 +73,41 @@ test("nothing where a value stands, or nothing is known", () => {
 });
 
 test("the fields of a new element of a list are all offered", () => {
-  assert.ok(names(at(`${POD}  containers:\n  - name: c\n  - na¶`)).includes("name"));
+  assert.ok(named(`${POD}  containers:\n  - name: c\n  - na¶`).includes("name"));
 });
 
 test("fields of a scheduler's configuration, of the version that it names", () => {
-  assert.deepEqual(names(at(`${CONFIG}p¶`)), ["parallelism", "profiles"]);
-  assert.deepEqual(names(at(`apiVersion: ${BETA}\nkind: KubeSchedulerConfiguration\nh¶`)), ["healthzBindAddress"]);
-  assert.deepEqual(names(at(`${CONFIG}profiles:\n- schedulerName: a\n  plugins:\n    s¶`)), ["score"]);
-  assert.deepEqual(names(at(`${CONFIG}profiles:\n  - plugins:\n      score:\n        ¶`)), ["enabled", "disabled"]);
-  assert.deepEqual(names(at(`${CONFIG}enableProfiling: ¶`)), ["true", "false"]);
+  assert.deepEqual(named(`${CONFIG}p¶`), ["parallelism", "profiles"]);
+  assert.deepEqual(named(`apiVersion: ${BETA}\nkind: KubeSchedulerConfiguration\nh¶`), ["healthzBindAddress"]);
+  assert.deepEqual(named(`${CONFIG}profiles:\n- schedulerName: a\n  plugins:\n    s¶`), ["score"]);
+  assert.deepEqual(named(`${CONFIG}profiles:\n  - plugins:\n      score:\n        ¶`), ["enabled", "disabled"]);
+  assert.deepEqual(named(`${CONFIG}enableProfiling: ¶`), ["true", "false"]);
 });
 
 test("fields of a plugin's arguments, whose name stands before or behind", () => {
   const config = `${CONFIG}profiles:\n- pluginConfig:\n  - name: Other\n  - `;
-  assert.deepEqual(names(at(`${config}name: NodeResourcesFit\n    args:\n      sco¶`)), ["scoringStrategy"]);
-  assert.deepEqual(names(at(`${config}args:\n      ¶\n    name: NodeResourcesFit`)), [
+  assert.deepEqual(named(`${config}name: NodeResourcesFit\n    args:\n      sco¶`), ["scoringStrategy"]);
+  assert.deepEqual(named(`${config}args:\n      ¶\n    name: NodeResourcesFit`), [
     "scoringStrategy",
     "ignoredResources",
   ]);
-  assert.deepEqual(names(at(`${config}name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        ¶`)), [
-    "type",
-  ]);
-  assert.deepEqual(names(at(`${config}name: Strange\n    args:\n      ¶`)), []);
+  assert.deepEqual(named(`${config}name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        ¶`), ["type"]);
+  assert.deepEqual(named(`${config}name: Strange\n    args:\n      ¶`), []);
 });
 
 test("names of the plugins that the release has at that point", () => {
   const list = (point, which) => `${CONFIG}profiles:\n- plugins:\n    ${point}:\n      ${which}:\n      - name: ¶`;
-  assert.deepEqual(names(at(list("score", "enabled"))), ["NodeResourcesFit", "ImageLocality"]);
-  assert.deepEqual(names(at(list("multiPoint", "enabled"), "1.36")), ["NodeResourcesFit", "NodeName", "ImageLocality"]);
-  assert.deepEqual(names(at(list("filter", "disabled"))), ['"*"', "NodeResourcesFit", "NodeName"]);
-  assert.deepEqual(names(at(list("score", "enabled"), "1.22")), ["ServiceAffinity"]);
+  assert.deepEqual(named(list("score", "enabled")), ["NodeResourcesFit", "ImageLocality"]);
+  assert.deepEqual(named(list("multiPoint", "enabled"), "1.36"), ["NodeResourcesFit", "NodeName", "ImageLocality"]);
+  assert.deepEqual(named(list("filter", "disabled")), ['"*"', "NodeResourcesFit", "NodeName"]);
+  assert.deepEqual(named(list("score", "enabled"), "1.22"), ["ServiceAffinity"]);
   const second = `${CONFIG}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: A\n        weight: 2\n      - name: Im¶`;
-  assert.deepEqual(names(at(second)), ["ImageLocality"]);
-  assert.deepEqual(names(at(`${CONFIG}profiles:\n- pluginConfig:\n  - name: ¶`)), ["NodeResourcesFit"]);
+  assert.deepEqual(named(second), ["ImageLocality"]);
+  assert.deepEqual(named(`${CONFIG}profiles:\n- pluginConfig:\n  - name: ¶`), ["NodeResourcesFit"]);
 });
 
 test("versions of a configuration that the release reads", () => {
-  assert.deepEqual(names(at("kind: KubeSchedulerConfiguration\napiVersion: ¶", "1.22")), [BETA]);
+  assert.deepEqual(named("kind: KubeSchedulerConfiguration\napiVersion: ¶", "1.22"), [BETA]);
 });
 
 test("a configuration within a scenario", () => {
@@ -121,12 +118,12 @@ test("a configuration within a scenario", () => {
   });
   const within =
     "apiVersion: v\nkind: Scenario\nspec:\n  config:\n    profiles:\n    - plugins:\n        score:\n          ";
-  assert.deepEqual(names(at(`${within}enabled:\n          - name: Im¶`)), ["ImageLocality"]);
-  assert.deepEqual(names(at(`${within}e¶`)), ["enabled"]);
+  assert.deepEqual(named(`${within}enabled:\n          - name: Im¶`), ["ImageLocality"]);
+  assert.deepEqual(named(`${within}e¶`), ["enabled"]);
 });
 
 test("the first fields of an object", () => {
-  assert.deepEqual(names(at("ki¶")), ["kind"]);
+  assert.deepEqual(named("ki¶"), ["kind"]);
 });
 
 test("the way to a place", () => {

@@ -44,12 +44,8 @@ export class Apart {
   }
 
   place(node) {
-    const cell = el("td", { class: "name tiny" });
-    const { focus } = this.player;
-    if (node) {
-      const address = location.pathname + withFocus(location.search, { ...focus, node });
-      cell.append(el("a", { href: address, text: node, "data-focus": "" }));
-    } else cell.append(el("span", { class: "muted", text: node === null ? "missing" : "no node" }));
-    return cell;
+    const href = location.pathname + withFocus(location.search, { ...this.player.focus, node: node ?? "" });
+    const none = el("span", { class: "muted", text: node === null ? "missing" : "no node" });
+    return el("td", { class: "name tiny" }, node ? el("a", { href, text: node, "data-focus": "" }) : none);
   }
 }

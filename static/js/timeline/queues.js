@@ -37,18 +37,15 @@ class Player {
     this.source.forgetEnd();
     this.axis = first ? whole(seen.clock) : grown(this.axis, seen.clock);
     if (first) this.build(seen);
-    this.size(seen);
+    const { pods, moves } = seen;
+    const parts = [counted(pods, "pod"), counted(moves, "move"), span(this.axis.until)];
+    this.box.querySelector("[data-note]").textContent = parts.join(", ");
     const at = this.following || this.t === null ? this.axis.until : this.t;
     await this.source.stretch(Math.min(at, this.axis.until));
     this.box.querySelector(".wait")?.remove();
     this.box.querySelector(".lanes-body").hidden = false;
     this.draw(seen);
     this.go(at, { keep: false });
-  }
-
-  size({ pods, moves }) {
-    const parts = [counted(pods, "pod"), counted(moves, "move"), span(this.axis.until)];
-    this.box.querySelector("[data-note]").textContent = parts.join(", ");
   }
 
   build({ lanes }) {
