@@ -43,15 +43,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     instance.interrupt()
 
 
-def is_problem(said: ConsoleMessage) -> bool:
-    return said.type == "error" and not re.search(r"status of (400|409)\b", said.text)
+def is_problem(message: ConsoleMessage) -> bool:
+    return message.type == "error" and not re.search(r"status of (400|409)\b", message.text)
 
 
 class Problems(list[str]):
     """What a page complained about: errors of scripts, refused loads, dialogs. 400 and 409 are answers."""
 
     def watch(self, page: Page) -> None:
-        page.on("console", lambda said: self.append(said.text) if is_problem(said) else None)
+        page.on("console", lambda message: self.append(message.text) if is_problem(message) else None)
         page.on("pageerror", lambda error: self.append(str(error)))
         page.on("dialog", lambda dialog: (self.append(f"dialog: {dialog.message}"), dialog.dismiss()))
 

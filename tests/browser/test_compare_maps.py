@@ -19,11 +19,11 @@ def test_two_maps_step_together(page: Page, site: Instance) -> None:
     b = site.api("POST", f"/runs/{a}/fork", {"at": 3, "changes": [{"cordon": "n1"}, {"cordon": "n2"}]})["id"]
     assert site.finished(b)["state"] == "done"
     parting = site.api("GET", f"/compare?a={a}&b={b}")["divergence"]["cycle"]
-    said = [page.locator(f"#maps [data-side={side}] [data-status]") for side in "ab"]
+    positions = [page.locator(f"#maps [data-side={side}] [data-status]") for side in "ab"]
     apart = page.locator("#maps [data-apart]")
 
     def both(text: str) -> None:
-        for one in said:
+        for one in positions:
             expect(one).to_contain_text(text)
 
     page.goto(f"/compare/{a}/{b}/")

@@ -245,9 +245,9 @@ def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
     expect(page.locator(".composer-here")).to_have_text("Needle")
     page.keyboard.press("Enter")
     expect(bar.get_by_role("status")).to_have_text("2 of 5")
-    for said in ("1 of 5", "5 of 5"):
+    for position in ("1 of 5", "5 of 5"):
         page.keyboard.press("Shift+Enter")
-        expect(bar.get_by_role("status")).to_have_text(said)
+        expect(bar.get_by_role("status")).to_have_text(position)
     expect(page.locator(".CodeMirror-code")).to_contain_text("# line 1000 Needle")
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()

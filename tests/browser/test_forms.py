@@ -12,14 +12,14 @@ from tests.kubesched_ui.instance import Instance
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "kept", "said"),
+    ("name", "field", "kept", "message"),
     [
         ("scenario, configuration refused", "#config", "Coscheduling", "does not extend score"),
         ("scenario, template refused", "#template", "half", "requests['cpu']"),
     ],
 )
 def test_a_mistake_is_in_view_and_its_address_opens(
-    quiet_page: Page, site: Instance, recorded: dict[str, Any], name: str, field: str, kept: str, said: str
+    quiet_page: Page, site: Instance, recorded: dict[str, Any], name: str, field: str, kept: str, message: str
 ) -> None:
     page, before = quiet_page, site.api("GET", "/runs?limit=1")
     (stop,) = (stop for stop in stops(recorded["scenario"], recorded["run"], 0, 0, 0, 0, 0, 0) if stop.name == name)
@@ -29,7 +29,7 @@ def test_a_mistake_is_in_view_and_its_address_opens(
     expect(page.locator(field)).to_be_focused()
     expect(page.locator(field)).to_be_in_viewport()
     assert kept in page.locator(field).input_value()
-    expect(page.locator(f"{field}_error, #id{field.replace('#', '_')}_error")).to_contain_text(said)
+    expect(page.locator(f"{field}_error, #id{field.replace('#', '_')}_error")).to_contain_text(message)
     assert site.api("GET", "/runs?limit=1") == before, "nothing was started"
     page.goto(page.url)
     expect(page.get_by_role("button", name="Start run")).to_be_attached()

@@ -115,20 +115,20 @@ def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> 
 def test_objects_walk_by_buttons_alone(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto("/learn/26-how-the-scheduler-knows/1/")
-    said = page.locator("[data-walk-text]")
-    expect(said).to_contain_text("API server: The list of nodes contains Node n1.")
+    text = page.locator("[data-walk-text]")
+    expect(text).to_contain_text("API server: The list of nodes contains Node n1.")
     forth = page.get_by_role("button", name="Next step")
     for _ in range(6):
         forth.click()
-    expect(said).to_contain_text("API server: The list of pods contains Pod old.")
+    expect(text).to_contain_text("API server: The list of pods contains Pod old.")
     page.locator(".walk-objects summary").last.click()
-    expect(said).to_contain_text("ADDED Pod fresh")
+    expect(text).to_contain_text("ADDED Pod fresh")
     for _ in range(5):
         forth.click()
-    expect(said).to_contain_text("fresh moves to activeQ")
+    expect(text).to_contain_text("fresh moves to activeQ")
     expect(forth).to_be_disabled()
     page.get_by_role("button", name="Back").click()
-    expect(said).to_contain_text("Handler")
+    expect(text).to_contain_text("Handler")
 
 
 def test_a_lesson_for_a_room_goes_on_by_one_key(page: Page) -> None:

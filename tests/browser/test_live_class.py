@@ -107,13 +107,13 @@ def attempts(page: Page, ada: Page, run: int) -> None:
     """From the run's end back to its first attempt, by arrow keys."""
     page.get_by_label("Shown page").fill(f"/runs/{run}/")
     page.keyboard.press("Enter")
-    told = page.locator("[data-position]")
-    expect(told).to_have_text("The end of the run")
+    position = page.locator("[data-position]")
+    expect(position).to_have_text("The end of the run")
     expect(page.locator("[data-to=after]")).to_be_disabled()
     page.locator("#seen").focus()
     for says in ("Cycle 3 of 3", "Cycle 2 of 3", "Cycle 1 of 3"):
         page.keyboard.press("ArrowLeft")
-        expect(told).to_have_text(says)
+        expect(position).to_have_text(says)
         expect(ada.locator("[data-section=map]")).to_contain_text(says)
     expect(page.locator("[data-to=before]")).to_be_disabled()
     page.keyboard.press("ArrowLeft")

@@ -125,14 +125,14 @@ def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: 
     run = site.record(UNLUCKY)["run"]
     page.goto(f"/runs/{run}/")
     page.wait_for_load_state("networkidle")  # what the page still asks for is not there once the run is deleted
-    asked = page.get_by_role("dialog", name="Are you sure?")
+    dialog = page.get_by_role("dialog", name="Are you sure?")
     page.get_by_role("button", name="Delete").click()
-    expect(asked).to_contain_text("Delete this run")
-    asked.get_by_role("button", name="Cancel").click()
-    expect(asked).to_be_hidden()
+    expect(dialog).to_contain_text("Delete this run")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
     assert site.api("GET", f"/runs/{run}")["state"] == "done"
     page.get_by_role("button", name="Delete").click()
-    asked.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete").click()
     expect(page.get_by_text(f"Run {run} was deleted.")).to_be_visible()
 
 

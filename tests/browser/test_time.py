@@ -53,11 +53,11 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
     expect_pods(page, "bound", ["boss"])
     go(page, 241)
     expect(lane(page, "bound").locator("a.moved")).to_have_text(["late"])
-    told = page.locator("[data-events] li")
-    expect(told).to_contain_text(
+    events = page.locator("[data-events] li")
+    expect(events).to_contain_text(
         ["step 3 of the scenario: create Node n2", "node n2 was created", "unschedulable → active NodeAdd"]
     )
-    expect(told.filter(has_text="NodeAdd")).to_have_class(re.compile("deep-2"))
+    expect(events.filter(has_text="NodeAdd")).to_have_class(re.compile("deep-2"))
 
 
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
@@ -212,10 +212,10 @@ def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
     expect(page.locator('[data-status="scenario"]')).to_have_text("")
     evicted = marks(page, "evictions").first
     expect(evicted).to_have_class(re.compile("mark-preempted"))
-    said = "1:00: default/worker was evicted from n1 (preempted, for default/boss)"
-    expect(evicted).to_have_attribute("aria-label", said)
+    text = "1:00: default/worker was evicted from n1 (preempted, for default/boss)"
+    expect(evicted).to_have_attribute("aria-label", text)
     evicted.hover()
-    expect(page.locator('[data-status="evictions"]')).to_have_text(said)
+    expect(page.locator('[data-status="evictions"]')).to_have_text(text)
     evicted.click()
     expect(page).to_have_url(re.compile(r"\?t=60$"))
     step = "1:00: step 1 of the scenario: create Pod default/boss"
@@ -233,17 +233,17 @@ def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
 
 def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=90")
-    told = page.locator("[data-events] li")
-    gone = told.filter(has_text="default/worker left n1 (preempted)")
+    events = page.locator("[data-events] li")
+    gone = events.filter(has_text="default/worker left n1 (preempted)")
     expect(gone).to_contain_text("because default/worker was evicted from n1 (preempted, for default/boss), 1:00")
     gone.get_by_role("link", name="1:00").click()
     expect(page.locator("[data-events-title]")).to_have_text("What happened at 1:00")
-    expect(told.first).to_have_text("step 1 of the scenario: create Pod default/boss")
-    expect(told.filter(has_text="attempt 1 of")).to_contain_text("Nominated to n1")
-    told.filter(has_text="was evicted").get_by_role("link", name="n1").click()
+    expect(events.first).to_have_text("step 1 of the scenario: create Pod default/boss")
+    expect(events.filter(has_text="attempt 1 of")).to_contain_text("Nominated to n1")
+    events.filter(has_text="was evicted").get_by_role("link", name="n1").click()
     page.wait_for_url("**/nodes/n1/?t=60")
     page.go_back()
-    told.first.get_by_role("link", name="default/boss").click()
+    events.first.get_by_role("link", name="default/boss").click()
     page.wait_for_url("**/pods/default/boss/?t=60")
 
 
@@ -300,14 +300,14 @@ def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
     expect(seen).to_have_text("2:00:00")
     expect(page.locator("[data-clock]")).to_have_text("2:00:00", timeout=20_000)  # it was followed
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/lanes/stretch" in request.url else None)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if "/lanes/stretch" in request.url else None)
     page.goto(f"/runs/{run}/?t=3600")
     expect(page.locator('[data-count="bound"]')).to_have_text("5")
     expect(lane(page, "bound").locator("a.chip:not(.passed)").first).to_have_text("job-3600")
     go(page, 6800)
     expect(lane(page, "bound").locator("a.chip:not(.passed)").first).to_have_text("job-6800")
-    assert len(asked) == 2
+    assert len(requests) == 2
     page.get_by_role("button", name="Next timepoint").click()
     expect(page.locator("[data-clock]")).to_have_text("1:53:21")
     expect(page.locator(".lanes.reading")).to_have_count(0)

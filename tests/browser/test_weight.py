@@ -28,12 +28,12 @@ def addresses(recorded: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending", "compare"])
 def test_pages_are_light(page: Page, recorded: dict[str, Any], name: str) -> None:
     received: dict[str, float] = {}
-    asked: dict[str, str] = {}
+    urls: dict[str, str] = {}
     network = page.context.new_cdp_session(page)
-    network.on("Network.requestWillBeSent", lambda event: asked.update({event["requestId"]: event["request"]["url"]}))
+    network.on("Network.requestWillBeSent", lambda event: urls.update({event["requestId"]: event["request"]["url"]}))
     network.on(
         "Network.loadingFinished",
-        lambda event: received.update({asked[event["requestId"]]: event["encodedDataLength"]}),
+        lambda event: received.update({urls[event["requestId"]]: event["encodedDataLength"]}),
     )
     network.send("Network.enable")
     page.goto(addresses(recorded)[name], wait_until="networkidle")
