@@ -80,7 +80,7 @@ class Archives:
     def _unpacked(self, where: Where, file: MemberStream, compression: str, depth: int) -> Texts:
         try:
             unpacked = COMPRESSED[compression](file)
-            stream = MemberStream(unpacked, packed=file, take=lambda n: self.budget.take_unpacked(n, where))
+            stream = MemberStream(unpacked, packed=file, take=lambda n: self.budget.take("max_unpacked", where, n))
             yield from self._texts(where, stream, depth + 1)
         except DAMAGED as error:
             raise _damaged(where, compression, error) from None
@@ -137,7 +137,7 @@ class Archives:
             self.skip(place)
 
     def _member(self, where: Where, name: str) -> Where:
-        self.budget.take_member(where)
+        self.budget.take("max_members", where)
         name = with_slashes(name)
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\0" in name or name[1:2] == ":":
@@ -150,7 +150,7 @@ class Archives:
         not_text(file.head, where)
         limits, chunks = self.budget.limits, []
         while chunk := file.read(CHUNK):
-            self.budget.take_text(len(chunk), where)
+            self.budget.take("max_text", where, len(chunk))
             if file.count_text(len(chunk)) > limits.max_ratio * file.packed_bytes and file.texts > limits.ratio_from:
                 raise LimitError(where, f"unpacks to more than {limits.max_ratio} times its size")
             chunks.append(chunk)

@@ -53,65 +53,46 @@ class Limits:
         return cls(**{name: value for name, value in given.items() if value is not None})
 
 
+# Limit -> the message if it is exceeded.
+_EXCEEDED = {
+    "max_bytes": "the upload is larger than {}",
+    "max_text": "the upload contains more than {} of text (unpacked)",
+    "max_unpacked": "the upload is larger than {} (unpacked)",
+    "max_members": "the archive contains more than {} files",
+    "max_objects": "the upload contains more than {} objects",
+    "max_nodes": "the upload contains more than {} nodes",
+    "max_pods": "the upload contains more than {} pods",
+}
+_IN_BYTES = ("max_bytes", "max_text", "max_unpacked")
+
+
 class Budget:
-    """Counts what was read against the limits. Every `take_*` raises LimitError with the limit and the position."""
+    """Counts what was read against the limits."""
 
     def __init__(self, limits: Limits, watch: Watch | None = None) -> None:
         self.limits = limits
         self.watch = watch
-        self.bytes = 0  # bytes of the uploaded files; `done`: bytes of them that have been read
-        self.done = 0
-        self.texts = 0  # bytes of text taken from archives
-        self.unpacked = 0  # bytes unpacked, including skipped files
-        self.members = 0
-        self.objects = 0
-        self.kinds = {"Node": 0, "Pod": 0}
+        self.taken = dict.fromkeys(_EXCEEDED, 0)  # limit -> what counts towards it so far
+        self.done = 0  # bytes of the uploaded files that have been read
         self._before = 0  # bytes of the previous files
+
+    def take(self, limit: str, where: Where, n: int = 1) -> None:
+        """Count `n` more towards the limit. Raises LimitError with the limit and the position if it is exceeded."""
+        self.taken[limit] += n
+        most = getattr(self.limits, limit)
+        if self.taken[limit] > most:
+            raise LimitError(where, _EXCEEDED[limit].format(size(most) if limit in _IN_BYTES else f"{most:,}"))
 
     def take_file(self, n: int, where: Where) -> None:
         """Count an uploaded file of `n` bytes."""
-        self._before = self.bytes
-        self.bytes += n
-        if self.bytes > self.limits.max_bytes:
-            raise LimitError(where, f"the upload is larger than {size(self.limits.max_bytes)}")
+        self._before = self.taken["max_bytes"]
+        self.take("max_bytes", where, n)
 
     def at(self, position: int) -> None:
         """Report that the current file has been read up to `position`."""
         if self.watch is not None and self._before + position > self.done:
             self.done = self._before + position
-            self.watch(self.done, self.objects)
-
-    def take_text(self, n: int, where: Where) -> None:
-        """Count `n` more bytes of text of a file or an archive member."""
-        self.texts += n
-        if self.texts > self.limits.max_text:
-            raise LimitError(where, f"the upload contains more than {size(self.limits.max_text)} of text (unpacked)")
-
-    def take_unpacked(self, n: int, where: Where) -> None:
-        """Count `n` more unpacked bytes, whether read or skipped."""
-        self.unpacked += n
-        if self.unpacked > self.limits.max_unpacked:
-            raise LimitError(where, f"the upload is larger than {size(self.limits.max_unpacked)} (unpacked)")
-
-    def take_member(self, where: Where) -> None:
-        """Count one more file of an archive."""
-        self.members += 1
-        if self.members > self.limits.max_members:
-            raise LimitError(where, f"the archive contains more than {self.limits.max_members:,} files")
-
-    def take_object(self, where: Where) -> None:
-        """Count one more object of any kind."""
-        self.objects += 1
-        if self.objects > self.limits.max_objects:
-            raise LimitError(where, f"the upload contains more than {self.limits.max_objects:,} objects")
-
-    def take_kind(self, kind: str, where: Where) -> None:
-        """Count one more kept object of this kind."""
-        if kind in self.kinds:
-            self.kinds[kind] += 1
-            most = self.limits.max_nodes if kind == "Node" else self.limits.max_pods
-            if self.kinds[kind] > most:
-                raise LimitError(where, f"the upload contains more than {most:,} {kind.lower()}s")
+            self.watch(self.done, self.taken["max_objects"])
 
 
 def size(n: int) -> str:

@@ -121,7 +121,7 @@ class _Reading:
             case RunFile():
                 self.result.run = found
             case UploadedObject():
-                self.budget.take_object(found.where)
+                self.budget.take("max_objects", found.where)
                 try:
                     self._object(found)
                 except LimitError:
@@ -129,7 +129,7 @@ class _Reading:
                 except IngestError as error:
                     self.warnings.add("broken", error)
             case IngestError():
-                self.budget.take_object(found.where)
+                self.budget.take("max_objects", found.where)
                 self.warnings.add("broken", found)
             case Config():
                 self.configs.document(found)
@@ -223,7 +223,8 @@ class _Reading:
             raise IngestError(where, "contains text that is not valid Unicode") from None
         before = self.result.records.get(key)
         if before is None:
-            self.budget.take_kind(kind.name, where)
+            if kind.name in ("Node", "Pod"):
+                self.budget.take(f"max_{kind.name.lower()}s", where)
         elif before.data == data:
             return  # bundles contain objects both in lists and separately
         else:

@@ -4,12 +4,12 @@ A scenario never changes (an edit creates a new one), so the result is cached fo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
@@ -22,13 +22,9 @@ from scheduler_core.releases import NEWEST, get_release
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 AT_ONCE = 500  # names per database query
 MOST_EXTENDED = 4  # resources with their own column in lists and charts
-STATES = {
-    "pending": "waiting for a node",
-    "deleting": "being deleted before it had a node",
-    "gated": "blocked by scheduling gates",
-    "bound": "on a node",
-    "finished": "succeeded or failed",
-}
+# State of a pod -> the style of its dot. They mean: waiting for a node; being deleted before it had one; blocked by
+# scheduling gates; on a node; succeeded or failed.
+STATES = {"pending": "bad", "deleting": "odd", "gated": "held", "bound": "ok", "finished": ""}
 
 
 def percent(requested: int, allocatable: int) -> float:
@@ -63,11 +59,6 @@ class PodLine:
     requests: dict[str, int]
     message: str = ""
     scheduler: str = ""
-
-    @property
-    def requests_text(self) -> str:
-        """Return the requests as text."""
-        return requests_text(self.requests)
 
     @property
     def namespace(self) -> str:
@@ -108,7 +99,7 @@ class NodeLine:
 
     def use(self, resource: str) -> float:
         """Return the requested share of `resource` in percent."""
-        return percent(self.requested[resource], self.allocatable.get(resource, 0))
+        return self._use(resource).percent
 
 
 @dataclass
@@ -197,9 +188,8 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
     """Return the number of pods in each state."""
     count = Counter(pod.state for pod in view.pods.values())
-    dots = {"pending": "bad", "deleting": "odd", "gated": "held", "bound": "ok", "finished": ""}
     shown = [state for state in STATES if state != "deleting" or count[state]]
-    return [{"state": s, "meaning": STATES[s], "dot": dots[s], "count": count[s]} for s in shown]
+    return [{"state": state, "dot": STATES[state], "count": count[state]} for state in shown]
 
 
 def columns(view: ClusterView) -> list[str]:
@@ -225,39 +215,35 @@ def totals(view: ClusterView) -> list[Use]:
     return [Use(name, requested[name], allocatable[name]) for name in names]
 
 
+_Row = TypeVar("_Row")
+_Orders = Mapping[str, Callable[[Any], Any]]
+
+
 def find_nodes(view: ClusterView, q: str = "", sort: str = "", zone: str = "") -> list[NodeLine]:
     """Return nodes with `q` in name, label or taint, sorted by name or a resource (`-` for descending)."""
-    sought, key = q.strip().lower(), sort.removeprefix("-")
-    found = [
-        node
-        for node in view.nodes.values()
-        if (not zone or (node.zone or "no zone") == zone) and (not sought or sought in _searched(node))
-    ]
-    if key in columns(view):
-        found.sort(key=lambda node: node.use(key), reverse=sort.startswith("-"))
-    elif key == "name":
-        found.sort(key=lambda node: node.name, reverse=sort.startswith("-"))
-    return found
 
+    def text(node: NodeLine) -> str:
+        labels = (f"{key}={value}" for key, value in node.labels.items())
+        return " ".join((node.name, *labels, *node.taints))
 
-def _searched(node: NodeLine) -> str:
-    labels = " ".join(f"{key}={value}" for key, value in node.labels.items())
-    return f"{node.name} {labels} {' '.join(node.taints)}".lower()
+    nodes = [node for node in view.nodes.values() if not zone or (node.zone or "no zone") == zone]
+    uses = {resource: partial(NodeLine.use, resource=resource) for resource in columns(view)}
+    return _found(nodes, q, sort, text, {"name": lambda node: node.name} | uses)
 
 
 def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -> list[PodLine]:
     """Return pods with `q` in namespace/name, node or message, sorted by name, node or priority (`-` for
     descending)."""
-    sought, key = q.strip().lower(), sort.removeprefix("-")
-    found = [
-        pod
-        for pod in view.pods.values()
-        if (not state or pod.state == state) and (not sought or sought in f"{pod.key} {pod.node} {pod.message}".lower())
-    ]
+    pods = [pod for pod in view.pods.values() if not state or pod.state == state]
     orders = {"name": lambda pod: pod.key, "node": lambda pod: pod.node, "priority": lambda pod: pod.priority}
-    if key in orders:
-        found.sort(key=orders[key], reverse=sort.startswith("-"))
-    return found
+    return _found(pods, q, sort, lambda pod: f"{pod.key} {pod.node} {pod.message}", orders)
+
+
+def _found(rows: list[_Row], q: str, sort: str, text: Callable[[_Row], str], orders: _Orders) -> list[_Row]:
+    """Return the rows with `q` in their text, in one of the orders (`-` for descending) if `sort` names one."""
+    sought, key = q.strip().lower(), sort.removeprefix("-")
+    rows = [row for row in rows if sought in text(row).lower()]
+    return sorted(rows, key=orders[key], reverse=sort.startswith("-")) if key in orders else rows
 
 
 def cluster_of_scenario(scenario: Scenario) -> ClusterView:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.formats import scenario_document
@@ -190,67 +191,55 @@ def test_a_dump_on_one_stream_with_logs_between() -> None:
     assert notes(result.dropped) == ["1 container log"]
 
 
+OLD_NODES = """
+SelfLink: /api/v1/nodes
+ResourceVersion: "1"
+Items:
+- name: n1
+  creationTimestamp: "2017-05-01T00:00:00Z"
+  labels: {Kubernetes.io/Hostname: n1}
+  Spec:
+    PodCIDR: 10.2.0.0/24
+    ProviderID: x://1
+    Unschedulable: true
+    Taints: [{Key: Dedicated, Value: "", Effect: NoSchedule, TimeAdded: null}]
+  Status:
+    Allocatable: {cpu: "4", example.org/GPU: "1"}
+    NodeInfo: {OSImage: Linux, KubeletVersion: v1.6.2, SystemUUID: u}
+    Images: [{Names: ["Example.org/A:1"], SizeBytes: 5}]
+"""
+OLD_PODS = """
+Items:
+- name: p1
+  namespace: shop
+  ownerReferences: [{kind: ReplicaSet, name: r, uid: u, apiVersion: extensions/v1beta1}]
+  Spec:
+    NodeName: n1
+    NodeSelector: {Disk: SSD}
+    DNSPolicy: ClusterFirst
+    SecurityContext: {HostNetwork: true, SELinuxOptions: null}
+    Volumes: [{Name: v, GCEPersistentDisk: {PDName: d, FSType: ext4}, NFS: null}]
+    Containers:
+    - Name: c
+      Image: i
+      Env: [{Name: PASSWORD, Value: hunter2, ValueFrom: null}]
+      Ports: [{HostPort: 80, ContainerPort: 80, HostIP: "", Protocol: TCP}]
+      Resources: {Limits: null, Requests: {cpu: 100m}}
+      LivenessProbe: {HTTPGet: {Path: /, Port: 80}}
+    Affinity:
+      PodAntiAffinity:
+        RequiredDuringSchedulingIgnoredDuringExecution:
+        - {LabelSelector: {matchLabels: {App: X}}, TopologyKey: h, Namespaces: null}
+        PreferredDuringSchedulingIgnoredDuringExecution: null
+  Status: {Phase: Running, HostIP: 10.0.0.1, QOSClass: Burstable}
+"""
+
+
 def test_old_dumps_of_internal_types() -> None:
-    nodes = {
-        "SelfLink": "/api/v1/nodes",
-        "ResourceVersion": "1",
-        "Items": [
-            {
-                "name": "n1",
-                "creationTimestamp": "2017-05-01T00:00:00Z",
-                "labels": {"Kubernetes.io/Hostname": "n1"},
-                "Spec": {
-                    "PodCIDR": "10.2.0.0/24",
-                    "ProviderID": "x://1",
-                    "Unschedulable": True,
-                    "Taints": [{"Key": "Dedicated", "Value": "", "Effect": "NoSchedule", "TimeAdded": None}],
-                },
-                "Status": {
-                    "Allocatable": {"cpu": "4", "example.org/GPU": "1"},
-                    "NodeInfo": {"OSImage": "Linux", "KubeletVersion": "v1.6.2", "SystemUUID": "u"},
-                    "Images": [{"Names": ["Example.org/A:1"], "SizeBytes": 5}],
-                },
-            }
-        ],
-    }
-    pods = {
-        "Items": [
-            {
-                "name": "p1",
-                "namespace": "shop",
-                "ownerReferences": [
-                    {"kind": "ReplicaSet", "name": "r", "uid": "u", "apiVersion": "extensions/v1beta1"}
-                ],
-                "Spec": {
-                    "NodeName": "n1",
-                    "NodeSelector": {"Disk": "SSD"},
-                    "DNSPolicy": "ClusterFirst",
-                    "SecurityContext": {"HostNetwork": True, "SELinuxOptions": None},
-                    "Volumes": [{"Name": "v", "GCEPersistentDisk": {"PDName": "d", "FSType": "ext4"}, "NFS": None}],
-                    "Containers": [
-                        {
-                            "Name": "c",
-                            "Image": "i",
-                            "Env": [{"Name": "PASSWORD", "Value": "hunter2", "ValueFrom": None}],
-                            "Ports": [{"HostPort": 80, "ContainerPort": 80, "HostIP": "", "Protocol": "TCP"}],
-                            "Resources": {"Limits": None, "Requests": {"cpu": "100m"}},
-                            "LivenessProbe": {"HTTPGet": {"Path": "/", "Port": 80}},
-                        }
-                    ],
-                    "Affinity": {
-                        "PodAntiAffinity": {
-                            "RequiredDuringSchedulingIgnoredDuringExecution": [
-                                {"LabelSelector": {"matchLabels": {"App": "X"}}, "TopologyKey": "h", "Namespaces": None}
-                            ],
-                            "PreferredDuringSchedulingIgnoredDuringExecution": None,
-                        }
-                    },
-                },
-                "Status": {"Phase": "Running", "HostIP": "10.0.0.1", "QOSClass": "Burstable"},
-            }
-        ]
-    }
-    result = read(zipped(("d/nodes.json", text(nodes)), ("d/shop/pods.json", text(pods))), "d.zip")
+    result = read(
+        zipped(("d/nodes.json", text(yaml.safe_load(OLD_NODES))), ("d/shop/pods.json", text(yaml.safe_load(OLD_PODS)))),
+        "d.zip",
+    )
     assert result.warnings == []
     assert result.kubernetes == "v1.6.2"
     node, pod = result.objects
