@@ -80,11 +80,14 @@ ERRORS: dict[type, tuple[int, str]] = {
     MultiPartParserError: (400, "The request is not valid."),
     SuspiciousOperation: (400, "The request is not valid."),
 }
+# Exception -> its attributes that the response contains: the equivalent configuration, the place in the expression.
+DETAILS: dict[type, tuple[str, ...]] = {UnreadPolicy: ("instead",), WrongExpression: ("line", "column")}
 
 
 def answer_error(request: HttpRequest, error: Any) -> HttpResponse:
     status, message = next(ERRORS[kind] for kind in type(error).__mro__ if kind in ERRORS)
-    return refusal(request, str(error) or message, status)
+    details = {name: getattr(error, name) for name in DETAILS.get(type(error), ())}
+    return refusal(request, str(error) or message, status, **details)
 
 
 for kind in ERRORS:
@@ -97,18 +100,6 @@ def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse
     named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
     hint = "" if error.rest else '; "unknown_plugins": "leave_out" starts the run without them'
     return refusal(request, f"{error}{hint}", 400, unknown_plugins=named)
-
-
-@api.exception_handler(UnreadPolicy)
-def unread_policy(request: HttpRequest, error: UnreadPolicy) -> HttpResponse:
-    """Add the equivalent KubeSchedulerConfiguration."""
-    return refusal(request, str(error), 400, instead=error.instead)
-
-
-@api.exception_handler(WrongExpression)
-def wrong_expression(request: HttpRequest, error: WrongExpression) -> HttpResponse:
-    """Add the position of the error in the expression."""
-    return refusal(request, str(error), 400, line=error.line, column=error.column)
 
 
 @api.exception_handler(ServiceUnavailable)
