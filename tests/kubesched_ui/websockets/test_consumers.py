@@ -16,13 +16,6 @@ from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
 
 
-async def test_a_late_client_gets_everything() -> None:
-    run = await written()
-    assert await seqs(await connect(run)) == list(range(1, LAST + 1))
-    assert await seqs(await connect(run, since=200)) == list(range(201, LAST + 1))
-    assert await seqs(await connect(run, since=LAST)) == []
-
-
 async def test_ten_reconnects_with_a_layer_that_loses_notices() -> None:
     run = await database_sync_to_async(new_run)()
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.02))
