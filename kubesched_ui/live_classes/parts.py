@@ -8,7 +8,7 @@ is revealed.
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import wraps
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,6 +25,24 @@ CACHE_SIZE = 3000  # cached items per lesson: rendered steps and judged answers
 GONE = "This lesson does not exist any more."
 
 _cache: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
+
+
+def once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Cache the results of a function of a lesson and of JSON values, for the current version of the lesson's file."""
+
+    @wraps(make)
+    def cached(lesson: Lesson, *args: Any) -> Any:
+        key = (make.__name__, json.dumps(args))
+        with catalog.lock:
+            kept = _cache.setdefault(lesson, OrderedDict())
+            if key not in kept:
+                kept[key] = make(lesson, *args)
+            kept.move_to_end(key)
+            while len(kept) > CACHE_SIZE:
+                kept.popitem(last=False)
+            return kept[key]
+
+    return cached
 
 
 class GivenAnswer(NamedTuple):
@@ -46,14 +64,10 @@ def lesson_of(name: str) -> Lesson:
     raise Rejected(GONE, 404)
 
 
+@once
 def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
     """Return the HTML parts of a step: `text`, `asked` ("" without a question), `after`, `picture`; and `title`."""
-    asks = lesson.steps[step - 1].ask is not None
-    return _once(lesson, ("parts", step, revealed and asks), partial(_parts, lesson, step, revealed and asks))
-
-
-def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
-    view = step_state.shows(lesson, step, revealed)
+    view = step_state.shows(lesson, step, revealed and lesson.steps[step - 1].ask is not None)
     context = {"view": view, "lesson": lesson, "step": step}
     made: dict[str, str] = {
         part: render_to_string(f"parts/live_class_{part}.html", context) for part in ("text", "after", "picture")
@@ -65,39 +79,35 @@ def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
 def judge(lesson: Lesson, step: int, answers: Sequence[str]) -> GivenAnswer:
     """Judge an answer. Raises Rejected if it is not a valid answer."""
     answers = tuple(text.strip()[: questions.MAX_CHARS] for text in answers[: questions.MAX_ANSWERS])
-    verdict: Verdict = _once(lesson, ("judged", step, answers), partial(_judge, lesson, step, answers))
+    verdict = _judge(lesson, step, answers)
     if verdict.problem:
         raise Rejected(verdict.problem, 400)
     return GivenAnswer(verdict.given, verdict.right)
 
 
+@once
 def _judge(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
-    with catalog.lock:
-        question = lesson.question(step)
-        assert question is not None
-        verdict = questions.judge(question, answers)
-        if question.form != "set" or verdict.problem:
-            return verdict
-        known = questions.options(question)  # sort the nodes, so that their order does not make a different answer
-        return Verdict(verdict.right, sorted(verdict.given, key=known.index))
+    question = lesson.question(step)
+    assert question is not None
+    verdict = questions.judge(question, answers)
+    if question.form != "set" or verdict.problem:
+        return verdict
+    known = questions.options(question)  # sort the nodes, so that their order does not make a different answer
+    return Verdict(verdict.right, sorted(verdict.given, key=known.index))
 
 
+@once
 def answer_text(lesson: Lesson, step: int, given: Any) -> str:
     """Return an answer as display text."""
-    return _once(lesson, ("told", step, json.dumps(given)), partial(_answer_text, lesson, step, given))
-
-
-def _answer_text(lesson: Lesson, step: int, given: Any) -> str:
-    with catalog.lock:
-        question = lesson.question(step)
-        assert question is not None
-        if isinstance(given, list):
-            return (", then " if question.form == "order" else ", ").join(
-                option_text(question, one) for one in given
-            ) or "none"
-        if isinstance(given, str):
-            return option_text(question, given)
-        return shown(questions.measured(question, float(given)))
+    question = lesson.question(step)
+    assert question is not None
+    if isinstance(given, list):
+        return (", then " if question.form == "order" else ", ").join(
+            option_text(question, one) for one in given
+        ) or "none"
+    if isinstance(given, str):
+        return option_text(question, given)
+    return shown(questions.measured(question, float(given)))
 
 
 def option_text(question: Question, option: str) -> str:
@@ -106,33 +116,16 @@ def option_text(question: Question, option: str) -> str:
     return markdown.plain(option, question.facts).replace("`", "") if own else option
 
 
+@once
 def own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | None) -> str:
     """Return HTML about a student's answer: that it was received, and the result once the step is revealed."""
-    key = ("mine", step, revealed, json.dumps(answer))
-    return _once(lesson, key, partial(_own_result, lesson, step, revealed, answer))
-
-
-def _own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | None) -> str:
     if lesson.steps[step - 1].ask is None or not (answer or revealed):
         return ""
     context: dict[str, Any] = {"revealed": revealed, "answer": answer}
     if answer:
         context["told"] = answer_text(lesson, step, answer.given)
         if revealed and not answer.right:
-            with catalog.lock:
-                question = lesson.question(step)
-                assert question is not None
-                context["said"] = feedback.explain(question, Verdict(False, answer.given))
+            question = lesson.question(step)
+            assert question is not None
+            context["said"] = feedback.explain(question, Verdict(False, answer.given))
     return render_to_string("parts/live_class_own.html", context)
-
-
-def _once(lesson: Lesson, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return the cached value, or compute it. The cache belongs to the current version of the lesson's file."""
-    with catalog.lock:
-        kept = _cache.setdefault(lesson, OrderedDict())
-        if key not in kept:
-            kept[key] = make()
-        kept.move_to_end(key)
-        while len(kept) > CACHE_SIZE:
-            kept.popitem(last=False)
-        return kept[key]
