@@ -12,6 +12,7 @@ from django.test import Client
 from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.presenters.events_at import TOLD
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST
@@ -411,8 +412,6 @@ def test_what_happened_is_told_in_portions(client: Client) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_moment_is_told_whole(client: Client, name: str) -> None:
     """Going from moment to moment tells every event that can be told, each once."""
-    from kubesched_ui.presenters.events_at import TOLD
-
     run = sample(client, name)
     expected = [e["seq"] for e in events(client, run) if e["type"] in TOLD]
     t, seqs = 0.0, []

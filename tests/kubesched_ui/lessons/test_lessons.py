@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from kubesched_ui.lessons import catalog, feedback, lint, parser, questions
+from kubesched_ui.lessons import catalog, feedback, lint, parser, questions, step_state
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.formatting import shown
@@ -133,9 +133,7 @@ def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
         call_command("lessons", "--folder", str(tmp_path))
 
 
-def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
-    from kubesched_ui.lessons import step_state
-
+def test_html_in_a_lesson_is_text() -> None:
     text = LESSON.replace("`n1` has", "<script>alert()</script> [x](javascript:alert()) ![i](http://x/y.png) has")
     view = step_state.shows(Lesson(parser.parsed("01-small", text.encode())), 1)
     assert "<script" not in view["text"]

@@ -1,13 +1,14 @@
 """The pages of lessons: nothing of an answer is sent before it is revealed, wrong answers are explained."""
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions
-from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.functions import FUNCTIONS
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import tasks
@@ -151,10 +152,7 @@ def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
     assert client.get(opened.headers["Location"]).status_code == 200
 
 
-def test_every_function_is_documented(checkout) -> None:  # type: ignore[no-untyped-def]
-    from kubesched_ui.lessons.functions import FUNCTIONS
-
+def test_every_function_is_documented(checkout: Path) -> None:
     text = (checkout / "docs" / "lessons.md").read_text()
     assert [name for name in FUNCTIONS if f"`{name}(" not in text] == []
     assert [kind for kind in parser.Kind.__args__ if f"| `{kind}` |" not in text] == []
-    assert Facts

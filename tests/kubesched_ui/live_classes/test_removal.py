@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.live_classes import membership
+from kubesched_ui.live_classes import answers, membership
 from kubesched_ui.live_classes.membership import REMOVED
 from kubesched_ui.live_classes.models import Answer, Student
 from tests.kubesched_ui.live_classes.conftest import Class, opened_on_run
@@ -53,8 +53,6 @@ def closed_to(room: Class, client: Client) -> None:
 
 
 def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_ui.live_classes import answers
-
     step, ada = lesson_class.room.step, lesson_class.join("Ada")
     judged = answers.judge
 
