@@ -13,7 +13,7 @@ class FairScheduler:
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self.at_once = at_once
-        self.queue: deque[tuple[asyncio.Future[Any], Any]] = deque()
+        self.queue: deque[asyncio.Future[Any]] = deque()
 
     async def mine(self) -> None:
         """Wait for the next turn."""
@@ -21,21 +21,17 @@ class FairScheduler:
         self.call([future])
         await future
 
-    def call(self, futures: Iterable[asyncio.Future[Any]], answer: Any = None) -> None:
-        """Set the result of each future to `answer` when its turn comes."""
+    def call(self, futures: Iterable[asyncio.Future[Any]]) -> None:
+        """Complete each future when its turn comes."""
         idle = not self.queue
-        self.queue.extend((future, answer) for future in futures)
+        self.queue.extend(futures)
         if idle and self.queue:
             asyncio.get_running_loop().call_soon(self.serve)
 
     def serve(self) -> None:
         for _ in range(min(self.at_once, len(self.queue))):
-            future, answer = self.queue.popleft()
-            if future.done():  # its websocket has closed
-                continue
-            if isinstance(answer, BaseException):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
+            future = self.queue.popleft()
+            if not future.done():  # else its websocket has closed
+                future.set_result(None)
         if self.queue:
             asyncio.get_running_loop().call_soon(self.serve)
