@@ -81,7 +81,7 @@ def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Po
     until(lambda: listens("127.0.0.1", port), "the start")
     yield process
     process.terminate()
-    process.wait(10)
+    process.wait(30)
 
 
 @pytest.fixture
