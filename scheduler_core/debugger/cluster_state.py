@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -145,10 +146,14 @@ class State:
 
     def allocatable(self, resource: str) -> Int64:
         """Return the allocatable quantity of a resource by row; `pods` is the maximum number of pods."""
-        nodes = self.recording.tables["nodes"]
-        by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
-        found: Int64 = by_kind[nodes["allocatable"][self.versions]]
+        by_kind = np.array([kind.get(resource, 0) for kind in self.node_kinds], np.int64)
+        found: Int64 = by_kind[self.recording.tables["nodes"]["allocatable"][self.versions]]
         return found
+
+    @cached_property
+    def node_kinds(self) -> list[dict[str, int]]:
+        """The distinct allocatable resources of the recording's nodes."""
+        return self.recording.tables["nodes"].distinct("allocatable")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the state with the keys of docs/debugger.md."""

@@ -47,9 +47,8 @@ def _victims(side: RunSide) -> int:
 
 def _allocatable(state: State) -> dict[str, Int64]:
     """Map each resource of the nodes to the allocatable quantity of each node."""
-    table = state.recording.tables["nodes"]
-    kinds = table.distinct("allocatable")
-    names = dict.fromkeys(name for i in np.unique(table["allocatable"][state.versions]).tolist() for name in kinds[i])
+    used = np.unique(state.recording.tables["nodes"]["allocatable"][state.versions]).tolist()
+    names = dict.fromkeys(name for kind in used for name in state.node_kinds[kind])
     return {name: state.allocatable(name) for name in names}
 
 

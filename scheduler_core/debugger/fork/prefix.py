@@ -12,27 +12,12 @@ from msgspec import structs
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import cycle_index
+from scheduler_core.debugger import recording as records
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.columnar import Table, pack
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.objects import Fetch
-from scheduler_core.debugger.recording import (
-    ASSUMED,
-    BOUND,
-    FACTS_PART,
-    GONE,
-    MOVES_PART,
-    OBJECTS_PART,
-    OBJECTS_PER_BLOCK,
-    PENDING,
-    TABLES,
-    VERSION,
-    Block,
-    PodState,
-    Recorder,
-    Recording,
-    encode,
-)
+from scheduler_core.debugger.recording import Block, PodState, Recorder, Recording
 from scheduler_core.debugger.restore import Make, restore_run
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
@@ -64,12 +49,12 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
     tables = shortened.tables
     numbers = [tables[name]["object"] for name in ("pods", "nodes", "others")]
     objects = max((int(column.max()) + 1 for column in numbers if len(column)), default=0)
-    blocks = [Block(MOVES_PART, 0, cycle - 1, moves)]
+    blocks = [Block(records.MOVES_PART, 0, cycle - 1, moves)]
     if cycle > 1:
-        blocks.append(Block(FACTS_PART, 1, cycle - 1, _facts(facts, cycle - 1)))
-    for first in range(0, objects, OBJECTS_PER_BLOCK):
-        some = [fetch(number) for number in range(first, min(first + OBJECTS_PER_BLOCK, objects))]
-        blocks.append(Block(OBJECTS_PART, first, first + len(some) - 1, encode(some)))
+        blocks.append(Block(records.FACTS_PART, 1, cycle - 1, _facts(facts, cycle - 1)))
+    for first in range(0, objects, records.OBJECTS_PER_BLOCK):
+        some = [fetch(number) for number in range(first, min(first + records.OBJECTS_PER_BLOCK, objects))]
+        blocks.append(Block(records.OBJECTS_PART, first, first + len(some) - 1, records.encode(some)))
     placed = facts.table.text("result", slice(cycle - 1)).count("scheduled")
     return Prefix(cycle, shortened, objects, placed, blocks)
 
@@ -77,18 +62,18 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
 def _moves(recording: Recording, moment: int, facts: Facts, cycle: int) -> bytes:
     """Return one block with all moves up to the timepoint."""
     rows: dict[str, list[tuple[Any, ...]]] = {}
-    for name, schema in TABLES.items():
+    for name, schema in records.TABLES.items():
         table = recording.tables[name]
         if "at" in schema:
             rows[name] = _rows(table, schema, table.until(moment))
     pods = [row[1] for row in rows["places"]] + facts.table["pod"][: cycle - 1].tolist()
-    rows["pods"] = _rows(recording.tables["pods"], TABLES["pods"], max(pods, default=-1) + 1)
+    rows["pods"] = _rows(recording.tables["pods"], records.TABLES["pods"], max(pods, default=-1) + 1)
     nodes = max((row[2] for row in rows["presence"]), default=-1) + 1
-    rows["nodes"] = _rows(recording.tables["nodes"], TABLES["nodes"], nodes)
-    tables = {name: pack(TABLES[name], found) for name, found in rows.items() if found}
+    rows["nodes"] = _rows(recording.tables["nodes"], records.TABLES["nodes"], nodes)
+    tables = {name: pack(records.TABLES[name], found) for name, found in rows.items() if found}
     used = [row[0] for row in rows["nodes"]] + [row[2] for row in [*rows["places"], *rows["nominated"]]]
     names = recording.names[: max(used, default=-1) + 1]
-    return encode({"version": VERSION, "names": names, **tables})
+    return records.encode({"version": records.VERSION, "names": names, **tables})
 
 
 def _rows(table: Table, schema: Any, count: int) -> list[tuple[Any, ...]]:
@@ -99,7 +84,7 @@ def _facts(facts: Facts, count: int) -> bytes:
     rows = _rows(facts.table, cycle_index.SCHEMA, count)
     some = facts.table["mask"][:count] == cycle_index.SOME
     size = int(((facts.table["nodes"][:count] + 7) // 8)[some].sum())
-    return encode((pack(cycle_index.SCHEMA, rows), facts.bits[:size].tobytes()))
+    return records.encode((pack(cycle_index.SCHEMA, rows), facts.bits[:size].tobytes()))
 
 
 def simulation_from(
@@ -174,10 +159,10 @@ class Continuing(Recorder):
         self._begin_step(prefix.cycle)
         state = State(recording, recording.end)
         pending = {pod.key: pod for pod in simulation.pending}
-        for row in np.flatnonzero(state.state != GONE).tolist():
+        for row in np.flatnonzero(state.state != records.GONE).tolist():
             key, where = tables["pods"].at("key", row), int(state.state[row])
             pod = self._pods[key] = PodState(stored=row, written_row=row, written_place=(int(state.node[row]), where))
-            pod.stored_info = cluster.pods[key] if where != PENDING else pending[key]
-            if where in (ASSUMED, BOUND):
+            pod.stored_info = cluster.pods[key] if where != records.PENDING else pending[key]
+            if where in (records.ASSUMED, records.BOUND):
                 pod.placed, pod.placed_info = row, pod.stored_info
-                pod.node, pod.assumed = int(state.node[row]), where == ASSUMED
+                pod.node, pod.assumed = int(state.node[row]), where == records.ASSUMED
