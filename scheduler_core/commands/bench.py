@@ -1,7 +1,5 @@
 """python -m scheduler_core bench: measures pods per second of a workload, with every decision recorded and encoded."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

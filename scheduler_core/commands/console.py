@@ -1,7 +1,5 @@
 """What the commands share: the objects of a snapshot, its configuration, and output."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence

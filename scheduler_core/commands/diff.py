@@ -1,7 +1,5 @@
 """python -m scheduler_core diff, fork: compares two runs, of two files or of one file with changes."""
 
-from __future__ import annotations
-
 import argparse
 from typing import IO, Any
 

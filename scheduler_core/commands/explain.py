@@ -1,7 +1,5 @@
 """python -m scheduler_core explain: explains why pods of a snapshot are pending, or where they would be placed."""
 
-from __future__ import annotations
-
 import argparse
 import traceback
 from collections.abc import Sequence

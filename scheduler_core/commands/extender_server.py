@@ -4,8 +4,6 @@ It acts as a proxy for all hosts: extenders keep the addresses from their config
 machine.
 """
 
-from __future__ import annotations
-
 import http.server
 import threading
 import urllib.parse

@@ -21,8 +21,6 @@ GPU shares are a single amount for each node here, so a pod that requests half a
 cards. The trace's own simulator allocates single cards. Pods are in the order of their creation.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """python -m scheduler_core state, find, remedies, provenance: runs and records a file, then queries the recording."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import time

@@ -1,7 +1,5 @@
 """python -m scheduler_core replay: runs conformance cases and writes their decisions, one JSON line for each case."""
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import sys

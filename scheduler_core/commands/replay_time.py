@@ -1,8 +1,6 @@
 """python -m scheduler_core replay-time: runs cases in virtual time and writes attempts, queue moves and the final
 state."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """python -m scheduler_core simulate: runs a scenario file and writes its events, as a table or as JSON lines."""
 
-from __future__ import annotations
-
 import argparse
 from typing import IO, Any
 

@@ -1,8 +1,6 @@
 """python -m scheduler_core upgrade: shows how outcomes change with another release, and which of its changes cause
 that."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

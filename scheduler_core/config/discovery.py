@@ -1,7 +1,5 @@
 """Finds the scheduler configuration in an input: a document, one of several, an item of a List or a ConfigMap key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

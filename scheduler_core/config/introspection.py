@@ -3,8 +3,6 @@
 It is derived from the classes that load configurations, so there is no second list of fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

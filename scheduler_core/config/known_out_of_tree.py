@@ -3,8 +3,6 @@
 They do not change the meaning of a configuration; they appear in messages about unknown plugin names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

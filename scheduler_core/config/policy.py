@@ -6,8 +6,6 @@ share. The users of a Policy validate names and arguments.
 Upstream: pkg/scheduler/api (v1/types.go, 1.16), k8s.io/kube-scheduler/config/v1 (types.go), ValidatePolicy.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Source: policy_plugins.py; docs of the scheduler's configuration (multiPoint, No
 NodeResourcesFitArgs.scoringStrategy).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress

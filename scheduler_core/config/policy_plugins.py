@@ -8,8 +8,6 @@ Source: pkg/scheduler/factory.go (createFromPolicy), pkg/scheduler/framework/plu
 pkg/scheduler/apis/config/validation (ValidatePolicy).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

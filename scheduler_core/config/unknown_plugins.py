@@ -1,7 +1,5 @@
 """Plugins that a configuration enables but that do not exist: an error that names all of them, or left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

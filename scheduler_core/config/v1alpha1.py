@@ -3,8 +3,6 @@
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1alpha1, pkg/scheduler/apis/config/v1alpha1 (conversion.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

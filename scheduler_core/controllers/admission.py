@@ -8,8 +8,6 @@ Source: plugin/pkg/admission/priority, plugin/pkg/admission/defaulttolerationsec
 plugin/pkg/admission/storage/storageclass/setdefault, pkg/apis/scheduling (validation, helpers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from scheduler_core.api.objects import PersistentVolumeClaim, Pod, PriorityClass, StorageClass, Toleration

@@ -1,7 +1,5 @@
 """The interfaces of controllers: notifications, the run and the API server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol

@@ -6,8 +6,6 @@ pod for which it was reserved is gone.
 Source: pkg/controller/resourceclaim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import msgspec

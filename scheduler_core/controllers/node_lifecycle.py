@@ -4,8 +4,6 @@ Source: pkg/controller/nodelifecycle (node_lifecycle_controller.go), pkg/control
 https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from scheduler_core.api.objects import Node, Taint

@@ -4,8 +4,6 @@ Source: pkg/controller/controller_utils.go (GetPodFromTemplate), pkg/controller/
 pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/daemon/util/daemonset_util.go.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import zlib

@@ -4,8 +4,6 @@ Source: pkg/controller/tainteviction (taint_eviction.go, timed_workers.go),
 https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

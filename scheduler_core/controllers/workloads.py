@@ -6,8 +6,6 @@ template applies to pods created later.
 Source: pkg/controller/replicaset, pkg/controller/statefulset, pkg/controller/job, pkg/controller/daemon.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Data of an explanation: plain structs, ready for JSON (`msgspec.to_builtins`, `msgspec.json.encode`)."""
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -1,7 +1,5 @@
 """Objections to a node: the statuses of a cycle with their exact causes, and the resources that nodes lack."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Explains the result of a pod group in a sentence, and that of a member that fits while its group does not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

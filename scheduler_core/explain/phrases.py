@@ -1,7 +1,5 @@
 """Formats the reasons of rejections as phrases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

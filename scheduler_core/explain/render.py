@@ -1,7 +1,5 @@
 """Renders an answer as text for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scheduler_core.cluster.formatting import agree, count, some

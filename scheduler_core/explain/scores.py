@@ -1,7 +1,5 @@
 """The best nodes, and why the winner is ahead of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summarizes an answer in one sentence, and its preemption in another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scheduler_core.cluster.formatting import agree, count, listing, some

@@ -1,7 +1,5 @@
 """Finds the behaviours that differ between two releases, and applies some of them to one release."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple

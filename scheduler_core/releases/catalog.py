@@ -3,8 +3,6 @@
 Behaviours have the value that their metadata in release.py give for the release.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

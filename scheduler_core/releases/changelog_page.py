@@ -1,7 +1,5 @@
 """The page of changes by release: `python -m scheduler_core releases` prints docs/releases.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import pairwise

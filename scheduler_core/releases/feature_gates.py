@@ -6,8 +6,6 @@ Source: pkg/features/kube_features.go, pkg/scheduler/framework/plugins/feature, 
 (pkg/scheduler/apis/config/v1/default_plugins.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches

@@ -8,8 +8,6 @@ Source: pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go, pkg/apis/bat
 pkg/apis/storage/v1/defaults.go, pkg/registry/core/pod/strategy.go, plugin/pkg/admission/defaulttolerationseconds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

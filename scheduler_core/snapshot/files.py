@@ -1,7 +1,5 @@
 """Reads the objects in a file that `kubectl get -o json|yaml` writes."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys

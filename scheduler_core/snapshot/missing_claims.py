@@ -3,8 +3,6 @@
 `kubectl cluster-info dump` omits volumes and claims, so such a snapshot does not say where volumes are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scheduler_core.api.objects import (

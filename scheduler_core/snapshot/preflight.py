@@ -1,10 +1,8 @@
 """Facts about a snapshot that matter before a run: other schedulers, missing objects, workloads without pods."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from scheduler_core.api.objects import Node, Object, PersistentVolumeClaim, Pod, PriorityClass, StorageClass
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
@@ -31,7 +29,7 @@ class Choices:
     absent_claims: Literal["error", "bound"] = "error"
 
     @classmethod
-    def parse(cls, other_schedulers: str, absent_claims: str) -> Choices:
+    def parse(cls, other_schedulers: str, absent_claims: str) -> Self:
         """Return the choices from text. Raises InputError."""
         for name, value, allowed in (
             ("other_schedulers", other_schedulers, OTHER_SCHEDULERS),

@@ -1,7 +1,5 @@
 """Prepares the objects of a snapshot for a run, for pages, API and commands, in single pass and in virtual time."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections import Counter

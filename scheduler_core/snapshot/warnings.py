@@ -1,7 +1,5 @@
 """The warnings about a snapshot, for the page of an upload and for the warnings of its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

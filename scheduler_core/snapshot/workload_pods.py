@@ -3,8 +3,6 @@
 A workload from a cluster has a uid or a status. Its pods are in the snapshot, or were left out of it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line with files of one test."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`python -m scheduler_core diff`: two runs of files side by side."""
 
-from __future__ import annotations
-
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.commands.conftest import PREEMPTION, Cli
 

@@ -1,7 +1,5 @@
 """`python -m scheduler_core state` and `find`: over snapshots and scenarios."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.scheduler_core.build import node, pod

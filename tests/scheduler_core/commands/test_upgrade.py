@@ -1,7 +1,5 @@
 """python -m scheduler_core upgrade."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is schema of a configuration's fields is what is read: every field is taken, and no other one."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

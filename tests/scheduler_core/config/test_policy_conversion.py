@@ -1,7 +1,5 @@
 """A Policy for a release that reads none: refused, with the configuration that does the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Claims made of templates: at the beginning of a run, and for pods that come later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scheduler_core.api.devices import ResourceClaim

@@ -1,7 +1,5 @@
 """What became of a group, in a sentence; and what a member is told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

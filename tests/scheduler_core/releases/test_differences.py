@@ -1,7 +1,5 @@
 """The behaviours that differ between two releases, and the release that changed each."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
