@@ -102,7 +102,13 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "kubesched_ui.views.context_processors.frame",
-            ]
+            ],
+            "builtins": [  # libraries that templates use without loading them
+                "django.templatetags.static",
+                "django.contrib.humanize.templatetags.humanize",
+                "kubesched_ui.templatetags.accounts",
+                "kubesched_ui.templatetags.ui",
+            ],
         },
     }
 ]
