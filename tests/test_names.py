@@ -27,21 +27,7 @@ REMAINING: dict[str, str] = {
     "kubesched_ui.api.runs": "resolve_told told",
     "kubesched_ui.api.time": "said told",
     "kubesched_ui.event_log.rows": "told",
-    "kubesched_ui.exports.parquet": "of",
     "kubesched_ui.models": "told",
-    "kubesched_ui.presenters.capacity_bars": "said told vessel vessels",
-    "kubesched_ui.presenters.cycle_presenter": "said told",
-    "kubesched_ui.presenters.events_at": "TOLD",
-    "kubesched_ui.presenters.explanations": "told",
-    "kubesched_ui.presenters.queue_timeline": "TOLD",
-    "kubesched_ui.templatetags.ui": "of said",
-    "kubesched_ui.views.compare": "NOBODY asked told",
-    "kubesched_ui.views.editor": "asked not_told told",
-    "kubesched_ui.views.home_example": "of said",
-    "kubesched_ui.views.lists": "asked",
-    "kubesched_ui.views.live_classes": "told",
-    "kubesched_ui.views.present": "PODS_TOLD asked told",
-    "kubesched_ui.views.runs": "beside",
 }
 # The class names that occur more than once, by package.
 REMAINING_TWICE: dict[str, str] = {

@@ -71,7 +71,7 @@ def archive(run: Run) -> Iterator[bytes]:
         about: dict[str, Any] = {"apiVersion": OUR_API, "kind": TABLES_KIND, "run": run.pk, "name": run.name}
         about |= {"kubernetes": run.release, "seed": run.seed}
         tables = _Tables(most(run))
-        for table, part, columns in tables.of(run):
+        for table, part, columns in tables.files(run):
             _add(packed, f"run-{run.pk}/{table}/{part:04}.parquet", _parquet(columns, TABLES[table]))
             yield pipe.take()
         with packed.open(_member(f"run-{run.pk}/run.json"), "w", force_zip64=True) as file:
@@ -93,10 +93,10 @@ class _Tables:
 
     def __init__(self, most: int) -> None:
         self.most, self.left_out = most, False
-        self.fingerprints = bytearray()  # of all cycles, complete after `of`
+        self.fingerprints = bytearray()  # of all cycles, complete after `files`
         self._parts = dict.fromkeys(TABLES, 0)
 
-    def of(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
+    def files(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
         """Yield (table, number of the file, columns), at least one file per table."""
         rows: list[tuple[Any, ...]] = []
         block, prints = TableBlock(), Fingerprints()

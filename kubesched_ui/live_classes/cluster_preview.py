@@ -143,7 +143,7 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
     """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
     single = [capacity_bars.Bar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
     shelf = capacity_bars.BarRow("", single)
-    texts = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
+    texts = {v.name: (v.mark, v.text) for v in (verdicts.on(shelf) if verdicts else shelf).bars}
     groups: dict[tuple[str, str], list[Node]] = {}
     for zones in (True, False):
         groups = {}
@@ -154,10 +154,10 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], list(WORDS).index(group[0][1])))
     found = capacity_bars.bar_row([_as_one(zone, members) for (zone, _), members in ordered], asks)
     marked = [
-        replace(vessel, mark=mark, said=_most_common_text(mark, [texts[node.name][1] for node in members]))
-        for vessel, ((_, mark), members) in zip(found.vessels, ordered, strict=True)
+        replace(bar, mark=mark, text=_most_common_text(mark, [texts[node.name][1] for node in members]))
+        for bar, ((_, mark), members) in zip(found.bars, ordered, strict=True)
     ]
-    return replace(found, vessels=marked, spoken=True)
+    return replace(found, bars=marked, spoken=True)
 
 
 def _as_one(zone: str, members: Sequence[Node]) -> Node:
@@ -175,7 +175,7 @@ def _most_common_text(mark: str, texts: Sequence[str]) -> str:
 
 def counts(shelf: BarRow) -> list[Count]:
     """Return the number of nodes per verdict, in words. Rejected nodes are counted by plugin."""
-    found = Counter((vessel.mark, vessel.said if vessel.mark == "out" else "") for vessel in shelf.vessels)
+    found = Counter((bar.mark, bar.text if bar.mark == "out" else "") for bar in shelf.bars)
     if set(found) == {("", "")}:
         return []
     order = list(WORDS)

@@ -44,8 +44,8 @@ class Block(NamedTuple):
 class Bar:
     """The bar of a node.
 
-    `tall`: percent of the tallest bar; `told`: text on the free and total quantity. `mark`: the node's state in a step
-    (fits, refused, chosen, unseen, or made if preemption frees it; "" for none), `said`: a text about that. `comes`:
+    `tall`: percent of the tallest bar; `free`: text on the free and total quantity. `mark`: the node's state in a step
+    (fits, refused, chosen, unseen, or made if preemption frees it; "" for none), `text`: a text about that. `comes`:
     the pod's request in percent of the bar.
     """
 
@@ -55,10 +55,10 @@ class Bar:
     cordoned: bool
     tall: float
     blocks: list[Block]
-    told: str
+    free: str
     comes: float = 0.0
     mark: str = ""
-    said: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class BarRow:
     """
 
     resource: str
-    vessels: list[Bar]
+    bars: list[Bar]
     more: int = 0
     asks: str = ""
     tall: float | None = None
@@ -79,28 +79,30 @@ class BarRow:
     @property
     def named(self) -> bool:
         """Whether names and texts fit."""
-        return self.spoken or len(self.vessels) <= NAMED
+        return self.spoken or len(self.bars) <= NAMED
 
     @property
     def zones(self) -> list[tuple[str, list[Bar]]]:
         """The bars by zone, zones in order of appearance."""
         found: dict[str, list[Bar]] = {}
-        for vessel in self.vessels:
-            found.setdefault(vessel.zone, []).append(vessel)
+        for bar in self.bars:
+            found.setdefault(bar.zone, []).append(bar)
         return list(found.items())
 
     def marked(self, marks: Mapping[str, tuple[str, str]]) -> BarRow:
         """Return a copy with these marks: node -> (mark, text). Other nodes lose theirs."""
-        return replace(self, vessels=[replace(v, mark=m, said=s) for v in self.vessels for m, s in [_of(marks, v)]])
+        return replace(
+            self, bars=[replace(bar, mark=mark, text=text) for bar in self.bars for mark, text in [_of(marks, bar)]]
+        )
 
     def leaving(self, pods: Collection[str]) -> BarRow:
         """Return a copy in which these pods, namespace/name, are marked for removal."""
-        drawn = [replace(v, blocks=[b._replace(goes=b.pod in pods) for b in v.blocks]) for v in self.vessels]
-        return replace(self, vessels=drawn)
+        drawn = [replace(bar, blocks=[b._replace(goes=b.pod in pods) for b in bar.blocks]) for bar in self.bars]
+        return replace(self, bars=drawn)
 
 
-def _of(marks: Mapping[str, tuple[str, str]], vessel: Bar) -> tuple[str, str]:
-    return marks.get(vessel.name, ("", ""))
+def _of(marks: Mapping[str, tuple[str, str]], bar: Bar) -> tuple[str, str]:
+    return marks.get(bar.name, ("", ""))
 
 
 def bar_row(nodes: Sequence[Node], asks: Amounts | None = None) -> BarRow:

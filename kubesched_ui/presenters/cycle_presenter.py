@@ -91,15 +91,15 @@ class Cell:
     plugin: str
     kind: str
     reasons: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()  # the reasons with quantities
+    detailed: tuple[str, ...] = ()  # the reasons with quantities
 
     @property
     def glyph(self) -> str:
         return CELLS[self.kind][0]
 
     @property
-    def said(self) -> str:
-        return "; ".join(self.told or self.reasons)
+    def text(self) -> str:
+        return "; ".join(self.detailed or self.reasons)
 
     @property
     def title(self) -> str:
@@ -117,7 +117,7 @@ class NodeGroup:
     cells: list[Cell]
     nodes: list[str] = field(default_factory=list)
     chosen: bool = False
-    told: tuple[str, ...] = ()  # the reasons with quantities; `each`: those of each node, if they differ
+    detailed: tuple[str, ...] = ()  # the reasons with quantities; `each`: those of each node, if they differ
     each: list[str] = field(default_factory=list)
 
     @property
@@ -125,8 +125,8 @@ class NodeGroup:
         if self.state == "feasible":
             return "fit the pod"
         if self.state == "unseen":
-            return "; ".join(self.told) or "were not evaluated"
-        return "; ".join(self.told or self.reasons) or "excluded by PreFilter"
+            return "; ".join(self.detailed) or "were not evaluated"
+        return "; ".join(self.detailed or self.reasons) or "excluded by PreFilter"
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
         if group is None:
             group = groups[key] = _group(state, status, others, plugins)
         if state == "unseen" and node in outside:
-            group.told = (OUTSIDE,)
+            group.detailed = (OUTSIDE,)
         group.nodes.append(node)
         group.chosen |= node == cycle.get("selected")
     rank = {"feasible": 0, "refused": 1, "unseen": 2}

@@ -20,7 +20,7 @@ SAME = 1e-9  # seconds; closer times count as equal
 DEEPEST = 6
 
 # A cycle is represented by its result; other events are listed individually.
-TOLD = {
+LISTED = {
     "scenario.step", "node.changed", "object.changed", "nodes.listed", "warning", "extender.failed", "cycle.finished",
     "queue.moved", "pod.created", "pod.updated", "pod.nominated", "pod.bound", "pod.evicted", "pod.deleted",
     "pod.skipped", "permit.waiting", "permit.rejected", "bind.failed", "eviction.timed", "eviction.cancelled",
@@ -35,7 +35,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
     found = recording_of(run)
     place = max(0, int(np.searchsorted(found.moments, t + SAME, side="right")) - 1)
     moment = float(found.moments[place])
-    events = [event for event in listed_events(run, found, moment, after, limit + 1) if event["type"] in TOLD]
+    events = [event for event in listed_events(run, found, moment, after, limit + 1) if event["type"] in LISTED]
     more, events = len(events) > limit, events[:limit]
     return {
         "t": moment,
@@ -52,7 +52,7 @@ def listed_events(run: Run, found: Recording, moment: float, after: int, limit: 
     for event in _from(run, max(after, first_seq(run, found, moment) - 1)):
         if event["t"] > moment + SAME or count == limit:
             return
-        if event["type"] in TOLD and event["t"] >= moment - SAME:
+        if event["type"] in LISTED and event["t"] >= moment - SAME:
             yield event
             count += 1
 

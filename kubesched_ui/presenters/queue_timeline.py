@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 MAX_MOVES = 400_000  # per answer
 STRETCH = 16_384  # moves per period, plus further ones at its last time
 NEWEST = 24  # pods shown per part of the queue
-TOLD = 3  # marks of a bin whose texts are included
+TEXTS = 3  # marks of a bin whose texts are included
 SHOWN = LANES[:-1]  # the size of `gone` is not needed
 
 
@@ -139,7 +139,7 @@ def track(marks: list[TimelineMark], edges: Floats) -> dict[str, list[dict[str, 
             group = row_of[mark.kind].setdefault(key, new)
             group["count"] += 1
             group["to"] = mark.t
-            if len(group["texts"]) < TOLD:
+            if len(group["texts"]) < TEXTS:
                 group["texts"].append(mark.text)
     return {row: list(found.values()) for row, found in groups.items()}
 

@@ -50,7 +50,7 @@ def meaning(point: str) -> str:
 
 
 @register.filter
-def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
+def rejection(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
     """Return the status with which a plugin rejected the pod at `point`, if any."""
     return cycle.get(point) if point in ("preenqueue", "prefilter", "reserve", "permit", "prebind", "bind") else None
 
@@ -68,7 +68,7 @@ def dots(number: int) -> range:
 
 
 @register.filter
-def of(mapping: dict[str, Any], key: str) -> Any:
+def lookup(mapping: dict[str, Any], key: str) -> Any:
     """Return mapping[key], or None."""
     return mapping.get(key)
 

@@ -37,7 +37,7 @@ from scheduler_core.errors import InputError
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
-NOBODY, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
+NO_OWNER, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
 
 SORTS: dict[str, Callable[[Pod], Any]] = {
     "pod": lambda pod: pod.name,
@@ -64,7 +64,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
         comparison = comparison_of(*runs)
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
-    context |= told(comparison) | listed(comparison, request)
+    context |= summarized(comparison) | listed(comparison, request)
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)
@@ -83,7 +83,7 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
         return {"nothing_did": str(problem)}
 
 
-def told(comparison: Comparison) -> dict[str, Any]:
+def summarized(comparison: Comparison) -> dict[str, Any]:
     """Return the summary of a comparison."""
     objects, more = comparison.objects
     return {
@@ -143,47 +143,47 @@ def cause_of(pod: Pod) -> str:
 def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
     """Return the pods that the query selects, their groups, and the steps of the chosen pod."""
     names = ("q", "change", "owner", "cause", "sort", "group", "by", "pod")
-    asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in names}
+    params = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in names}
     comparison.look_at_most()
-    pods = [pod for pod in comparison.pods.values() if matches(pod, asked)]
-    key = asked["sort"].removeprefix("-")
+    pods = [pod for pod in comparison.pods.values() if matches(pod, params)]
+    key = params["sort"].removeprefix("-")
     if key in SORTS:
-        pods.sort(key=SORTS[key], reverse=asked["sort"].startswith("-"))
+        pods.sort(key=SORTS[key], reverse=params["sort"].startswith("-"))
     else:
         pods.sort(key=lambda pod: pod.change == SAME)
     page = Paginator(pods, ROWS).get_page(request.GET.get("page"))
     comparison.look([pod.name for pod in page.object_list])
-    label = asked["by"] or ZONE
+    label = params["by"] or ZONE
     drawn = comparison.flows(label)
     found: dict[str, Any] = {
-        **asked,
+        **params,
         "page": page,
         "rows": [(pod, cause_of(pod), pod.first and texts(pod.first)) for pod in page.object_list],
         "changes": [("all", "All"), *((change, comparison.summary[change]) for change in CHANGES)],
         "groupings": [("owner", "By owner"), ("cause", "By first difference")],
-        "groups": groups(pods, asked["group"]),
-        "grouped_by": "Owner" if asked["group"] == "owner" else "First difference",
+        "groups": groups(pods, params["group"]),
+        "grouped_by": "Owner" if params["group"] == "owner" else "First difference",
         "flows": drawn[:LABELS],
         "picture": charts.picture(drawn),
         "by": label,
         "labels": labels_of(comparison),
-        "kept": [(key, asked[key]) for key in ("owner", "cause", "sort", "by", "pod") if asked[key]],
+        "kept": [(key, params[key]) for key in ("owner", "cause", "sort", "by", "pod") if params[key]],
         "unknown": sum(not pod.known for pod in comparison.pods.values()),
     }
-    return found | one(comparison, asked["pod"])
+    return found | one(comparison, params["pod"])
 
 
-def matches(pod: Pod, asked: dict[str, str]) -> bool:
+def matches(pod: Pod, params: dict[str, str]) -> bool:
     """Whether the filters select a pod. Unchanged pods are selected only by a filter on change or text."""
-    if asked["change"] and asked["change"] != "all" and pod.change != asked["change"]:
+    if params["change"] and params["change"] != "all" and pod.change != params["change"]:
         return False
-    if not asked["change"] and pod.change == SAME and not asked["q"]:
+    if not params["change"] and pod.change == SAME and not params["q"]:
         return False
-    if asked["owner"] and (pod.owner or NOBODY) != asked["owner"]:
+    if params["owner"] and (pod.owner or NO_OWNER) != params["owner"]:
         return False
-    if asked["cause"] and cause_of(pod) != asked["cause"]:
+    if params["cause"] and cause_of(pod) != params["cause"]:
         return False
-    text = asked["q"].lower()
+    text = params["q"].lower()
     places = (outcome.node for outcome in (pod.a, pod.b) if outcome)
     return not text or text in pod.name.lower() or any(text in node.lower() for node in places)
 
@@ -194,7 +194,7 @@ def groups(pods: Sequence[Pod], by: str) -> list[tuple[str, int, list[tuple[str,
         return []
     counted: dict[str, Counter[str]] = {}
     for pod in pods:
-        counted.setdefault((pod.owner or NOBODY) if by == "owner" else cause_of(pod), Counter())[pod.change] += 1
+        counted.setdefault((pod.owner or NO_OWNER) if by == "owner" else cause_of(pod), Counter())[pod.change] += 1
     rows = [(name, sum(of.values()), of.most_common()) for name, of in counted.items()]
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:ROWS]
 

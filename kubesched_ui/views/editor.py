@@ -28,15 +28,15 @@ MOST_WORD = 64  # maximum length of the key by which a page identifies itself
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: HttpRequest) -> HttpResponse:
     """Show the editor: empty, with the posted text, or with the text of a scenario."""
-    asked = request.GET.get("scenario", "")
+    sent = request.GET.get("scenario", "")
     text, title = request.POST.get("text", "")[:MAX_BYTES], ""
-    if is_number(asked):
-        scenario = find(int(asked))
+    if is_number(sent):
+        scenario = find(int(sent))
         try:
             text, title = text_of(scenario), scenario.name
         except InputError as error:
             messages.error(request, str(error))
-    key = f"scenario-{asked}" if title else "sent" if text else ""
+    key = f"scenario-{sent}" if title else "sent" if text else ""
     context = {"text": text, "title": title, "key": key, "release": schema.table()["release"]}
     return render(request, "editor.html", context)
 
@@ -48,7 +48,7 @@ def read(request: HttpRequest) -> HttpResponse:
     The header X-Page identifies the page, so that a newer text replaces an older one.
     """
     body, page = request.read(MAX_BYTES + 1), request.headers.get("X-Page", "")[:MOST_WORD]
-    return told(lambda: msgspec.Raw(service.read(body.decode("utf-8", "replace"), page)))
+    return answered(lambda: msgspec.Raw(service.read(body.decode("utf-8", "replace"), page)))
 
 
 @require_POST
@@ -56,10 +56,10 @@ def change(request: HttpRequest) -> HttpResponse:
     """Apply form edits: {"text", "changes"} -> changed lines; see editor/apply_edits.py."""
 
     def edit() -> dict[str, Any]:
-        asked = body_of(request)
-        return {"edit": msgspec.Raw(service.change(text_in(asked), asked.get("changes")))}
+        sent = body_of(request)
+        return {"edit": msgspec.Raw(service.change(text_in(sent), sent.get("changes")))}
 
-    return told(edit)
+    return answered(edit)
 
 
 @require_GET
@@ -74,22 +74,22 @@ def run(request: HttpRequest) -> HttpResponse:
     """Start a run: {"text", "tries": numbers of earlier scenarios} -> {"url" of the run, "scenario": its number}."""
 
     def begin() -> dict[str, Any]:
-        asked = body_of(request)
-        tries = asked.get("tries")
+        sent = body_of(request)
+        tries = sent.get("tries")
         tries = [one for one in tries if isinstance(one, int)][-MOST_TRIES:] if isinstance(tries, list) else []
-        made = try_runs.run_text(text_in(asked), tries)
+        made = try_runs.run_text(text_in(sent), tries)
         return {"url": reverse("run", args=[made.pk]), "scenario": made.scenario_id}
 
-    return told(begin)
+    return answered(begin)
 
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """Save the text: {"text"} -> {"url" of the scenario}."""
-    return told(lambda: {"url": reverse("scenario", args=[try_runs.store_text(text_in(body_of(request))).pk])})
+    return answered(lambda: {"url": reverse("scenario", args=[try_runs.store_text(text_in(body_of(request))).pk])})
 
 
-def told(ask: Any) -> HttpResponse:
+def answered(ask: Any) -> HttpResponse:
     """Return the result as JSON, or {"error": sentence}.
 
     Status 409: a newer text of the page was sent; 503: the server is busy.
@@ -97,16 +97,16 @@ def told(ask: Any) -> HttpResponse:
     try:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
     except (InputError, IngestError) as error:
-        return not_told(str(error), 400)
+        return refused(str(error), 400)
     except service.Superseded:
-        return not_told("A newer version of the text replaced this one.", 409)
+        return refused("A newer version of the text replaced this one.", 409)
     except PoolBusy as problem:
-        answer = not_told(str(problem), 503)
+        answer = refused(str(problem), 503)
         answer["Retry-After"] = str(problem.retry_after)
         return answer
 
 
-def not_told(why: str, status: int) -> HttpResponse:
+def refused(why: str, status: int) -> HttpResponse:
     return HttpResponse(msgspec.json.encode({"error": why}), status=status, content_type="application/json")
 
 
@@ -124,9 +124,9 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
     return found
 
 
-def text_in(asked: dict[str, Any]) -> str:
+def text_in(sent: dict[str, Any]) -> str:
     """Return the text of a request. Raises InputError."""
-    text = asked.get("text")
+    text = sent.get("text")
     if not isinstance(text, str):
         raise InputError("the request", "text", "is missing")
     return text

@@ -46,7 +46,7 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
 
 def shown(sample: Scenario, pod: str) -> dict[str, Any]:
     """Return the example and its selected pod: the requested one, else the most informative one."""
-    found = home_example.of(sample.pk)
+    found = home_example.example_of(sample.pk)
     if found is None:
         return {}
     pods = {one["name"]: one for one in found["pods"]}

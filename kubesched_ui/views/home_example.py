@@ -26,7 +26,7 @@ LACKS = "Insufficient"
 
 
 @lru_cache(maxsize=2)
-def of(sample_id: int) -> dict[str, Any] | None:
+def example_of(sample_id: int) -> dict[str, Any] | None:
     """Return the example {release, telling: name, pods: [{namespace, name, result, node, sentence, shelf}]}.
 
     The shelf of a pod shows the cluster before its cycle, with the verdict on each node. `telling`: the pod shown
@@ -50,12 +50,12 @@ def of(sample_id: int) -> dict[str, Any] | None:
     recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
     if not 0 < len(told) <= PODS:
         return None
-    shown = [_shown(recording, number, trace, names, said) for number, (trace, said) in enumerate(told, 1)]
+    shown = [_shown(recording, number, trace, names, sentence) for number, (trace, sentence) in enumerate(told, 1)]
     nowhere = [pod["name"] for pod in shown if pod["result"] == "unschedulable"]
     return {"release": NEWEST, "telling": (nowhere or [shown[-1]["name"]])[-1], "pods": shown}
 
 
-def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], said: str) -> dict[str, Any]:
+def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], sentence: str) -> dict[str, Any]:
     state = State(recording, recording.before_cycle(number))
     nodes, asks = capacity_bars.nodes_of(state), capacity_bars.requests_at(state, trace.pod)
     short = capacity_bars.short_of(nodes, asks)
@@ -63,7 +63,7 @@ def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str
     namespace, _, name = trace.pod.partition("/")
     shelf = capacity_bars.bar_row(nodes, asks).marked(marks)
     told = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
-    return told | {"sentence": said, "shelf": shelf}
+    return told | {"sentence": sentence, "shelf": shelf}
 
 
 def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
@@ -72,8 +72,8 @@ def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
     if kind == "refused":
         reason = (verdict["reasons"] or [verdict["plugin"]])[0]
         return kind, f"{short} short" if short and reason.startswith(LACKS) else reason
-    said = WORDS.get(kind, "")
-    return kind, f"{said}, {total:,} points" if total is not None else said
+    sentence = WORDS.get(kind, "")
+    return kind, f"{sentence}, {total:,} points" if total is not None else sentence
 
 
 def maps(samples: list[Scenario]) -> dict[int, tuple[BarRow, int]]:

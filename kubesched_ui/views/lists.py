@@ -28,7 +28,7 @@ SCENARIO_SORTS = {
 }  # fmt: skip
 
 
-def asked(request: HttpRequest, *names: str) -> dict[str, str]:
+def values_of(request: HttpRequest, *names: str) -> dict[str, str]:
     return {name: request.GET.get(name, "").replace("\0", "")[:300] for name in names}
 
 
@@ -41,7 +41,7 @@ def order(sort: str, sorts: dict[str, str]) -> list[str]:
 @require_GET
 def runs(request: HttpRequest) -> HttpResponse:
     """List all runs, with the settings in which they differ from the default."""
-    values = asked(request, "q", "state", "mode", "sort")
+    values = values_of(request, "q", "state", "mode", "sort")
     rows = Run.objects.listed().matching(values["q"], values["state"], MODES.get(values["mode"]))
     page = Paginator(rows.order_by(*order(values["sort"], RUN_SORTS)), ROWS).get_page(request.GET.get("page"))
     context: dict[str, Any] = {
@@ -62,7 +62,7 @@ def counted() -> Count:
 @require_GET
 def scenarios(request: HttpRequest) -> HttpResponse:
     """List all scenarios."""
-    values = asked(request, "q", "origin", "sort")
+    values = values_of(request, "q", "origin", "sort")
     rows = (
         Scenario.objects.select_related("owner", "parent")
         .matching(values["q"], values["origin"])

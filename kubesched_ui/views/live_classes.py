@@ -124,12 +124,12 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
     """Return all answers as CSV."""
     found = live_class_of(key)
     try:
-        told = answer_counts.csv_table(found, lesson_of(found.lesson))
+        data = answer_counts.csv_table(found, lesson_of(found.lesson))
     except Rejected as refused:
         raise Http404(str(refused)) from None
     name = f"room-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(told.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(data.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 @require_GET
@@ -146,10 +146,10 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404(str(refused)) from None
 
 
-def answer(request: HttpRequest, told: dict[str, Any], to: str, *args: Any) -> HttpResponse:
+def answer(request: HttpRequest, data: dict[str, Any], to: str, *args: Any) -> HttpResponse:
     """Return JSON for scripts, else redirect to the page."""
     if request.headers.get("X-Requested-With") == "fetch":
-        return JsonResponse(told)
+        return JsonResponse(data)
     return redirect(to, *args)
 
 

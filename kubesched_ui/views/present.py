@@ -30,7 +30,7 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 
-GROUPS, PODS_TOLD, VICTIMS = 6, 12, 24  # maximum numbers per slide
+GROUPS, PODS_SHOWN, VICTIMS = 6, 12, 24  # maximum numbers per slide
 NOTE = 130  # maximum length of a plugin's description
 TITLES = {
     "nodes": "The cluster before the pod is scheduled",
@@ -47,16 +47,16 @@ PLAIN = {"ImageLocality", "NodeResourcesFit NodeResourcesBalancedAllocation"}
 @readable
 def present(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show one slide: of the run (its beginning or its end) or of a cycle."""
-    run, asked = find(run_id), request.GET
-    hide = asked.get("hide") == "1"
-    cycle = to_number(asked.get("cycle", ""))
+    run, query = find(run_id), request.GET
+    hide = query.get("hide") == "1"
+    cycle = to_number(query.get("cycle", ""))
     if not cycle or not run.cycles_done:
-        context = whole(run, asked.get("point") == "end", hide)
+        context = whole(run, query.get("point") == "end", hide)
     else:
         row = run.cycles.filter(number=cycle).first()
         if row is None:
             raise Http404(f"Run {run_id} has no cycle {cycle:,}.")
-        context = of_cycle(run, row, asked, hide)
+        context = of_cycle(run, row, query, hide)
     context |= {"toggled": f"?{urlencode({**here(context), **({} if hide else {'hide': 1})})}"}
     return render(request, "present.html", {"run": run, "hide": hide, "first": start_of(hide), **context})
 
@@ -90,7 +90,7 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     last = run.cycles_done
     context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
     if end and last:
-        told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_TOLD]
+        told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_SHOWN]
         context |= {"counts": run_context.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
         return context | {"slide": Slide("end"), "title": "So far" if run.active else "Final outcome"}
     context |= {"scheduler": run_context.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
@@ -98,14 +98,14 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     return context | {"slide": Slide("begin"), "title": run.scenario.name}
 
 
-def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict[str, Any]:
+def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict[str, Any]:
     """Return a slide of a cycle with its navigation."""
     page = pod_context.context(run, row.namespace, row.name, {"cycle": str(row.number)})
     assert page is not None, "cycle needs a pod"
     state = state_of(run, row)
     cycle, verdicts = page["cycle"], page["matrix"]
     found = slides.of_cycle(cycle, verdicts, page["preemption"], hide, state is not None)
-    at = slides.at(found, asked.get("point", ""), asked.get("plugin", ""))
+    at = slides.at(found, query.get("point", ""), query.get("plugin", ""))
     slide, number = found[at], row.number
     context: dict[str, Any] = {"slide": slide, "number": number, "page": page, "name": row.name}
     context |= {"title": title_of(slide, row), "last": end_of(hide)}
@@ -119,7 +119,7 @@ def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict
     if nodes is not None and slide.point not in slides.WITHOUT_NODES:
         shelf = capacity_bars.bar_row(nodes, asks)
         context["shelf"] = slides.coloured(shelf, found, at, verdicts, cycle, page["preemption"])
-    return context | told(run, row, page, found, at, asks)
+    return context | content(run, row, page, found, at, asks)
 
 
 def ways(run: Run, number: int, found: Sequence[Slide], at: int, hide: bool) -> dict[str, str]:
@@ -161,7 +161,7 @@ def title_of(slide: Slide, row: Cycle) -> str:
     return TITLES[slide.point]
 
 
-def told(
+def content(
     run: Run, row: Cycle, page: Mapping[str, Any], found: Sequence[Slide], at: int, asks: Mapping[str, int]
 ) -> dict[str, Any]:
     """Return the content of a slide apart from the cluster."""

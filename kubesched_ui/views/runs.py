@@ -36,11 +36,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show a run: progress, map, pending reasons, pod table. `against`: redirect to the comparison with that run."""
     found = find(run_id)
     if request.GET.get("against", "").isdecimal():
-        return redirect(beside(request, run_id))
+        return redirect(comparison_address(request, run_id))
     return render(request, "run.html", run_context.context(found, request.GET))
 
 
-def beside(request: HttpRequest, run_id: int) -> str:
+def comparison_address(request: HttpRequest, run_id: int) -> str:
     """Return the address of the comparison with the run in `against`, at the same timepoint."""
     query = request.GET.copy()
     address = reverse("compare", args=[run_id, int(query.pop("against")[-1][:18])])

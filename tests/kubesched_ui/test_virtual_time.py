@@ -12,7 +12,7 @@ from django.test import Client
 from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.presenters.events_at import TOLD
+from kubesched_ui.presenters.events_at import LISTED
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST
@@ -413,7 +413,7 @@ def test_what_happened_is_told_in_portions(client: Client) -> None:
 def test_every_moment_is_told_whole(client: Client, name: str) -> None:
     """Going from moment to moment tells every event that can be told, each once."""
     run = sample(client, name)
-    expected = [e["seq"] for e in events(client, run) if e["type"] in TOLD]
+    expected = [e["seq"] for e in events(client, run) if e["type"] in LISTED]
     t, seqs = 0.0, []
     while t is not None:
         found = client.get(f"{run['url']}/moment", {"t": t, "limit": 1000}).json()

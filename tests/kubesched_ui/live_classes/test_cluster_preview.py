@@ -40,17 +40,17 @@ def test_a_few_nodes_have_their_pods_and_words() -> None:
     nodes = cluster(4, pods=200)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert shelf.named
-    assert {len(vessel.blocks) for vessel in shelf.vessels} == {cluster_preview.PODS + 1}
-    assert shelf.vessels[0].blocks[-1].pod == "160 pods"
-    assert [(v.mark, v.said) for v in shelf.vessels][:2] == [("out", "NodeAffinity"), ("chosen", "chosen")]
+    assert {len(bar.blocks) for bar in shelf.bars} == {cluster_preview.PODS + 1}
+    assert shelf.bars[0].blocks[-1].pod == "160 pods"
+    assert [(v.mark, v.text) for v in shelf.bars][:2] == [("out", "NodeAffinity"), ("chosen", "chosen")]
 
 
 def test_many_nodes_are_squares_with_a_line_of_words() -> None:
     nodes = cluster(600, pods=50)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert not shelf.named
-    assert len(shelf.vessels) == 600
-    assert {len(vessel.blocks) for vessel in shelf.vessels} == {1}
+    assert len(shelf.bars) == 600
+    assert {len(bar.blocks) for bar in shelf.bars} == {1}
     assert [(one.mark, one.words, one.number) for one in counts(shelf)] == [
         ("chosen", "chosen", 1),
         ("fits", "fit the pod", 299),
@@ -63,18 +63,18 @@ def test_more_are_taken_together_by_zone_and_verdict() -> None:
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert shelf.named
     assert shelf.more == 0
-    assert len(shelf.vessels) == 7
-    assert sum(1 if v.name == "n1" else int(v.name.split()[0].replace(",", "")) for v in shelf.vessels) == 5000
-    assert {v.mark for v in shelf.vessels} == {"chosen", "fits", "out"}
-    out = next(v for v in shelf.vessels if v.mark == "out")
-    assert out.said.startswith("NodeAffinity 8")
+    assert len(shelf.bars) == 7
+    assert sum(1 if v.name == "n1" else int(v.name.split()[0].replace(",", "")) for v in shelf.bars) == 5000
+    assert {v.mark for v in shelf.bars} == {"chosen", "fits", "out"}
+    out = next(v for v in shelf.bars if v.mark == "out")
+    assert out.text.startswith("NodeAffinity 8")
     assert sum(block.height for block in out.blocks) == pytest.approx(100 * 3 * 100 / 4000)
 
 
 def test_zones_beyond_count_are_taken_together() -> None:
     nodes = cluster(2000, zones=700)
     shelf = drawn(nodes, None, None)
-    assert [v.name for v in shelf.vessels] == ["2,000 nodes"]
+    assert [v.name for v in shelf.bars] == ["2,000 nodes"]
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Nodes as vessels: heights at one scale, what is told of them, which resource is drawn."""
+"""Nodes as bars: heights at one scale, their texts, which resource is drawn."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ def a_node(name: str, cpu: int, *pods: int, zone: str = "", memory: int = 8, **m
 def test_heights_are_of_one_scale() -> None:
     drawn = bar_row([a_node("n1", 4000, 1000, 2000), a_node("n2", 2000)], {"cpu": 8000})
     assert drawn.tall == 100
-    first, second = drawn.vessels
+    first, second = drawn.bars
     assert (first.tall, second.tall) == (50, 25)
     assert [block.height for block in first.blocks] == [25, 50]
     assert (first.comes, second.comes) == (200, 400)
-    assert (first.told, drawn.asks, drawn.resource) == ("1 of 4 free", "8", "CPU")
+    assert (first.free, drawn.asks, drawn.resource) == ("1 of 4 free", "8", "CPU")
 
 
 def test_the_resource_that_matters_to_the_pod() -> None:
     nodes = [a_node("n1", 4000, 1000, **{"example.com/gpu": 4})]
     assert bar_row(nodes, {"cpu": 500, "memory": 4 * GIB}).resource == "memory"
     assert bar_row(nodes, {"cpu": 500, "memory": GIB // 8}).resource == "CPU"
-    assert bar_row(nodes, {"cpu": 500, "example.com/gpu": 2}).vessels[0].told == "4 of 4 free"
+    assert bar_row(nodes, {"cpu": 500, "example.com/gpu": 2}).bars[0].free == "4 of 4 free"
     assert bar_row(nodes, {}).asks == "nothing"
-    assert bar_row([], {"cpu": 1}).vessels == []
+    assert bar_row([], {"cpu": 1}).bars == []
 
 
 def test_what_is_missing() -> None:
     nodes = [a_node("n1", 4000, 3000), a_node("n2", 4000), a_node("full", 2000, 3000)]
     assert short_of(nodes, {"cpu": 2500}) == {"n1": "1.5", "full": "3.5"}
-    assert bar_row(nodes).vessels[2].told == "0 of 2 free"
+    assert bar_row(nodes).bars[2].free == "0 of 2 free"
 
 
 def test_marks_zones_and_many() -> None:
     drawn = bar_row([a_node("n1", 1, zone="a"), a_node("n2", 1, zone="b"), a_node("n3", 1, zone="a")])
-    assert [(zone, [v.name for v in vessels]) for zone, vessels in drawn.zones] == [("a", ["n1", "n3"]), ("b", ["n2"])]
+    assert [(zone, [v.name for v in bars]) for zone, bars in drawn.zones] == [("a", ["n1", "n3"]), ("b", ["n2"])]
     marked = drawn.marked({"n2": ("refused", "no room")})
-    assert [vessel.mark for vessel in marked.vessels] == ["", "refused", ""]
+    assert [bar.mark for bar in marked.bars] == ["", "refused", ""]
     many = bar_row([a_node(f"n{i}", 1) for i in range(DRAWN + 3)])
-    assert (len(many.vessels), many.more, many.named) == (DRAWN, 3, False)
+    assert (len(many.bars), many.more, many.named) == (DRAWN, 3, False)

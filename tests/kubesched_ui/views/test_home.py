@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    home_example.of.cache_clear()  # of another test's database
+    home_example.example_of.cache_clear()  # of another test's database
 
 
 def hero(page: Page) -> str:
@@ -119,5 +119,5 @@ def test_a_sample_of_no_group_is_shown_too() -> None:
 def test_what_is_large_or_has_nothing_pending_is_no_example() -> None:
     large = scenario(*(node(f"n{i}") for i in range(50)), pod("p"))
     idle = scenario(node("n1"))
-    assert home_example.of(large.pk) is None
-    assert home_example.of(idle.pk) is None
+    assert home_example.example_of(large.pk) is None
+    assert home_example.example_of(idle.pk) is None
