@@ -24,17 +24,8 @@ class Topology:
     __slots__ = ("ids", "missing", "unique", "values")
 
     def __init__(self, key: str, nodes: Iterable[Node]) -> None:
-        self._take(n.metadata.labels.get(key) for n in nodes)
-
-    @classmethod
-    def of_values(cls, values: Iterable[str | None]) -> Topology:
-        """Build the column from values other than a label; None for a node without a value."""
-        made = cls.__new__(cls)
-        made._take(values)
-        return made
-
-    def _take(self, found: Iterable[str | None]) -> None:
         index: dict[str, int] = {}
+        found = [node.metadata.labels.get(key) for node in nodes]
         self.ids = np.array([-1 if value is None else index.setdefault(value, len(index)) for value in found], np.int32)
         self.values = list(index)
         missing = self.ids < 0

@@ -121,15 +121,6 @@ class SchedulingQueue:
         """The number of pods in all parts."""
         return len(self.active) + len(self.backoff) + len(self.unschedulable)
 
-    def part_of(self, key: str) -> str:
-        """Return the part that a pod is in; "" if it is in none."""
-        if self.active.get(key):
-            return ACTIVE
-        if self.backoff.get(key):
-            return BACKOFF
-        pod = self.unschedulable.get(key)
-        return "" if pod is None else GATED if pod.gated else UNSCHEDULABLE
-
     def get(self, key: str) -> QueuedPod | None:
         return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key)
 
@@ -233,7 +224,7 @@ class SchedulingQueue:
         self, pod: QueuedPod, plugins: Iterable[str], pending: Iterable[str] = (), cycle: int | None = None
     ) -> None:
         """Add a pod whose attempt failed: `plugins` rejected it, or (if empty) an error occurred."""
-        assert not self.part_of(pod.key), f"{pod.key} is in the queue already"
+        assert self.get(pod.key) is None, f"{pod.key} is in the queue already"
         pod.unschedulable_plugins.update(plugins)
         pod.pending_plugins.update(pending)
         if pod.rejectors:

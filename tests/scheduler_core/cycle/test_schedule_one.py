@@ -1,6 +1,5 @@
 """The way of a pod: how many nodes are looked at and from where, nominated pods, and what a refusal late undoes."""
 
-import random
 from typing import Any, ClassVar
 
 import pytest
@@ -38,34 +37,6 @@ from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod, selec
 )
 def test_how_many_feasible_nodes_are_enough(percentage: int | None, nodes: int, wanted: int) -> None:
     assert nodes_to_find(percentage, nodes) == wanted
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_search_goes_round_from_where_it_left_off(seed: int) -> None:
-    """Against the search as upstream's one worker does it, node by node."""
-    dice = random.Random(seed)
-    count, percentage = dice.randrange(200, 400), dice.choice([0, 30, 50, 90])
-    cordoned = {f"n{i}" for i in range(count) if dice.random() < dice.choice([0.1, 0.5, 0.7])}
-    nodes = [node(f"n{i}", unschedulable=f"n{i}" in cordoned) for i in range(count)]
-    simulation = Simulation([*nodes, *(pod(f"p{i}") for i in range(6))], percentage=percentage, seed=seed)
-    start = 0
-    for trace in simulation.run():
-        assert trace.start_index == start
-        found, looked = [], []
-        for i in range(count):
-            row = (start + i) % count
-            if simulation.nodes[row] not in cordoned:
-                if len(found) == nodes_to_find(percentage, count):
-                    break
-                found.append(row)
-            looked.append(row)
-        assert sorted(trace.feasible_rows().tolist()) == sorted(found)
-        assert trace.looked_mask().nonzero()[0].tolist() == sorted(looked)
-        refused = {simulation.nodes[row] for row in looked} & cordoned
-        golden = trace.golden(simulation.nodes)
-        assert set(golden["filter"]) == refused, "nodes not looked at have no decisive status"
-        assert set(golden["filter_all"]) == cordoned, "but all that would refuse are known"
-        start = (start + len(looked)) % count
 
 
 def test_a_configured_percentage_counts_and_a_profile_may_have_its_own() -> None:

@@ -38,7 +38,7 @@ class Bench:
     def reject(self, popped: QueuedPod) -> str:
         """Return the part that the pod is in after its rejection."""
         self.queue.add_unschedulable(popped, ["NodeResourcesFit"])
-        return self.queue.part_of(popped.key)
+        return self.queue.parts()[popped.key]
 
 
 @pytest.mark.parametrize(
