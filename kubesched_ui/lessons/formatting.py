@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scheduler_core.cluster.formatting import listing
-from scheduler_core.cluster.quantity_format import amount, exact
+from scheduler_core.cluster.formatting import amount, exact, listing
 
 # fmt: off
 WORDS = [

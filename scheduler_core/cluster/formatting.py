@@ -1,13 +1,14 @@
-"""Formats amounts, lists and phrases as readable text."""
+"""Formats quantities, lists and phrases as readable text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
-from scheduler_core.cluster.quantity_format import amount as amount
-from scheduler_core.cluster.quantity_format import balance as balance
+from scheduler_core.cluster import resources
 
+_BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 _FURTHER = re.compile(r"(, | and )(lack|refuse|break|have|are|do|were|would|cannot)\b")
 _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
 
@@ -39,3 +40,43 @@ def agree(number: int, words: str) -> str:
 
 def _singular(verb: str) -> str:
     return _IRREGULAR.get(verb, f"{verb}s")
+
+
+def amount(resource: str, number: int, rounding: str = ROUND_UP) -> str:
+    """Format a quantity with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+    if not number:
+        return "0"
+    if resource == resources.CPU:
+        return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000, rounding)
+    if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
+        for unit, bits in _BINARY:
+            if abs(number) >= 1 << bits:
+                return _decimal(Decimal(number) / (1 << bits), rounding) + unit
+        return f"{number}B"
+    return f"{number:,}"
+
+
+def free_amount(resource: str, number: int) -> str:
+    """Format a free quantity like `amount`, but rounded down."""
+    return amount(resource, number, ROUND_DOWN)
+
+
+def balance(resource: str, asks: int, free: int, of: int) -> str:
+    """Format a request and the free quantity: `requests 4, 2.5 of 8 free`.
+
+    The free quantity is rounded down, so that it never looks sufficient.
+    """
+    has = free_amount(resource, of)
+    if free < 0:
+        return f"requests {amount(resource, asks)}, the node's {has} overcommitted by {amount(resource, -free)}"
+    return f"requests {amount(resource, asks)}, {free_amount(resource, free)} of {has} free"
+
+
+def exact(resource: str, number: int) -> str:
+    """Format a quantity like `amount`, but cpu in millicores: `3,480m`."""
+    return f"{number:,}m" if resource == resources.CPU else amount(resource, number)
+
+
+def _decimal(number: Decimal, rounding: str) -> str:
+    text = f"{number.quantize(Decimal('0.01'), rounding):f}"
+    return text.rstrip("0").rstrip(".")

@@ -13,8 +13,7 @@ import numpy as np
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
-from scheduler_core.cluster.formatting import count, listing
-from scheduler_core.cluster.quantity_format import amount, balance, free_amount
+from scheduler_core.cluster.formatting import amount, balance, count, free_amount, listing
 from scheduler_core.debugger.cluster_state import Int64, State, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording

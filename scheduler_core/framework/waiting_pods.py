@@ -49,9 +49,6 @@ class WaitingPods:
     def __iter__(self) -> Iterator[WaitingPod]:
         return iter(list(self._pods.values()))
 
-    def __len__(self) -> int:
-        return len(self._pods)
-
     def get(self, key: str) -> WaitingPod | None:
         return self._pods.get(key)
 

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 
 import numpy as np
 
+from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.quantity_format import amount
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
 from scheduler_core.provenance.context import BYTES, View

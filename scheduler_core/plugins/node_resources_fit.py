@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster import quantity_format, resources
+from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, check_qualified_name
@@ -217,9 +217,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             short = less(free, request(view, view.pod, resource), f"Insufficient {resource}")
             parts.append(short)
             if short.value:
-                texts.append(
-                    f"Insufficient {resource}: {quantity_format.balance(resource, asks, free.value, has.value)}"
-                )
+                texts.append(f"Insufficient {resource}: {formatting.balance(resource, asks, free.value, has.value)}")
         return some(parts).with_text(f"{name}: {'; '.join(texts) or 'has what the pod asks for'}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:

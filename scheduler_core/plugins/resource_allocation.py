@@ -17,8 +17,8 @@ from msgspec import structs
 from scheduler_core.api.quantity import nano_value
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import exact
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.quantity_format import exact
 from scheduler_core.config.args import (
     Complain,
     PluginArgs,
