@@ -26,10 +26,6 @@ class State(Enum):
     ADDED = "added"
 
 
-class ImpossibleMove(RuntimeError):
-    """A transition that the pod's state does not allow. It is a program error, never an input error."""
-
-
 class Lifecycle:
     """The states of all pods that count on a node."""
 
@@ -103,4 +99,4 @@ class Lifecycle:
         state = self._states.get(pod.key)
         if state not in states:
             found = state.value if state is not None else "not in the cache"
-            raise ImpossibleMove(f"cannot {move} Pod {pod.key}: it is {found}")
+            raise RuntimeError(f"cannot {move} Pod {pod.key}: it is {found}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +28,6 @@ Bool = npt.NDArray[np.bool_]
 
 _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
-_NO_IMAGES: Mapping[str, int] = {}
 _OF_PODS = ("is_bare", "_memo", "images", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
@@ -45,17 +45,16 @@ def zone_key(node: Node, stable: bool = True) -> str:
     return f"{region}:\0:{zone}" if zone or region else ""
 
 
+@dataclass(slots=True, eq=False)
 class NodeEntry:
     """A node name: its node object (None if only pods refer to it) and its pods in order of arrival."""
 
-    __slots__ = ("image_spread", "kind", "node", "pods", "zone")
-
-    def __init__(self) -> None:
-        self.node: Node | None = None
-        self.zone = ""
-        self.kind = 0  # the number of its allocatable, equal for equal values
-        self.image_spread = _NO_IMAGES  # image -> number of nodes that had it when this node was added
-        self.pods: dict[str, PodInfo] = {}
+    node: Node | None = None
+    zone: str = ""
+    kind: int = 0  # the number of its allocatable, equal for equal values
+    # image -> number of nodes that had it when this node was added
+    image_spread: Mapping[str, int] = field(default_factory=dict)
+    pods: dict[str, PodInfo] = field(default_factory=dict)
 
 
 class NodeTable:

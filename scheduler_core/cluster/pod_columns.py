@@ -90,13 +90,8 @@ class PodColumns:
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
         if pod.term_columns is None:
             terms = pod.terms()
-            pod.term_columns = (
-                ()
-                if terms is NO_TERMS
-                else tuple(
-                    self._term_column(role, term) for role, own in zip(ROLES, terms, strict=True) for term in own
-                )
-            )
+            by_role = zip(ROLES, terms, strict=True) if terms is not NO_TERMS else ()
+            pod.term_columns = tuple([self._term_column(role, term) for role, own in by_role for term in own])
         return pod.term_columns
 
     def _term_column(self, role: str, term: Term) -> TermColumn:

@@ -148,9 +148,5 @@ def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
     containers: list[Container] = pod.spec.containers
     if release.sidecar_ports and pod.spec.init_containers:
         containers = [*containers, *(c for c in pod.spec.init_containers if c.restart_policy == "Always")]
-    ports = [port for container in containers if container.ports for port in container.ports]
-    if not ports:
-        return ()
-    return tuple(
-        (port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port) for port in ports if port.host_port > 0
-    )
+    ports = [port for container in containers for port in container.ports if port.host_port > 0]
+    return tuple([(port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port) for port in ports])

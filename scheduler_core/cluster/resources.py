@@ -99,10 +99,8 @@ def _container(
 
 
 def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStatus]:
-    if not release.in_place_resize:
-        return {}
     statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
-    if not statuses:
+    if not release.in_place_resize or not statuses:
         return {}
     return {s.name: s for s in statuses if s.resources is not None or s.allocated_resources}
 
@@ -151,11 +149,9 @@ def held_of(pod: Pod, release: Release, counted: dict[str, int]) -> dict[str, in
 
     Old releases ignore init containers here.
     """
-    return (
-        counted
-        if release.node_requests_include_init_containers or not pod.spec.init_containers
-        else _of_containers(pod).counted
-    )
+    if release.node_requests_include_init_containers or not pod.spec.init_containers:
+        return counted
+    return _of_containers(pod).counted
 
 
 def _of_containers(pod: Pod) -> Requests:
