@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from scheduler_core.api import quantity
 from scheduler_core.api.devices import Allocated, AllocatedDevice, Allocation, DeviceConfiguration, ResourceClaim
 from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.dra.allocation import Found, Taken
 from scheduler_core.dra.allocation_request import Plan, RequestData
+from scheduler_core.dra.allocator import Found, Taken
 from scheduler_core.releases import Release
 
 FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"

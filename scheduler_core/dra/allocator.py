@@ -9,11 +9,12 @@ allocator_incubating.go: Allocate, allocateOne, allocateDevice).
 
 from __future__ import annotations
 
-from scheduler_core.api.devices import MAX_RESULTS
+from dataclasses import dataclass
+
+from scheduler_core.api.devices import MAX_RESULTS, MAX_SUB_REQUESTS
 from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity
-from scheduler_core.dra.allocation import Found, Taken
 from scheduler_core.dra.allocation_request import AllocationError, Plan, RequestData
 from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
 from scheduler_core.dra.selectors import Selectors
@@ -22,6 +23,41 @@ from scheduler_core.releases import Release
 
 Start = tuple[int, int]  # pool, index of the device in it
 BEGINNING: Start = (0, 0)
+
+
+@dataclass(slots=True)
+class Taken:
+    """A device that the search has selected."""
+
+    request: RequestData
+    entry: Entry
+    pool: Pool
+    consumed: Quantities
+
+
+@dataclass(slots=True)
+class Found:
+    """A solution. `taken`: devices of each claim. `chosen`: (claim, request) -> index of the alternative that
+    is used."""
+
+    taken: list[list[Taken]]
+    chosen: dict[tuple[int, int], int]
+
+    def at(self, old: list[Pool], new: list[Pool]) -> Found:
+        """Return the same solution in other pools, which have the same devices in the same positions."""
+        places = {entry.id: (p, d) for p, pool in enumerate(old) for d, entry in enumerate(pool.entries)}
+        entries = [list(pool.entries) for pool in new]
+
+        def moved(one: Taken) -> Taken:
+            p, d = places[one.entry.id]
+            return Taken(one.request, entries[p][d], new[p], one.consumed)
+
+        return Found([[moved(one) for one in taken] for taken in self.taken], self.chosen)
+
+    @property
+    def preference(self) -> int:
+        """Score of the alternatives used from prioritized lists: higher if they are earlier in their lists."""
+        return sum(MAX_SUB_REQUESTS - alternative for alternative in self.chosen.values())
 
 
 class TooMany(Exception):

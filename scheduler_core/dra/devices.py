@@ -16,9 +16,8 @@ import numpy as np
 from scheduler_core.api.devices import Allocation, ResourceClaim
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.dra import allocation_result, consumable_capacity
-from scheduler_core.dra.allocation import Found
 from scheduler_core.dra.allocation_request import AllocationError, Plan, make_plan
-from scheduler_core.dra.allocator import Budget, OutOfTime, Search
+from scheduler_core.dra.allocator import Budget, Found, OutOfTime, Search
 from scheduler_core.dra.claims import uid_of
 from scheduler_core.dra.pools import Inventory, Pool, PoolID
 from scheduler_core.dra.selectors import Selectors

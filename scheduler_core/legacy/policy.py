@@ -12,7 +12,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from scheduler_core.config.args import PluginArgs, ResourceSpec, UtilizationShapePoint
+from scheduler_core.config.args import ResourceSpec, UtilizationShapePoint
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.policy import (
     Policy,
@@ -100,13 +100,13 @@ def _predicate(where: str, predicate: Predicate, release: Release) -> _Chosen:
             problem = unknown_problem(predicate.name, sorted(known_predicates(release)), f"predicate of {release.name}")
             raise InputError(where, "name", problem)
         return _Chosen(predicate.name if predicate.name in PREDICATES else "", None)
-    kind, args = "CheckNodeLabelPresence", PluginArgs()
     if given.service_affinity is not None:
-        kind, args = "CheckServiceAffinity", ServiceAffinityArgs(affinity_labels=given.service_affinity.labels)
-    elif given.labels_presence is not None:
+        chosen = _Chosen("CheckServiceAffinity", ServiceAffinityArgs(affinity_labels=given.service_affinity.labels))
+    else:
+        assert given.labels_presence is not None
         field = "present_labels" if given.labels_presence.presence else "absent_labels"
-        args = NodeLabelArgs(**{field: given.labels_presence.labels})
-    return _Chosen(kind if predicate.name in PREDICATES else "", args)
+        chosen = _Chosen("CheckNodeLabelPresence", NodeLabelArgs(**{field: given.labels_presence.labels}))
+    return chosen if predicate.name in PREDICATES else chosen._replace(kind="")
 
 
 def _priorities(policy: Policy, release: Release) -> dict[str, _Chosen]:

@@ -87,8 +87,7 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         most = extreme(view, scores, "max")
         here = self._explain_share(raw, most).with_label("the fewer on the node the better")
         zones = self._zones()[view.rows]
-        rows = np.arange(len(self.cluster.nodes))[view.rows]
-        mine = int(zones[rows == view.row][0])
+        mine = int(self._zones()[view.row])
         if mine < 0:
             tree = truncated(here)
             return tree.with_text(
