@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases.release import PluginWeights, Release
+from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,48 +21,41 @@ class Gate:
 
     `since`: the first release in which the gate is supported. `on`: the first release in which it is on by default.
     `locked`: the first release in which it cannot be changed. `until`: the last release that has it. "" means that
-    there is none so far. `switches`: the fields of a Release with the gate's value. `opposite`: the fields with the
-    inverse value. `plugins`: default plugins that the gate appends. `needs`: gates that must also be on.
+    there is none so far. `inverse`: its behaviours, which name it in their metadata, are on if the gate is off.
+    `plugins`: default plugins that the gate appends. `needs`: gates that must also be on.
     """
 
     since: str
     on: str = ""
     locked: str = ""
     until: str = ""
-    switches: tuple[str, ...] = ()
-    opposite: tuple[str, ...] = ()
+    inverse: bool = False
     plugins: PluginWeights = ()
     needs: tuple[str, ...] = ()
 
 
 GATES: Mapping[str, Gate] = {
-    "DRAConsumableCapacity": Gate(since="1.36", on="1.36", switches=("consumable_capacity",)),
-    "DRADeviceBindingConditions": Gate(since="1.36", on="1.36", switches=("binding_conditions",)),
-    "DRADeviceTaints": Gate(since="1.36", on="1.36", switches=("device_taints",)),
-    "DRAExtendedResource": Gate(since="1.36", on="1.36", switches=("extended_resources",)),
-    "DRAPartitionableDevices": Gate(since="1.36", on="1.36", switches=("shared_counters",)),
-    "EvenPodsSpread": Gate(since="1.16", until="1.16", switches=("even_pods_spread",)),
-    "GenericWorkload": Gate(since="1.36", switches=("pod_groups",)),
-    "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35", switches=("in_place_resize",)),
-    "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33", switches=("affinity_label_keys",)),
-    "NodeDeclaredFeatures": Gate(
-        since="1.35", on="1.36", switches=("node_declared_features",), plugins=(("NodeDeclaredFeatures", 0),)
-    ),
-    "GangScheduling": Gate(
-        since="1.36", switches=("gang_scheduling",), plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)
-    ),
-    "TopologyAwareWorkloadScheduling": Gate(since="1.36", switches=("group_placements",), needs=("GenericWorkload",)),
-    "WorkloadAwarePreemption": Gate(
-        since="1.36", switches=("group_preemption",), needs=("GenericWorkload", "GangScheduling")
-    ),
-    "OpportunisticBatching": Gate(since="1.35", on="1.35", switches=("opportunistic_batching",)),
-    "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),
-    "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16", switches=("resource_limits_score",)),
-    "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
-    "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),
-    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("rejects_sidecars",)),
-    "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16", switches=("conditions_taint",)),
-    "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
+    "DRAConsumableCapacity": Gate(since="1.36", on="1.36"),
+    "DRADeviceBindingConditions": Gate(since="1.36", on="1.36"),
+    "DRADeviceTaints": Gate(since="1.36", on="1.36"),
+    "DRAExtendedResource": Gate(since="1.36", on="1.36"),
+    "DRAPartitionableDevices": Gate(since="1.36", on="1.36"),
+    "EvenPodsSpread": Gate(since="1.16", until="1.16"),
+    "GenericWorkload": Gate(since="1.36"),
+    "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35"),
+    "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33"),
+    "NodeDeclaredFeatures": Gate(since="1.35", on="1.36", plugins=(("NodeDeclaredFeatures", 0),)),
+    "GangScheduling": Gate(since="1.36", plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)),
+    "TopologyAwareWorkloadScheduling": Gate(since="1.36", needs=("GenericWorkload",)),
+    "WorkloadAwarePreemption": Gate(since="1.36", needs=("GenericWorkload", "GangScheduling")),
+    "OpportunisticBatching": Gate(since="1.35", on="1.35"),
+    "PodLevelResources": Gate(since="1.32", on="1.34"),
+    "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16"),
+    "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33"),
+    "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34"),
+    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", inverse=True),
+    "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16"),
+    "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36"),
     # These gates change when the scheduler writes and how long it waits. Writes take no time here.
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
     "SchedulerAsyncAPICalls": Gate(since="1.34"),
@@ -137,8 +130,8 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
         if missing:
             raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on, too")
     set_ = {name: on for name, on in wanted.items() if on != usual[name]}
-    values: dict[str, Any] = {field: wanted[name] for name in wanted for field in GATES[name].switches}
-    values |= {field: not wanted[name] for name in wanted for field in GATES[name].opposite}
+    behaviors = {field: made.gate for field, made in BEHAVIORS.items() if made.gate in wanted}
+    values: dict[str, Any] = {field: wanted[gate] != GATES[gate].inverse for field, gate in behaviors.items()}
     return replace(
         release,
         name=" ".join(filter(None, (release.number, spelled(set_)))),

@@ -114,7 +114,12 @@ class Release:
     # Plugins that filter and score.
     stable_zone_labels: bool = on("topology.kubernetes.io/zone and region are zone labels", since="1.17", kep=1659)
     affinity_namespace_selectors: bool = on("pod affinity terms can select namespaces", since="1.22", kep=2249)
-    affinity_label_keys: bool = on("matchLabelKeys of pod affinity terms join their selectors", since="1.31", kep=3633)
+    affinity_label_keys: bool = on(
+        "matchLabelKeys of pod affinity terms join their selectors",
+        since="1.31",
+        gate="MatchLabelKeysInPodAffinity",
+        kep=3633,
+    )
     existing_anti_affinity_first: bool = off(
         "InterPodAffinity checks the anti-affinity of running pods before that of the pod", until="1.18"
     )

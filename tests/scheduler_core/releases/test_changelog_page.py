@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.__main__ import main
 from scheduler_core.releases import FRAMEWORK, RELEASES
 from scheduler_core.releases.changelog_page import CASES, ORDER, changes
-from scheduler_core.releases.feature_gates import GATES, numbered
+from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS
 from tests.conformance import cycle_counts, known_differences
 
@@ -35,12 +35,6 @@ def test_the_metadata_of_a_behavior_agree_with_the_releases(name: str) -> None:
     assert set(expected) <= set(found)
     if isinstance(getattr(RELEASES[oldest], name), bool):
         assert found == expected
-
-
-@pytest.mark.parametrize("name", [name for name, made in BEHAVIORS.items() if made.gate in GATES])
-def test_a_behavior_and_its_gate_name_each_other(name: str) -> None:
-    gate = GATES[BEHAVIORS[name].gate]
-    assert name in (*gate.switches, *gate.opposite)
 
 
 @pytest.mark.parametrize("name", CASES)

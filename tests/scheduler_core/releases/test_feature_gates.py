@@ -9,10 +9,20 @@ import pytest
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release, with_gates
 from scheduler_core.releases.feature_gates import GATES, gates_of, is_locked, numbered, parse, spelled
+from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 
 DOCS = Path(__file__).parents[3] / "docs"
+WITHOUT_BEHAVIORS = {"NominatedNodeNameForExpectation", "SchedulerAsyncAPICalls", "SchedulerAsyncPreemption"}
+
+
+def behaviors_of(gate: str) -> list[str]:
+    return [name for name, made in BEHAVIORS.items() if made.gate == gate]
+
+
+def test_behaviors_name_their_gates() -> None:
+    assert {gate for gate in GATES if not behaviors_of(gate)} == WITHOUT_BEHAVIORS
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -20,8 +30,8 @@ def test_a_release_is_as_its_gates_say_by_default(name: str) -> None:
     release = RELEASES[name]
     plugins = {plugin for plugin, _ in release.default_plugins}
     for gate, on in gates_of(release).items():
-        for field in GATES[gate].switches:
-            assert getattr(release, field) == on, gate
+        for field in behaviors_of(gate):
+            assert getattr(release, field) == (on != GATES[gate].inverse), gate
         assert {plugin in plugins for plugin, _ in GATES[gate].plugins} <= {on}, gate
         assert with_gates(release, {gate: on}) == release
 
@@ -39,8 +49,8 @@ def test_a_gate_the_other_way_changes_its_switches_and_its_plugins_alone_and_bac
         assert changed.feature_gates[gate] is not on
         assert get_release(changed.name) == changed
         assert (changed.number, changed.name) == (name, f"{name} {spelled(changed.feature_gates)}")
-        for field in GATES[gate].switches:
-            assert getattr(changed, field) is not on
+        for field in behaviors_of(gate):
+            assert getattr(changed, field) == (on == GATES[gate].inverse)
         assert with_gates(changed, usual) == release
 
 
