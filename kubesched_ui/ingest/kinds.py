@@ -55,26 +55,11 @@ PRIVATE = {"Secret", "ConfigMap"}
 
 # Names of files in a cluster-info dump, keys of a simulator export, arguments of `kubectl get`.
 _NAMES = {
-    "pvs": "PersistentVolume",
-    "pv": "PersistentVolume",
-    "pvcs": "PersistentVolumeClaim",
-    "pvc": "PersistentVolumeClaim",
-    "pdbs": "PodDisruptionBudget",
-    "pdb": "PodDisruptionBudget",
-    "no": "Node",
-    "minions": "Node",
-    "po": "Pod",
-    "ns": "Namespace",
-    "sc": "StorageClass",
-    "pc": "PriorityClass",
-    "rs": "ReplicaSet",
-    "rc": "ReplicationController",
-    "sts": "StatefulSet",
-    "ds": "DaemonSet",
-    "ev": "Event",
-    "secrets": "Secret",
-    "configmaps": "ConfigMap",
-}
+    "no": "Node", "minions": "Node", "po": "Pod", "ns": "Namespace", "ev": "Event", "secrets": "Secret",
+    "configmaps": "ConfigMap", "pv": "PersistentVolume", "pvs": "PersistentVolume", "pvc": "PersistentVolumeClaim",
+    "pvcs": "PersistentVolumeClaim", "pdb": "PodDisruptionBudget", "pdbs": "PodDisruptionBudget", "sc": "StorageClass",
+    "pc": "PriorityClass", "rs": "ReplicaSet", "rc": "ReplicationController", "sts": "StatefulSet", "ds": "DaemonSet",
+}  # fmt: skip
 for _name in (name for name in KINDS if "." not in name):
     _lower = _name.lower()
     _NAMES[_lower] = _NAMES[_lower + ("es" if _lower.endswith("s") else "s")] = _name

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, preflight, scenario_time, unknown_fields
+from kubesched_ui.ingest import events, preflight, scenario_time
 from kubesched_ui.ingest.api_versions import external, is_internal, normalise
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.documents import documents
@@ -25,7 +25,7 @@ from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.run_file import ALONE, RunFile
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.values import as_text, member
-from kubesched_ui.ingest.warnings import Warnings
+from kubesched_ui.ingest.warnings import UNKNOWN_FIELD, UnknownFields, Warnings
 from kubesched_ui.ingest.wrong_input_hints import unreadable_input_hint, wrong_input_hint
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
@@ -76,7 +76,7 @@ class _Reading:
         self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
-        self.misspelt = unknown_fields.UnknownFields()
+        self.misspelt = UnknownFields()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling event
 
     # ---- files
@@ -281,7 +281,7 @@ class _Reading:
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
         for error in self.misspelt.remarks():
-            self.warnings.add(unknown_fields.CODE, error)
+            self.warnings.add(UNKNOWN_FIELD, error)
         self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)

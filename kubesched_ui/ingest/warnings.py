@@ -2,12 +2,18 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
-from kubesched_ui.ingest.errors import IngestError, Warn
+from kubesched_ui.ingest.errors import IngestError, Warn, Where, shown
+from scheduler_core.api.fields import types, unknown_fields
 
 EACH = 3  # up to this number, equal problems are listed one by one
 MAX_FILES = 10_000  # maximum number of file names that are stored for counting
+MAX_FIELDS = 50  # unknown fields per object, and different ones per upload
+UNKNOWN_FIELD = "unknown-field"
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
@@ -59,3 +65,26 @@ class Warnings:
         if unlisted := sum(self._unlisted.values()):
             found.append(Warn("more", f"{unlisted:,} more warnings are not listed"))
         return found
+
+
+class UnknownFields:
+    """Collects fields that the API does not define. Objects with the same one share a warning. Objects with a uid are
+    skipped: the API server that stored them has removed such fields."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, str], tuple[Where, int]] = {}
+
+    def look(self, kind: str, obj: dict[str, Any], where: Where) -> None:
+        if kind not in types() or (obj.get("metadata") or {}).get("uid"):
+            return
+        for unknown in islice(unknown_fields(obj, kind), MAX_FIELDS):
+            key = (kind, _INDEX.sub("[]", unknown.path), unknown.problem)
+            if key in self.found or len(self.found) < MAX_FIELDS:
+                first, number = self.found.get(key, (where.at(kind=kind), 0))
+                self.found[key] = (first, number + 1)
+
+    def remarks(self) -> Iterator[IngestError]:
+        """Yield one warning per field."""
+        for (_, path, problem), (where, number) in self.found.items():
+            others = f" ({number:,} objects have it)" if number > 1 else ""
+            yield IngestError(where, f"{shown(problem)}{others}", shown(path))

@@ -121,11 +121,8 @@ def start(run: Run) -> StartedRun:
         prepared.objects,
         release=run.release,
         config=configuration,
-        seed=run.seed,
-        tie_break=run.tie_break,
-        preemption=run.preemption,
-        percentage=run.percentage,
         pods=pods,
+        **core_settings(run),
     )
     return StartedRun(simulation, prepared, recorded)
 
@@ -181,6 +178,11 @@ def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
     except InputError:  # the run failed with this error and shows it
         return []
     return [*copies, *({"apiVersion": "v1", "kind": "Pod", **msgspec.to_builtins(pod)} for pod in made)]
+
+
+def core_settings(settings: Any) -> dict[str, Any]:
+    """Return the settings of a Run or RunSettings that the core's simulation has under the same names."""
+    return {name: getattr(settings, name) for name in ("seed", "tie_break", "preemption", "percentage")}
 
 
 def choices_of(run: Run) -> Choices:

@@ -48,10 +48,7 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
         Simulation,
         release=release.name,
         config=load(settings.config or None, release, unknown=build_simulation.unknown_of(run)),
-        seed=settings.seed,
-        tie_break=settings.tie_break,
-        preemption=settings.preemption,
-        percentage=settings.percentage,
+        **build_simulation.core_settings(settings),
     )
     last = Cycle.objects.filter(run=run, number=prefix.cycle - 1).first()
     start = 0 if last is None else next_start_index(CycleTrace.decode(bytes(last.trace)))

@@ -295,11 +295,13 @@ def check_same_event(run: Run, seq: int, repeated: Event) -> None:
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
     """Return the data of `run.started`."""
-    names = ("release", "seed", "tie_break", "preemption", "percentage", "other_schedulers", "absent_claims")
     return {
-        **{name: getattr(run, name) for name in names},
+        "release": run.release,
+        **build_simulation.core_settings(run),
         "pods": run.cycles_total,
         "nodes": len(nodes),
+        "other_schedulers": run.other_schedulers,
+        "absent_claims": run.absent_claims,
         "left": prepared.others,
         "warnings": [*run.notes, *warnings],
     }

@@ -8,7 +8,7 @@ from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import IngestError, Limits, chunked_store, ingest_files, preflight
 from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.result import IngestResult, Record
-from kubesched_ui.ingest.unknown_fields import CODE
+from kubesched_ui.ingest.warnings import UNKNOWN_FIELD
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.fields import unknown_fields
 from scheduler_core.api.objects import decode
@@ -76,7 +76,7 @@ def unknown_field_warnings(record: Record | None) -> list[dict[str, Any]]:
         return []
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
     found = islice(unknown_fields(record.object(), record.kind), 20)
-    return [Warn.from_error(CODE, IngestError(where, field.problem, field.path)).as_dict() for field in found]
+    return [Warn.from_error(UNKNOWN_FIELD, IngestError(where, field.problem, field.path)).as_dict() for field in found]
 
 
 def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:

@@ -15,42 +15,25 @@ FOLDER = Path(__file__).parent
 # Topics of the samples: heading -> prefix of their names -> their picture (templates/parts/sample_picture.html).
 GROUPS = {
     "Filtering: where pods can run": {
-        "Fit": "fit",
-        "Affinity": "affinity",
-        "Taints": "taints",
-        "Host ports": "ports",
-        "Volumes": "volumes",
+        "Fit": "fit", "Affinity": "affinity", "Taints": "taints", "Host ports": "ports", "Volumes": "volumes",
         "Devices": "devices",
     },
     "Scoring: where pods run best": {
-        "Spread": "spread",
-        "Pod affinity": "near",
-        "Image locality": "image",
-        "Bin packing": "packing",
+        "Spread": "spread", "Pod affinity": "near", "Image locality": "image", "Bin packing": "packing",
     },
     "Pending pods": {
-        "Anti-affinity": "apart",
-        "Preemption": "preemption",
-        "Gates": "gates",
-        "Pod groups": "group",
+        "Anti-affinity": "apart", "Preemption": "preemption", "Gates": "gates", "Pod groups": "group",
     },
     "Virtual time: queue, backoff, evictions": {
-        "Virtual time: the queue": "queue",
-        "Virtual time: backoff": "backoff",
-        "Virtual time: which event": "hints",
-        "Virtual time: preemption": "grace",
-        "Virtual time: evictions": "eviction",
-        "Virtual time: a gang": "gang",
+        "Virtual time: the queue": "queue", "Virtual time: backoff": "backoff", "Virtual time: which event": "hints",
+        "Virtual time: preemption": "grace", "Virtual time: evictions": "eviction", "Virtual time: a gang": "gang",
     },
     "Older releases": {
-        "Kubernetes 1.16: predicates": "sieve",
-        "Kubernetes 1.16: map": "scales",
-        "Kubernetes 1.16: a Policy": "policy",
-        "Kubernetes 1.16: preemption": "budget",
-        "Kubernetes 1.16: SelectorSpread": "zones",
-        "Kubernetes 1.16: nodes": "avoid",
+        "Kubernetes 1.16: predicates": "sieve", "Kubernetes 1.16: map": "scales",
+        "Kubernetes 1.16: a Policy": "policy", "Kubernetes 1.16: preemption": "budget",
+        "Kubernetes 1.16: SelectorSpread": "zones", "Kubernetes 1.16: nodes": "avoid",
     },
-}
+}  # fmt: skip
 OTHERS = "Others"
 
 

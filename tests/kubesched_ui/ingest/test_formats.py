@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,6 +12,8 @@ from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.redact import notes
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from tests.clusters import CLUSTERS
+from tests.kubesched_ui.clusters import ingested
 from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}
@@ -236,10 +239,8 @@ Items:
 
 
 def test_old_dumps_of_internal_types() -> None:
-    result = read(
-        zipped(("d/nodes.json", text(yaml.safe_load(OLD_NODES))), ("d/shop/pods.json", text(yaml.safe_load(OLD_PODS)))),
-        "d.zip",
-    )
+    nodes, pods = (text(yaml.safe_load(document)) for document in (OLD_NODES, OLD_PODS))
+    result = read(zipped(("d/nodes.json", nodes), ("d/shop/pods.json", pods)), "d.zip")
     assert result.warnings == []
     assert result.kubernetes == "v1.6.2"
     node, pod = result.objects
@@ -269,3 +270,65 @@ def test_old_dumps_of_internal_types() -> None:
     }
     assert pod["status"] == {"phase": "Running", "hostIP": "10.0.0.1", "qosClass": "Burstable"}
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
+
+
+# ---- old API versions
+
+
+def read_object(obj: dict[str, Any]) -> dict[str, Any]:
+    return ingested(obj).objects[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "kind", "current"),
+    [
+        ("policy/v1beta1", "PodDisruptionBudget", "policy/v1"),
+        ("extensions/v1beta1", "Deployment", "apps/v1"),
+        ("extensions/v1beta1", "DaemonSet", "apps/v1"),
+        ("apps/v1beta1", "StatefulSet", "apps/v1"),
+        ("apps/v1beta2", "ReplicaSet", "apps/v1"),
+        ("batch/v2alpha1", "CronJob", "batch/v1"),
+        ("storage.k8s.io/v1beta1", "StorageClass", "storage.k8s.io/v1"),
+        ("storage.k8s.io/v1beta1", "CSINode", "storage.k8s.io/v1"),
+        ("storage.k8s.io/v1alpha1", "CSIStorageCapacity", "storage.k8s.io/v1"),
+        ("scheduling.k8s.io/v1alpha1", "PriorityClass", "scheduling.k8s.io/v1"),
+        ("resource.k8s.io/v1beta1", "ResourceClaim", "resource.k8s.io/v1"),
+        ("", "Node", "v1"),
+    ],
+)
+def test_version_becomes_current(old: str, kind: str, current: str) -> None:
+    obj = read_object({"apiVersion": old, "kind": kind, "metadata": {"name": "x"}})
+    assert (obj["apiVersion"], obj["kind"]) == (current, kind)
+    assert list(obj)[:2] == ["apiVersion", "kind"]
+
+
+def test_namespaces_are_set_where_a_kind_has_them() -> None:
+    assert read_object({"kind": "Pod", "metadata": {"name": "x"}})["metadata"]["namespace"] == "default"
+    assert "namespace" not in read_object({"kind": "Node", "metadata": {"name": "x", "namespace": "y"}})["metadata"]
+
+
+def test_an_empty_selector_of_an_old_budget_matches_nothing() -> None:
+    budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "x"}, "spec": {"selector": {}, "minAvailable": 1}}
+    assert read_object({"apiVersion": "policy/v1beta1", **budget})["spec"] == {"minAvailable": 1}
+    assert read_object({"apiVersion": "policy/v1", **budget})["spec"] == {"selector": {}, "minAvailable": 1}
+
+
+def test_an_old_workload_selects_its_templates_labels() -> None:
+    workload = {
+        "kind": "ReplicaSet",
+        "metadata": {"name": "x"},
+        "spec": {"template": {"metadata": {"labels": {"a": "b"}}}},
+    }
+    old = read_object({"apiVersion": "extensions/v1beta1", **workload})
+    assert old["spec"]["selector"] == {"matchLabels": {"a": "b"}}
+    assert "selector" not in read_object({"apiVersion": "apps/v1", **workload})["spec"]
+
+
+@pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name)
+def test_real_cluster(path: Path) -> None:
+    result = ingest_files([(path.name, path)])
+    assert result.counts["Node"] >= 1
+    assert result.counts["Pod"] >= 1
+    assert result.kubernetes.startswith(path.name.partition("__")[0])
+    assert [w.message for w in result.warnings if w.code != "missing-node"] == []
+    assert not result.unknown
