@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import msgspec
+from msgspec import to_builtins
 
 from scheduler_core.config import Configuration, Profile
 from scheduler_core.debugger.compare.run_side import RunSide
@@ -96,9 +97,9 @@ def configuration_settings(configuration: Configuration) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field in fields(configuration):
         if field.name not in ("profiles", "warnings", "extenders"):
-            found[f"config.{_camel(field.name)}"] = _plain(getattr(configuration, field.name))
+            found[f"config.{_camel(field.name)}"] = to_builtins(getattr(configuration, field.name), enc_hook=str)
     for extender in configuration.extenders:
-        found[f"config.extenders[{len(found)}]"] = _plain(extender)
+        found[f"config.extenders[{len(found)}]"] = to_builtins(extender, enc_hook=str)
     for profile in configuration.profiles:
         where = f"config.{profile.scheduler_name}" if len(configuration.profiles) > 1 else "config"
         found |= {f"{where}.{path}": value for path, value in _profile(profile)}
@@ -112,7 +113,7 @@ def _profile(profile: Profile) -> Iterator[tuple[str, Any]]:
         if point == "score":
             yield from ((f"plugins.score.{name}.weight", weight) for name, weight in plugins)
     for plugin, args in profile.args.items():
-        yield from leaves(_plain(args), f"args.{plugin}")
+        yield from leaves(to_builtins(args, enc_hook=str), f"args.{plugin}")
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -122,12 +123,6 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from leaves(inner, f"{path}.{_camel(key)}" if isinstance(key, str) else f"{path}.{key}")
     else:
         yield path, value
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return msgspec.to_builtins(value, enc_hook=str)
 
 
 def _camel(name: str) -> str:
