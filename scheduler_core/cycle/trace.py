@@ -296,7 +296,7 @@ class CycleTrace:
             out["prefilter"] = _golden_status(self.prefilter)
         out["skipped_filter"] = self.skipped_filter
         out["filter"] = self._golden_filter(names)
-        out["filter_all"] = self._golden_filter_all(names)
+        out["filter_all"] = self.golden_filter_all(names)
         rows = self.feasible_rows().tolist()
         inside = out["feasible"] = [names[row] for row in rows]
         if self.scores:
@@ -346,7 +346,8 @@ class CycleTrace:
                     statuses[name] = _golden_status(self.subset_status)
         return statuses
 
-    def _golden_filter_all(self, names: Sequence[str]) -> dict[str, Any]:
+    def golden_filter_all(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return node -> plugin -> its rejection, of each plugin that rejects the node on its own."""
         refusals: dict[str, Any] = {}
         for plugin, verdict in self.verdicts.items():
             if verdict.codes is None or plugin == fwk.EXTENDER:

@@ -5,46 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.preemption import NOT_ELIGIBLE
 
+_OF_A_CYCLE = ("pod", "filter", "feasible", "score", "total", "best", "selected", "fit_error", "error")
 NO_MAP = ("InterPodAffinityPriority", "EvenPodsSpreadPriority")  # upstream scores all nodes at once, without a Map
 
 
 def golden(trace: CycleTrace, names: Sequence[str], pod: PodInfo) -> dict[str, Any]:
     """Return the cycle as plain data. `names`: the run's nodes in row order. `pod`: the pod of the cycle."""
-    out: dict[str, Any] = {"pod": trace.pod, "filter": {}, "feasible": [], "filter_all": _filter_all(trace, names)}
+    cycle = trace.golden(names)
+    out = {key: cycle[key] for key in _OF_A_CYCLE if key in cycle}
+    out["filter_all"] = {
+        node: {predicate: _words(**status) for predicate, status in refusals.items()}
+        for node, refusals in trace.golden_filter_all(names).items()
+    }
     if trace.error and not trace.node:
-        return {**out, "error": trace.error}
-    for status, rows in trace.decisive_statuses():
-        told: dict[str, Any] = {"reasons": list(status.reasons)}
-        if status.plugin != fwk.EXTENDER:
-            told = {"plugin": status.plugin, **told}
-        out["filter"].update((names[row], told) for row in rows.tolist())
-    rows = trace.feasible_rows().tolist()
-    inside = out["feasible"] = [names[row] for row in rows]
-    if len(rows) > 1:
-        out["score"], total = {}, trace.total() if trace.scores else np.ones(len(rows), np.int64)
-        for priority, score in trace.scores.items():
-            entry: dict[str, Any] = {"weight": score.weight}
-            if priority not in NO_MAP:
-                entry["raw"] = dict(zip(inside, score.raw.tolist(), strict=True))
+        return out
+    # statuses have no codes
+    out["filter"] = {
+        node: {key: value for key, value in status.items() if key != "code"} for node, status in cycle["filter"].items()
+    }
+    if len(out["feasible"]) > 1:
+        for priority, score in out.setdefault("score", {}).items():
+            if priority in NO_MAP:
+                del score["raw"]
             if priority == "EvenPodsSpreadPriority" and not _spreads(pod):
-                out["score"][priority] = {**entry, "normalized": {"": 0}}  # upstream names no node in this case
-                continue
-            out["score"][priority] = {**entry, "normalized": dict(zip(inside, score.normalized.tolist(), strict=True))}
-        out["total"] = dict(zip(inside, total.tolist(), strict=True))
-        out["best"] = [inside[i] for i in np.flatnonzero(total == total.max()).tolist()]
-    elif rows:
-        out["best"] = inside
-    if trace.node:
-        out["selected"] = trace.node
-    if trace.message:
-        out["fit_error"] = trace.message
+                score["normalized"] = {"": 0}  # upstream names no node in this case
     if trace.postfilter is not None:
         out["preempt"] = _preempt(trace, names)
     return out
@@ -54,19 +43,8 @@ def _spreads(pod: PodInfo) -> bool:
     return any(c.when_unsatisfiable == "ScheduleAnyway" for c in pod.pod.spec.topology_spread_constraints)
 
 
-def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
-    refusals: dict[str, Any] = {}
-    for predicate, verdict in trace.verdicts.items():
-        if verdict.codes is None or predicate == fwk.EXTENDER:
-            continue
-        texts = [_words(status) for status in verdict.statuses]
-        for row in np.flatnonzero(verdict.codes).tolist():
-            refusals.setdefault(names[row], {})[predicate] = texts[int(verdict.codes[row]) - 1]
-    return refusals
-
-
-def _words(status: fwk.Status) -> list[str]:
-    return [f"ERROR: {reason}" if status.code == fwk.ERROR else reason for reason in status.reasons]
+def _words(code: str, reasons: list[str]) -> list[str]:
+    return [f"ERROR: {reason}" if code == fwk.ERROR else reason for reason in reasons]
 
 
 def _preempt(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
