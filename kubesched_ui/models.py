@@ -45,10 +45,8 @@ _M = TypeVar("_M", bound=models.Model, covariant=True)
 
 
 class VisibleManager(models.Manager[_M]):
-    """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it.
-
-    A row that another row references (`run.parent`) does not: use `shows_parent`.
-    """
+    """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it. A
+    row that another row references (`run.parent`) does not: use `shows_parent`."""
 
     def get_queryset(self) -> models.QuerySet[_M]:
         return current_viewer.visible(super().get_queryset())
@@ -174,11 +172,8 @@ class WorkQuerySet(models.QuerySet[_W]):
         return self.filter(state__in=Work.ACTIVE)
 
     def claim(self, number: int, token: str) -> _W | None:
-        """Give the work with this number to the worker `token` and return it.
-
-        Return None if another worker holds it or it has ended. This is one statement, so only one of several concurrent
-        workers succeeds.
-        """
+        """Give the work with this number to the worker `token` and return it. Return None if another worker holds it or
+        it has ended. This is one statement, so only one of several concurrent workers succeeds."""
         now = timezone.now()
         claimed = (
             self.filter(Q(state=Work.State.QUEUED) | (Q(state=Work.State.RUNNING) & silent()))

@@ -48,8 +48,7 @@ def analyze(text: str) -> dict[str, Any]:
 
 def _of_documents(text: Text, object_index: ObjectIndex) -> list[dict[str, Any]]:
     """Return the problems of whole documents: unreadable YAML, no object, or a scenario or configuration that a run
-    would reject.
-    """
+    would reject."""
     problems = []
     for document in text.documents:
         if document.problem:

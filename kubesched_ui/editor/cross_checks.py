@@ -49,10 +49,8 @@ def key_of(obj: IndexedObject) -> Key:
 
 
 def _check_references(obj: IndexedObject, names: set[Key], found: Diagnostics) -> None:
-    """Warn about references to objects that are not in the text.
-
-    They are not errors, because such objects may be created later.
-    """
+    """Warn about references to objects that are not in the text. They are not errors, because such objects may be
+    created later."""
     at, spec = pod_spec(obj.value)
     path: Path = (*obj.path, *at)
     node, priority = spec.get("nodeName"), spec.get("priorityClassName")
@@ -69,10 +67,8 @@ def _check_references(obj: IndexedObject, names: set[Key], found: Diagnostics) -
 
 
 def check_scenario(document: Document, object_index: ObjectIndex, release: Release) -> Diagnostics:
-    """Return what a run would reject in the scenario apart from its objects.
-
-    `release`: the one that the scenario names.
-    """
+    """Return what a run would reject in the scenario apart from its objects. `release`: the one that the scenario
+    names."""
     found = Diagnostics()
     value = document.value
     metadata, spec = value.get("metadata"), value.get("spec")

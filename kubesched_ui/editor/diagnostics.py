@@ -13,10 +13,8 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem at `path` of its document.
-
-    `fix`: the probably intended word, or "". `value`: whether the fix replaces the value and not the key.
-    """
+    """A problem at `path` of its document. `fix`: the probably intended word, or "". `value`: whether the fix replaces
+    the value and not the key."""
 
     path: Path
     message: str

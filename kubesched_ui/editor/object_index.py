@@ -50,11 +50,8 @@ class IndexedObject:
 
 @dataclass(frozen=True, slots=True)
 class ObjectIndex:
-    """The content of a text.
-
-    `scenario`: number of the Scenario document, or -1. `configs`: documents that configure the scheduler.
-    `objects`: all other objects. `odd`: (document, path) of values that are not objects.
-    """
+    """The content of a text. `scenario`: number of the Scenario document, or -1. `configs`: documents that configure
+    the scheduler. `objects`: all other objects. `odd`: (document, path) of values that are not objects."""
 
     scenario: int
     configs: list[int]

@@ -34,10 +34,8 @@ class _Columns:
 
 
 def preview(indexed: Sequence[IndexedObject]) -> dict[str, Any]:
-    """Return the cluster in the format of `/api/runs/{id}/map`, before anything is placed.
-
-    `waiting`: number of pods to place, including those of workloads.
-    """
+    """Return the cluster in the format of `/api/runs/{id}/map`, before anything is placed. `waiting`: number of pods to
+    place, including those of workloads."""
     objects = [decoded for entry in indexed if (decoded := _decoded(entry)) is not None]
     nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
     pods = list({obj.key: obj for obj in objects if isinstance(obj, Pod)}.values())

@@ -71,8 +71,7 @@ def is_known_kind(kind: str) -> bool:
 @cache
 def completion_json() -> bytes:
     """Return the schema for completion in the editor, as JSON: the Kubernetes table, the types of our Scenario
-    documents, and the scheduler configuration (`scheduler`: {kind, args, releases} of `configurations`).
-    """
+    documents, and the scheduler configuration (`scheduler`: {kind, args, releases} of `configurations`)."""
     scheduler = dict(configurations())
     versions, types = scheduler.pop("versions"), scheduler.pop("types")
     described = json_schema()["$defs"]

@@ -29,10 +29,8 @@ class Superseded(Exception):
 
 
 def read(text: str, page: str = "") -> bytes:
-    """Return the result of `reading` as JSON. `page`: any string that identifies the page.
-
-    Raises InputError for a text that is too large or needs too many resources, Superseded, and PoolBusy.
-    """
+    """Return the result of `reading` as JSON. `page`: any string that identifies the page. Raises InputError for a text
+    that is too large or needs too many resources, Superseded, and PoolBusy."""
     with _newest_of(page) as ticket:
         return _run(ticket, worker.analyze, text)
 

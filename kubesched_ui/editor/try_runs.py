@@ -26,10 +26,8 @@ UNNAMED = "Composed cluster"
 
 
 def store_text(text: str) -> Scenario:
-    """Store the text as a scenario.
-
-    Raises InputError if it has errors, and the errors of `service.read` and of uploads.
-    """
+    """Store the text as a scenario. Raises InputError if it has errors, and the errors of `service.read` and of
+    uploads."""
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
@@ -39,10 +37,8 @@ def store_text(text: str) -> Scenario:
 
 
 def run_text(text: str, before: Iterable[int] = ()) -> Run:
-    """Run the text with default settings.
-
-    `before`: earlier temporary scenarios; the oldest are deleted. Raises as `stored`.
-    """
+    """Run the text with default settings. `before`: earlier temporary scenarios; the oldest are deleted. Raises as
+    `stored`."""
     scenario = store_text(text)
     try:
         with transaction.atomic():
@@ -55,10 +51,8 @@ def run_text(text: str, before: Iterable[int] = ()) -> Run:
 
 
 def delete_temporary(numbers: Iterable[int]) -> None:
-    """Delete temporary scenarios of the current user with their runs.
-
-    Scenarios that are pinned or shared, or that have pinned, shared or unfinished runs, are kept.
-    """
+    """Delete temporary scenarios of the current user with their runs. Scenarios that are pinned or shared, or that have
+    pinned, shared or unfinished runs, are kept."""
     mine = Scenario.objects.filter(pk__in=list(numbers), origin=Scenario.Origin.COMPOSED, pinned=False)
     for scenario in mine.filter(owner_id=current_viewer.owner_id()):
         runs = scenario.runs.all()

@@ -37,11 +37,8 @@ class Position:
 
 @dataclass(slots=True)
 class Document:
-    """One document with its lines, including `---`.
-
-    `value`: None if the document is empty or unreadable. `problem`: why it is unreadable, with the position.
-    `tree`: PyYAML's nodes; their lines are relative to the document.
-    """
+    """One document with its lines, including `---`. `value`: None if the document is empty or unreadable. `problem`:
+    why it is unreadable, with the position. `tree`: PyYAML's nodes; their lines are relative to the document."""
 
     line: int
     lines: list[str]
@@ -68,10 +65,8 @@ class Text:
 
 
 def parse(text: str) -> Text:
-    """Parse the documents of a text.
-
-    An unreadable document has a `problem`. Raises InputError if the text is too large.
-    """
+    """Parse the documents of a text. An unreadable document has a `problem`. Raises InputError if the text is too
+    large."""
     text = _BREAK.sub("\n", text)
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the limit of the editor")
@@ -82,10 +77,8 @@ def parse(text: str) -> Text:
 
 
 def _split(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of the first line, lines) of each document.
-
-    A `---` at the start of a line always begins a document.
-    """
+    """Yield (number of the first line, lines) of each document. A `---` at the start of a line always begins a
+    document."""
     starts = [number for number, line in enumerate(lines) if number and _MARKER.match(line)]
     for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
         yield start, lines[start:end]
@@ -145,10 +138,8 @@ def path_text(path: Sequence[str | int]) -> str:
 
 
 def position_of(document: Document, path: Sequence[str | int]) -> Position:
-    """Return the position of a path: of its key, or of its value in a list.
-
-    For a missing path, return the innermost existing part.
-    """
+    """Return the position of a path: of its key, or of its value in a list. For a missing path, return the innermost
+    existing part."""
     node, shown = document.tree, document.tree
     for step in path:
         found = _child(node, step)

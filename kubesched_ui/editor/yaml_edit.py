@@ -59,8 +59,7 @@ def _whole(document: Document, value: Any) -> list[str]:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are equal as JSON: 1 and true differ, 1 and 1.0 are equal, the order of members does not
-    matter.
-    """
+    matter."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
@@ -148,10 +147,8 @@ def _dumped(key: str, new: Any, before: Node) -> str:
 
 
 def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Iterator[Splice]:
-    """Yield the splices that change a list.
-
-    Equal elements at the start and at the end are kept; those between are replaced.
-    """
+    """Yield the splices that change a list. Equal elements at the start and at the end are kept; those between are
+    replaced."""
     start, end = _equal_ends(old, new, same)
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
     dash = node.start_mark.column
@@ -222,10 +219,8 @@ def new_document(value: Any, first: bool = False) -> list[str]:
 
 
 def edits(before: Text, after: list[list[str]]) -> dict[str, Any] | None:
-    """Return the one range of lines that differs: {first, last, lines}, or None.
-
-    If `last` < `first`, the lines are inserted before `first`.
-    """
+    """Return the one range of lines that differs: {first, last, lines}, or None. If `last` < `first`, the lines are
+    inserted before `first`."""
     old = before.text.split("\n")
     new = [line for lines in after for line in lines]
     start, end = _equal_ends(old, new, operator.eq)

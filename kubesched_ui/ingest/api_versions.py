@@ -9,9 +9,7 @@ from kubesched_ui.ingest.values import as_map, member
 
 def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str) -> dict[str, Any]:
     """Return the object with the current apiVersion and kind first, and with its namespace if it is namespaced.
-
-    `api_version` is the version of the uploaded object.
-    """
+    `api_version` is the version of the uploaded object."""
     metadata = obj["metadata"]
     if kind.namespaced:
         metadata["namespace"] = namespace

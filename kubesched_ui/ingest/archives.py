@@ -49,10 +49,8 @@ class Archives:
         self.broken = broken
 
     def texts(self, where: Where, source: bytes | Path) -> Texts:
-        """Yield the file itself, or the text files inside it if its content (not its name) is an archive.
-
-        Raises IngestError for a damaged archive, LimitError if a limit is exceeded.
-        """
+        """Yield the file itself, or the text files inside it if its content (not its name) is an archive. Raises
+        IngestError for a damaged archive, LimitError if a limit is exceeded."""
         try:
             with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
                 self.budget.take_file(file.seek(0, io.SEEK_END), where)

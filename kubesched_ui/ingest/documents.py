@@ -24,11 +24,8 @@ _HALF_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
 def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) -> Iterator[tuple[int, memoryview]]:
-    """Yield each document as the text of one JSON value, with its number from 1.
-
-    `text` is UTF-8 without a byte order mark. Raises IngestError with document and line for text that is neither JSON
-    nor YAML.
-    """
+    """Yield each document as the text of one JSON value, with its number from 1. `text` is UTF-8 without a byte order
+    mark. Raises IngestError with document and line for text that is neither JSON nor YAML."""
     position, number = 0, 0
     view = memoryview(text)
     while True:

@@ -140,10 +140,7 @@ NO_HINT = Hint()
 
 
 def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0) -> Iterator[Part]:
-    """Yield the parts of a JSON document in order.
-
-    Raises LimitError if Lists are nested too deeply.
-    """
+    """Yield the parts of a JSON document in order. Raises LimitError if Lists are nested too deeply."""
     if nesting > limits.max_nesting + 1:
         raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
     if is_array(value):
@@ -200,9 +197,7 @@ def _is_list(held: Any) -> bool:
 
 def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
     """Return the members of a map whose keys are paths or kinds (`/api/v1/nodes`, `config/node/n1.json`, `nodes`).
-
-    Return {} if the first key is none of these: then it may be any large file.
-    """
+    Return {} if the first key is none of these: then it may be any large file."""
     first = _FIRST_KEY.match(memoryview(value)[:1000])
     if first is None or not kind_of(first[1].decode(errors="replace"))[0]:
         return {}

@@ -348,9 +348,7 @@ def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str
 
 def _check(obj: dict[str, Any], where: Where) -> None:
     """Validate the object with the scheduler core, including the template of a workload whose pods it may create.
-
-    Raises IngestError if the core rejects it.
-    """
+    Raises IngestError if the core rejects it."""
     try:
         core.decode(obj)
         if pod_template.makes_pods(obj) and defaults.is_typed(obj):

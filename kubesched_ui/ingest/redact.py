@@ -79,10 +79,8 @@ def may_need_cleaning(text: Json) -> bool:
 
 
 def clean(obj: dict[str, Any]) -> list[Cleaned]:
-    """Remove nulls and replace NUL characters in place. Return the warnings.
-
-    A member that is null means the same as an absent one and causes no warning; a null element of a list does.
-    """
+    """Remove nulls and replace NUL characters in place. Return the warnings. A member that is null means the same as an
+    absent one and causes no warning; a null element of a list does."""
     found: list[Cleaned] = []
     _clean_map(obj, "", found)
     return found

@@ -28,11 +28,8 @@ PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "start
 
 
 class Cluster(NamedTuple):
-    """The objects of a run.
-
-    `pods`: the pods to schedule in order, None for all pending ones. `only`: titles of the workloads whose pods may be
-    created, None for all without pods.
-    """
+    """The objects of a run. `pods`: the pods to schedule in order, None for all pending ones. `only`: titles of the
+    workloads whose pods may be created, None for all without pods."""
 
     objects: list[dict[str, Any]]
     pods: list[str] | None
@@ -40,11 +37,8 @@ class Cluster(NamedTuple):
 
 
 class StartedRun(NamedTuple):
-    """A simulation at its beginning.
-
-    `recorded`: messages of the real cluster ("ns/name" -> message). `warnings`: about the snapshot and the
-    configuration.
-    """
+    """A simulation at its beginning. `recorded`: messages of the real cluster ("ns/name" -> message). `warnings`: about
+    the snapshot and the configuration."""
 
     simulation: Simulation
     prepared: Prepared
@@ -153,10 +147,8 @@ def start_in_virtual_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
 
 
 def added_pods(run: Run) -> list[dict[str, Any]]:
-    """Return the pods that a run adds to its scenario.
-
-    These are copies of its template, pods that forks create and, in a single pass, pods of workloads.
-    """
+    """Return the pods that a run adds to its scenario. These are copies of its template, pods that forks create and, in
+    a single pass, pods of workloads."""
     created = [change["create"] for stage in run.stages for change in stage["changes"] if "create" in change]
     forked = [obj for obj in created if obj.get("kind") == "Pod"]
     bare = any(isinstance(warning, dict) and warning.get("code") == "workloads" for warning in run.scenario.warnings)

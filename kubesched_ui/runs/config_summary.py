@@ -20,10 +20,8 @@ MANY = 3  # if at least this many plugins no longer score, they are summarised
 
 @lru_cache(maxsize=256)
 def config_summary(config: str, release: str, unknown: Unknown = "error") -> str:
-    """Return a summary such as `MostAllocated, PodTopologySpread off, ImageLocality ×5`.
-
-    The result is "as default" if nothing is changed, "" for an empty text, and "unreadable" for an invalid one.
-    """
+    """Return a summary such as `MostAllocated, PodTopologySpread off, ImageLocality ×5`. The result is "as default" if
+    nothing is changed, "" for an empty text, and "unreadable" for an invalid one."""
     if not config:
         return ""
     page = get_release(release)
@@ -105,10 +103,8 @@ def _points(profile: Profile) -> dict[str, dict[str, int]]:
 
 
 def _strategy(profile: Profile) -> str:
-    """Return the scoring strategy, `MostAllocated` for example; "" without NodeResourcesFit.
-
-    It includes the resources unless they are cpu and memory with equal weights.
-    """
+    """Return the scoring strategy, `MostAllocated` for example; "" without NodeResourcesFit. It includes the resources
+    unless they are cpu and memory with equal weights."""
     strategy: Any = getattr(profile.args.get(FIT), "scoring_strategy", None)
     if strategy is None:
         return ""

@@ -67,10 +67,8 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
 
 
 def prefix_in(run: Run, cycle: int, own: bool = False) -> tuple[Prefix, Fetch]:
-    """Return the beginning of a recording, and a function that reads its objects.
-
-    `own`: use only the data that a fork copied, without its changes.
-    """
+    """Return the beginning of a recording, and a function that reads its objects. `own`: use only the data that a fork
+    copied, without its changes."""
     blocks: dict[str, list[bytes]] = {MOVES_PART: [], FACTS_PART: [], OBJECTS_PART: []}
     rows = RecordingBlock.objects.filter(run=run).order_by("part", "first").values_list("part", "first", "data")
     for part, first, data in rows:
@@ -102,9 +100,7 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
 @dataclass
 class VirtualTimeFork:
     """A fork in virtual time. It is replayed from the beginning, and then the parent's data replaces the repeated data.
-
-    `at`: number of the last record before its changes, once that is known.
-    """
+    `at`: number of the last record before its changes, once that is known."""
 
     run: Run
     log: RunLog

@@ -74,10 +74,8 @@ class _Status(_Strict):
 
 
 def create_imported_run(made: Upload) -> Run | None:
-    """Create the queued run of an upload; None if it contains only a cluster.
-
-    Raises IngestError after deleting the upload's scenario.
-    """
+    """Create the queued run of an upload; None if it contains only a cluster. Raises IngestError after deleting the
+    upload's scenario."""
     if made.run is None:
         return None
     try:
@@ -221,9 +219,7 @@ def _wrong(file: RunFile, field: str, problem: str) -> IngestError:
 
 def compare_to_file(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
     """Return changed columns of a finished imported run: `imported` with the first cycle that `differs` from its file.
-
-    The value is 0 if none differs. For other runs, return {}. `flush` writes pending data.
-    """
+    The value is 0 if none differs. For other runs, return {}. `flush` writes pending data."""
     if not run.imported:
         return {}
     flush()

@@ -58,10 +58,8 @@ def claim_next(lane: str, token: str) -> Run | None:
 
 
 def queue_order(lane: str, active: Counter[UserKey] | None = None) -> Iterator[Run]:
-    """Yield the waiting runs of a queue in order, assuming that no run ends.
-
-    `active`: number of active runs per user.
-    """
+    """Yield the waiting runs of a queue in order, assuming that no run ends. `active`: number of active runs per
+    user."""
     active = Counter(_active_per_user(lane) if active is None else active)
     started = _last_started(lane)
     waiting = _claimable(lane).order_by("low", "pk").only(*COLUMNS)

@@ -100,10 +100,8 @@ def settings_of(run: Run) -> RunSettings:
 
 
 def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "", low: bool = False) -> Run:
-    """Create a queued run; the message to the workers is sent after the transaction is committed.
-
-    Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
-    """
+    """Create a queued run; the message to the workers is sent after the transaction is committed. Raises InputError, or
+    ServiceUnavailable if disk space is low, before anything is stored."""
     disk_space.check_space()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
@@ -169,10 +167,8 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
 
 
 def enqueue(run_id: int) -> None:
-    """Assign the run to a queue and notify the workers.
-
-    If the broker is unavailable, the run stays queued and `sweep` notifies again.
-    """
+    """Assign the run to a queue and notify the workers. If the broker is unavailable, the run stays queued and `sweep`
+    notifies again."""
     run = Run.everything.select_related("scenario", "parent").defer("node_names").filter(pk=run_id).first()
     if run is None:
         return
@@ -212,10 +208,8 @@ def cancel(run: Run) -> None:
 
 
 def sweep() -> None:
-    """Find runs without an active worker and send their messages again. Safe to run in any process.
-
-    A run that has lost several workers fails instead, since it would probably lose the next one.
-    """
+    """Find runs without an active worker and send their messages again. Safe to run in any process. A run that has lost
+    several workers fails instead, since it would probably lose the next one."""
     for run in Run.objects.lost() | Run.objects.forgotten():
         if run.starts < settings.RUN_MAX_STARTS:
             enqueue(run.pk)

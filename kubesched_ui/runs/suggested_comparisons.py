@@ -34,11 +34,8 @@ CONFIGURATIONS = {
 
 
 def offered(scenario: Scenario) -> dict[str, Any]:
-    """Return the options of a form.
-
-    `releases`: oldest first; `a`, `b`: the preselected ones, the cluster's own (or the oldest) and the newest;
-    `configurations`: (key, label of its button).
-    """
+    """Return the options of a form. `releases`: oldest first; `a`, `b`: the preselected ones, the cluster's own (or the
+    oldest) and the newest; `configurations`: (key, label of its button)."""
     names = sorted(RELEASES, key=lambda name: [int(part) for part in name.split(".")])
     own = next((name for name in names if scenario.kubernetes.lstrip("v").startswith(f"{name}.")), names[0])
     return {
@@ -50,10 +47,8 @@ def offered(scenario: Scenario) -> dict[str, Any]:
 
 
 def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]:
-    """Return the two runs; existing runs with the same settings are reused.
-
-    `requested`: `pair`, the key of a configuration, or `a` and `b`, two releases. Raises InputError.
-    """
+    """Return the two runs; existing runs with the same settings are reused. `requested`: `pair`, the key of a
+    configuration, or `a` and `b`, two releases. Raises InputError."""
     key = requested.get("pair", "")
     if key:
         if key not in CONFIGURATIONS:

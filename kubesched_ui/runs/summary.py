@@ -23,10 +23,8 @@ WORDS = {
 
 
 def differences(settings: Any, default: Any) -> list[str]:
-    """Describe the differences between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ...
-
-    A setting without its own text is described by its name.
-    """
+    """Describe the differences between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ... A
+    setting without its own text is described by its name."""
     values, usual = asdict(settings), asdict(default)
     texts = [*which_pods(values), *mode(values), *gates(values), *configuration(values)]
     for name, value in values.items():

@@ -53,10 +53,8 @@ def take_long(run_id: int) -> None:
 
 
 def execute_next(lane: str, message_run_id: int = 0) -> None:
-    """Execute the next run of the queue, if there is one, and signal its end.
-
-    `message_run_id`: the run of the message. Logs of another run do not carry the message's request id.
-    """
+    """Execute the next run of the queue, if there is one, and signal its end. `message_run_id`: the run of the message.
+    Logs of another run do not carry the message's request id."""
     run = queue.claim_next(lane, leases.lease_token())
     if run is None:
         return
@@ -131,10 +129,8 @@ def handle_time_limit(run: Run, log: RunLog) -> None:
 
 
 def wait_for_disk_space(run: Run) -> Run | None:
-    """Wait for disk space and return the stored run to continue; None if this worker no longer holds it.
-
-    The run does not fail, since it is not the cause, and other runs could not be recorded either.
-    """
+    """Wait for disk space and return the stored run to continue; None if this worker no longer holds it. The run does
+    not fail, since it is not the cause, and other runs could not be recorded either."""
     wait = FULL_DISK_WAIT_S
     logger.warning("Run %s waits: %s", run.pk, FULL.message)
     while True:
@@ -222,10 +218,8 @@ def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] 
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
-    """Return a single pass at its beginning, its recorder, and the messages of the real cluster by pod.
-
-    Write the beginning unless it is stored. Raises InputError.
-    """
+    """Return a single pass at its beginning, its recorder, and the messages of the real cluster by pod. Write the
+    beginning unless it is stored. Raises InputError."""
     beginning = fork_create.beginning_of(run)
     begun = build_simulation.start(beginning)
     simulation = begun.simulation

@@ -147,10 +147,8 @@ def pod_line(pod: Pod) -> PodLine:
 
 
 def cluster_view(objects: Iterable[Any]) -> ClusterView:
-    """Return the nodes and pods among `objects` (raw dicts), with the requests of the bound pods of each node.
-
-    The message of a pod is that of its condition PodScheduled, else that of its FailedScheduling event.
-    """
+    """Return the nodes and pods among `objects` (raw dicts), with the requests of the bound pods of each node. The
+    message of a pod is that of its condition PodScheduled, else that of its FailedScheduling event."""
     view = ClusterView({}, {})
     classes: dict[str, PriorityClass] = {}
     unresolved: list[tuple[PodLine, Pod]] = []

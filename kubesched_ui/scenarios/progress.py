@@ -20,11 +20,8 @@ def is_token(text: str) -> bool:
 
 
 def progress_of(token: str) -> dict[str, Any]:
-    """Return the progress of an upload.
-
-    {"done": bytes read, "size": total bytes, "objects": objects read}; {"ahead": number of uploads before it} while it
-    waits for a worker; {} before and after.
-    """
+    """Return the progress of an upload. {"done": bytes read, "size": total bytes, "objects": objects read}; {"ahead":
+    number of uploads before it} while it waits for a worker; {} before and after."""
     return cache.get(_key(token), {}) if is_token(token) else {}
 
 

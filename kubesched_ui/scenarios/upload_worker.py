@@ -20,11 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 class UploadJob(NamedTuple):
-    """An upload.
-
-    `small`: whether it must be read quickly. `owner_id`: the user who owns it. `marker`: a file that receives the ID of
-    the scenario as soon as a part is stored, so that it can be removed if the worker dies.
-    """
+    """An upload. `small`: whether it must be read quickly. `owner_id`: the user who owns it. `marker`: a file that
+    receives the ID of the scenario as soon as a part is stored, so that it can be removed if the worker dies."""
 
     files: list[File]
     name: str
@@ -83,10 +80,8 @@ def read_upload(job: UploadJob) -> Any:
 def read_and_store(
     files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], object] | None = None
 ) -> tuple[int, RunFile | None]:
-    """Return the ID of the new scenario, and the run of a run file if there was one.
-
-    `token`: with which the page polls the progress. `begun`: as in `store`. Raises IngestError.
-    """
+    """Return the ID of the new scenario, and the run of a run file if there was one. `token`: with which the page polls
+    the progress. `begun`: as in `store`. Raises IngestError."""
     from kubesched_ui.ingest import Limits, ingest_files
     from kubesched_ui.ingest.store import store
     from kubesched_ui.scenarios.progress import Progress

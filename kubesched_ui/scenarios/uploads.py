@@ -47,10 +47,8 @@ class Upload(NamedTuple):
 
 
 def upload_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Upload:
-    """Create a scenario from the `file` fields of a request or from its body.
-
-    Raises IngestError, OverQuota, and ServiceUnavailable if disk space is low or too many uploads wait.
-    """
+    """Create a scenario from the `file` fields of a request or from its body. Raises IngestError, OverQuota, and
+    ServiceUnavailable if disk space is low or too many uploads wait."""
     disk_space.check_space()
     quota.check_scenario()
     with tempfile.TemporaryDirectory(dir=folder()) as mine:
@@ -91,10 +89,8 @@ def upload_error(problem: str) -> IngestError:
 
 
 def store_upload(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Upload:
-    """Read the files as one cluster and store it. `token`: as in progress.py.
-
-    Raises IngestError, and ServiceUnavailable if too many uploads wait.
-    """
+    """Read the files as one cluster and store it. `token`: as in progress.py. Raises IngestError, and
+    ServiceUnavailable if too many uploads wait."""
     with upload_metrics.count_upload(size_of(files)):
         return _make(files, name, origin, token)
 

@@ -20,11 +20,8 @@ SHOWS = {
 
 
 class Choice(NamedTuple):
-    """A release to choose.
-
-    `patch`: the rest of the version whose behaviour is verified, after the release's name; "" for none. `own`: whether
-    it is the cluster's release.
-    """
+    """A release to choose. `patch`: the rest of the version whose behaviour is verified, after the release's name; ""
+    for none. `own`: whether it is the cluster's release."""
 
     name: str
     patch: str

@@ -26,10 +26,8 @@ EXPLAIN = "kubesched.explain_upgrade"
 
 
 def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = False) -> Upgrade:
-    """Create a queued preview with its runs. Existing runs with the same settings are reused.
-
-    With `every`, placed pods are scheduled again. Raises InputError.
-    """
+    """Create a queued preview with its runs. Existing runs with the same settings are reused. With `every`, placed pods
+    are scheduled again. Raises InputError."""
     wanted = {get_release(name).name for name in releases}
     names = [name for name in RELEASES if name in wanted]
     if gated := wanted - set(names):
@@ -55,10 +53,8 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
 
 
 def send_if_ready(number: int) -> None:
-    """Send a queued preview to a worker if all its runs are over.
-
-    If the broker is unavailable, it stays queued and `sweep` sends it again.
-    """
+    """Send a queued preview to a worker if all its runs are over. If the broker is unavailable, it stays queued and
+    `sweep` sends it again."""
     if Run.objects.active().filter(upgrades=number).exists():
         return
     if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=Now()):
@@ -86,10 +82,8 @@ def cancel(upgrade: Upgrade) -> None:
 
 
 def sweep() -> None:
-    """Find previews without an active worker and send them again; fail one that has lost too many workers.
-
-    Safe to run in any process.
-    """
+    """Find previews without an active worker and send them again; fail one that has lost too many workers. Safe to run
+    in any process."""
     for upgrade in Upgrade.objects.lost() | Upgrade.objects.forgotten():
         if upgrade.starts >= settings.RUN_MAX_STARTS:
             problem = f"The worker was lost {upgrade.starts} times; the preview may need more memory."

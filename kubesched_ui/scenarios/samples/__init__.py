@@ -49,10 +49,8 @@ def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]
 
 
 def load_samples() -> tuple[int, int]:
-    """Update the samples in the database. Return the number of samples and the number of newly stored ones.
-
-    A changed sample replaces the stored one, unless that one has runs: then both remain.
-    """
+    """Update the samples in the database. Return the number of samples and the number of newly stored ones. A changed
+    sample replaces the stored one, unless that one has runs: then both remain."""
     samples = [ingest_files([(path.name, path)]) for path in sorted(FOLDER.glob("*.yaml"))]
     with one_at_a_time("samples"):
         return len(samples), _store_new(samples)
