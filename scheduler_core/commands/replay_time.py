@@ -1,13 +1,12 @@
 """python -m scheduler_core replay-time: runs cases in virtual time and writes attempts, queue moves and the final
 state."""
 
-import argparse
 from collections.abc import Callable, Iterable
-from typing import IO, Any
+from functools import partial
+from typing import Any
 
 from scheduler_core.api.objects import Object, decode
-from scheduler_core.commands.replay import release_of
-from scheduler_core.commands.replay import run as run_cases
+from scheduler_core.commands import replay
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
@@ -17,7 +16,7 @@ from scheduler_core.virtual_time.engine import Engine, Record
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the records of one case in the golden format. Raises InputError."""
     simulation = Simulation(
-        case["objects"], release=release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
+        case["objects"], release=replay.release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
     )
     timeline = Engine(simulation)
     for entry in case["timeline"]:
@@ -37,9 +36,8 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def run(args: argparse.Namespace, out: IO[str]) -> int:
-    """Replay every case of a file in virtual time. Returns the exit code: 0, or 1 if a case failed to run."""
-    return run_cases(args, out, replay_case)
+run = partial(replay.run, one=replay_case)
+"""Replays every case of a file in virtual time."""
 
 
 def _operation(api: ApiServer, op: str, obj: Object) -> Callable[[], None]:

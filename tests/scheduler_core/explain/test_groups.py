@@ -21,44 +21,31 @@ def serialized(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
     return group_to_dict(found)
 
 
+FOURTH = "the fourth, g-3, lacks 2 cpu on every node"
+
+
 @pytest.mark.parametrize(
-    ("objects", "release", "sentence"),
+    ("minimum", "number", "sentence"),
     [
-        ([*NODES, group("g", 3), *members("g", 3)], RELEASE, "Gang default/g: all 3 fit. All are bound."),
-        ([*NODES, group("g", 2), *members("g", 2)], RELEASE, "Gang default/g: both fit. All are bound."),
-        ([*NODES, group("g"), *members("g", 1)], RELEASE, "Group default/g: 1 of 1 fits. It is bound."),
-        (
-            [*NODES, group("g", 4), *members("g", 4)],
-            RELEASE,
-            "Gang default/g: 3 of 4 fit; the fourth, g-3, lacks 2 cpu on every node. It takes 4. None is bound.",
-        ),
-        (
-            [*NODES, group("g", 5), *members("g", 6)],
-            RELEASE,
-            "Gang default/g: 3 of 6 fit; the fourth, g-3, lacks 2 cpu on every node, and 2 more do not fit either. "
-            "It takes 5. None is bound.",
-        ),
-        (
-            [*NODES, group("g"), *members("g", 4)],
-            RELEASE,
-            "Group default/g: 3 of 4 fit; the fourth, g-3, lacks 2 cpu on every node. "
-            "3 are bound, because it is a group without a minimum.",
-        ),
-        (
-            [*NODES, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)],
-            DOMAINS,
-            "Gang default/g: no node has the label topology.kubernetes.io/zone, which all its members must share. "
-            "None is bound.",
-        ),
-        (
-            [node("n1", cpu="4"), LOW, group("g", 2, priority=5), *members("g", 2, priority=5)],
-            WHOLE,
-            "Gang default/g: it fits once default/low is gone; until then its members wait.",
-        ),
+        ([3], 3, "Gang default/g: all 3 fit. All are bound."),
+        ([2], 2, "Gang default/g: both fit. All are bound."),
+        ([], 1, "Group default/g: 1 of 1 fits. It is bound."),
+        ([4], 4, f"Gang default/g: 3 of 4 fit; {FOURTH}. It takes 4. None is bound."),
+        ([5], 6, f"Gang default/g: 3 of 6 fit; {FOURTH}, and 2 more do not fit either. It takes 5. None is bound."),
+        ([], 4, f"Group default/g: 3 of 4 fit; {FOURTH}. 3 are bound, because it is a group without a minimum."),
     ],
 )
-def test_the_verdict(objects: list[Any], release: str, sentence: str) -> None:
-    assert verdict(serialized(objects, release), "lacks 2 cpu on every node") == sentence
+def test_the_verdict(minimum: list[int], number: int, sentence: str) -> None:
+    found = serialized([*NODES, group("g", *minimum), *members("g", number)])
+    assert verdict(found, "lacks 2 cpu on every node") == sentence
+
+
+def test_the_verdict_without_domains_and_with_victims() -> None:
+    found = serialized([*NODES, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)], DOMAINS)
+    lacks = "no node has the label topology.kubernetes.io/zone, which all its members must share"
+    assert verdict(found) == f"Gang default/g: {lacks}. None is bound."
+    found = serialized([node("n1", cpu="4"), LOW, group("g", 2, priority=5), *members("g", 2, priority=5)], WHOLE)
+    assert verdict(found) == "Gang default/g: it fits once default/low is gone; until then its members wait."
 
 
 def test_of_domains() -> None:
