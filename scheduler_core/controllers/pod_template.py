@@ -44,13 +44,10 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 
 KINDS = {
-    "Deployment": "apps/v1",
-    "ReplicaSet": "apps/v1",
-    "StatefulSet": "apps/v1",
-    "DaemonSet": "apps/v1",
-    "Job": "batch/v1",
-    "ReplicationController": "v1",
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"), "apps/v1"),
+    **{"Job": "batch/v1", "ReplicationController": "v1"},
 }
+"""Kind -> API version."""
 MAX_PODS = 100_000
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 HASH = "pod-template-hash"

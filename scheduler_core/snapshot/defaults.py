@@ -14,6 +14,7 @@ from typing import Any
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.controllers.admission import DEFAULT_TOLERATION_SECONDS, missing_tolerations
+from scheduler_core.controllers.pod_template import KINDS
 from scheduler_core.releases import Release
 
 Raw = dict[str, Any]
@@ -253,9 +254,7 @@ def _storage_class(obj: Raw, release: Release | None, admission: bool) -> Iterat
 _Filler = Callable[[Raw, Release | None, bool], Iterator[Note]]
 _FILLERS: dict[str, _Filler] = {
     "Pod": _pod,
-    **dict.fromkeys(
-        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"), _workload
-    ),
+    **dict.fromkeys((*KINDS, "CronJob"), _workload),
     "Node": _node,
     "Namespace": _namespace,
     "PersistentVolumeClaim": _claim,
