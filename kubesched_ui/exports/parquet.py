@@ -1,7 +1,5 @@
 """Parquet export of a run: a zip of tables for DuckDB, pandas and others, written in parts."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 import zipfile

@@ -4,8 +4,6 @@ A scenario is exported as a v1 List or a Scenario document. A run is exported as
 or as kube-scheduler-simulator annotations.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from typing import Any

@@ -4,8 +4,6 @@ The file holds the scenario, the settings, the changes of forks, the breakpoints
 the decision. `runs/import_run.py` imports it. The format is in docs/formats.md, section Run.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterator

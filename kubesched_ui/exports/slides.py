@@ -3,8 +3,6 @@
 The content of a slide depends only on the slides up to it, so that later results are never sent early.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

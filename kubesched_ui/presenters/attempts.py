@@ -4,8 +4,6 @@ A cycle that finds a node ends with the pod assumed there. Permit may hold it; b
 virtual time these are separate events, and only they give the result of the attempt. All functions are pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

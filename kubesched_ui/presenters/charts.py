@@ -3,8 +3,6 @@
 Templates draw the bars (`parts/score_bars.html`), and Plotly draws the heatmap.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

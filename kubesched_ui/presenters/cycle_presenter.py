@@ -4,8 +4,6 @@ Pure functions from a cycle with the keys of the golden format to small structur
 access the database and make no scheduling decisions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

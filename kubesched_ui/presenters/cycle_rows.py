@@ -1,7 +1,5 @@
 """Stored cycles, decoded for the pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The events at one instant of a run in virtual time, in order, each with its cause."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Explanations of recorded cycles without restoring the cluster."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The node of each pod at a timepoint of a run, and the requests of the pods there."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

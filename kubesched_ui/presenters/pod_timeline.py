@@ -1,7 +1,5 @@
 """Timeline of one pod in a run in virtual time: its moves, its attempts, and where it spent its time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ They are computed from columns of the run's moves (event_log/queue_sizes.py). A 
 many steps as it can draw, and exact data for periods of limited size.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from datetime import datetime
 from functools import lru_cache

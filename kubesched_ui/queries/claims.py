@@ -1,7 +1,5 @@
 """Devices in a stored run: allocations of a pod's claims after a cycle, and a node's devices at a timepoint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

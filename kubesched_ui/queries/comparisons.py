@@ -1,7 +1,5 @@
 """Comparison of two stored runs, with a small cache."""
 
-from __future__ import annotations
-
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pod groups of a stored run: the result of each in a sentence, and of its members."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

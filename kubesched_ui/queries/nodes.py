@@ -1,7 +1,5 @@
 """A node at a timepoint of a run, and its history, from the recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Restoring a cluster is slow. The last few clusters are cached and moved to the requested cycle.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from typing import Any

@@ -1,7 +1,5 @@
 """Explanations of a pod's times in the queue of a stored run in virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

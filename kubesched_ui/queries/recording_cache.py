@@ -1,7 +1,5 @@
 """The recordings of runs, read from the database, with a cache of decoded ones."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from typing import Any

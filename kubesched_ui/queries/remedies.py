@@ -1,7 +1,5 @@
 """Suggested fixes for stored runs, computed on the restored cluster and cached."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Callable

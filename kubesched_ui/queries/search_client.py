@@ -1,7 +1,5 @@
 """Searches runs by an expression, in a worker process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kubesched_ui import current_viewer

@@ -1,7 +1,5 @@
 """The part of a search that runs in a worker process. It does not import Django."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

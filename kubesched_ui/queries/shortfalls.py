@@ -1,7 +1,5 @@
 """Details that reasons omit: the pod's requests, the free quantities of nodes before a cycle, and their taints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,8 +1,6 @@
 """Template tags about accounts. Templates also load this module without accounts, so it imports none of their
 modules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import template

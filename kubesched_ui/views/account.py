@@ -1,7 +1,5 @@
 """The user's account: name, password, tokens, sessions and audit log. Administrators also manage invitations here."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

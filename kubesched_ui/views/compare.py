@@ -1,7 +1,5 @@
 """Comparison of two runs, and the views that create one: two selected runs, two settings of a scenario, a fork."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any

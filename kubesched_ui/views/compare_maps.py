@@ -1,7 +1,5 @@
 """Context of the two maps of a comparison: how they step together, and which of them leads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kubesched_ui.models import Run

@@ -1,7 +1,5 @@
 """The scenario editor: its page, and the requests it sends while the user edits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

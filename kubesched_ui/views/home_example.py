@@ -1,7 +1,5 @@
 """The sample result on the home page: the outcome of a sample scenario's pods, with diagrams."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The course and its lessons, one step per page. No account is needed: the browser stores the progress."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse

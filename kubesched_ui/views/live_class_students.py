@@ -1,7 +1,5 @@
 """Student pages of a live class: join with a code, see the current step or page, answer. No account is needed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

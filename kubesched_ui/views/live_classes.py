@@ -1,7 +1,5 @@
 """Teacher pages of a live class. The URL contains the teacher's key, which gives control over the class."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import segno

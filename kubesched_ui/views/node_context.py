@@ -1,7 +1,5 @@
 """Context of the node page: pods, resource use, and verdicts on each pod."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

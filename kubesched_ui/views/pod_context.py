@@ -1,7 +1,5 @@
 """Context of the pod page: the answer, and every extension point of one attempt."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

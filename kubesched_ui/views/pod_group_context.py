@@ -1,7 +1,5 @@
 """Context of pod groups: the list on the run page, the section on a member's page, and the group page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

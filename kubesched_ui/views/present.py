@@ -1,7 +1,5 @@
 """Presentation mode of a run: large type, one slide at a time. The URL contains the whole state (docs/present.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

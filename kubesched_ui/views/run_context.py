@@ -1,7 +1,5 @@
 """Context of the run page: pending reasons, heatmap and pod table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

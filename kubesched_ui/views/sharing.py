@@ -1,7 +1,5 @@
 """Sharing of scenarios and runs: create and revoke links, share with groups, open links."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

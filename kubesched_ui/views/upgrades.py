@@ -1,7 +1,5 @@
 """Upgrade previews: show, start, cancel and delete."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction

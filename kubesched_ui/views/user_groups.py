@@ -1,7 +1,5 @@
 """User groups: create, leave and delete groups; add members by user name, or invite them with a link."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

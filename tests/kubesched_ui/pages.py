@@ -1,7 +1,5 @@
 """Pages as tests read them."""
 
-from __future__ import annotations
-
 import html
 import re
 from html.parser import HTMLParser

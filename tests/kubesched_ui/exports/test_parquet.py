@@ -1,7 +1,5 @@
 """The Parquet export: what its tables say is what was recorded, and the queries that the page shows run on it."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

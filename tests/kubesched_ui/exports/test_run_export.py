@@ -1,7 +1,5 @@
 """An export of a run that is deleted meanwhile fails instead of looking complete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

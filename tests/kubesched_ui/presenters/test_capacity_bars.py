@@ -1,7 +1,5 @@
 """Nodes as bars: heights at one scale, their texts, which resource is drawn."""
 
-from __future__ import annotations
-
 from kubesched_ui.presenters.capacity_bars import DRAWN, Node, bar_row, short_of
 
 GIB = 2**30

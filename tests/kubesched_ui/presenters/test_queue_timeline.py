@@ -1,7 +1,5 @@
 """Lanes read back: what is computed of columns is what a walk over the moves, one by one, finds."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import pairwise

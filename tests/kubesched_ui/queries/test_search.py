@@ -1,7 +1,5 @@
 """Searches in a worker: whatever an expression does to it, the web process is unharmed and the next search works."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What is told by colour is told by a sign and a word as well."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

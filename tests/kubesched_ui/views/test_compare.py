@@ -1,7 +1,5 @@
 """The pages that compare: every way there, and what they show."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What stands around every page: the navigation says where one is, the footer which version it is, numbers agree."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The first page shows a result before anything was done, and the samples by what they teach."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Lists of runs and scenarios: named, told apart, searched, sorted; a run again with the settings of another."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

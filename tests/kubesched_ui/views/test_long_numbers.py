@@ -1,7 +1,5 @@
 """Numbers of 5,000 digits, which Python does not even read, wherever an address, a form or a document may have one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

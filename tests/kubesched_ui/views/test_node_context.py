@@ -1,7 +1,5 @@
 """The page of a node: how full it was, what happened to it, at the moment that the address asks for."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Amounts on the pages: what was asked for and what there was, of cpu and of extended resources alike."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

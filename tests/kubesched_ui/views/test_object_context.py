@@ -1,7 +1,5 @@
 """An object as it was, with the line of a field; the configuration with the line of an argument."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

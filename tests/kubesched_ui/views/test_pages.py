@@ -1,7 +1,5 @@
 """The pages, over the recordings of real runs: each answers, says what it should, escapes what it must."""
 
-from __future__ import annotations
-
 import ast
 import html
 import re

@@ -1,7 +1,5 @@
 """The pod page: what an attempt came to and where the pod is now say the same; attempts and pods lead to each other."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Present mode: a run one thing at a time, of every kind, and nothing of what comes before its turn."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

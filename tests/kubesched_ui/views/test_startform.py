@@ -1,7 +1,5 @@
 """The form that starts a run, after a mistake: nothing typed is lost, the error is at its field, nothing started."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any
