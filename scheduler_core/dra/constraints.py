@@ -6,7 +6,6 @@ Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allo
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 from scheduler_core.api.devices import DeviceAttribute, DeviceConstraint
@@ -22,87 +21,48 @@ def _value(attribute: DeviceAttribute) -> tuple[str, Any]:
 
 
 class Constraint:
-    """A constraint of a claim. `text`: its description."""
+    """A constraint of a claim: all devices have the attribute with the same value or, if `distinct`, each with a
+    different one."""
 
-    def __init__(self, name: str, requests: list[str]) -> None:
+    def __init__(self, name: str, requests: list[str], distinct: bool) -> None:
         self.name = name
         self._requests = frozenset(requests)
+        self._distinct = distinct
+        self._values: list[tuple[str, Any]] = []  # of the devices added
 
     @property
-    @abstractmethod
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Its description."""
+        return f"{'no two' if self._distinct else 'all'} devices have the same {self.name}"
 
     def concerns(self, request: str, sub: str) -> bool:
         """Return whether it applies to the devices of a request. `sub`: name of the subrequest, "" for none."""
         named = self._requests
         return not named or request in named or (bool(sub) and f"{request}/{sub}" in named)
 
-    @abstractmethod
     def add(self, entry: Entry) -> bool:
         """Add the device if it satisfies the constraint; return whether it does."""
-
-    @abstractmethod
-    def remove(self, entry: Entry) -> None:
-        """Undo a successful `add`."""
-
-
-class MatchAttribute(Constraint):
-    """All devices have the attribute with the same value."""
-
-    def __init__(self, name: str, requests: list[str]) -> None:
-        super().__init__(name, requests)
-        self._shared: tuple[str, Any] = ("", None)
-        self._devices = 0
-
-    @property
-    def text(self) -> str:
-        return f"all devices have the same {self.name}"
-
-    def add(self, entry: Entry) -> bool:
         attribute = entry.attribute(self.name)
         if attribute is None:
             return False
         value = _value(attribute)
-        if not self._devices:
-            self._shared = value
-        elif value != self._shared:
+        if self._values and (value in self._values) == self._distinct:
             return False
-        self._devices += 1
+        self._values.append(value)
         return True
 
     def remove(self, entry: Entry) -> None:
-        self._devices -= 1
-
-
-class DistinctAttribute(Constraint):
-    """All devices have the attribute, each with a different value."""
-
-    def __init__(self, name: str, requests: list[str]) -> None:
-        super().__init__(name, requests)
-        self._taken: set[tuple[str, Any]] = set()
-
-    @property
-    def text(self) -> str:
-        return f"no two devices have the same {self.name}"
-
-    def add(self, entry: Entry) -> bool:
-        attribute = entry.attribute(self.name)
-        if attribute is None or _value(attribute) in self._taken:
-            return False
-        self._taken.add(_value(attribute))
-        return True
-
-    def remove(self, entry: Entry) -> None:
+        """Undo a successful `add`."""
         attribute = entry.attribute(self.name)
         if attribute is not None:
-            self._taken.discard(_value(attribute))
+            self._values.remove(_value(attribute))
 
 
 def make(constraint: DeviceConstraint, distinct: bool) -> Constraint | None:
     """Return the constraint; None for a kind that the release does not support. `distinct`: whether it supports
     distinctAttribute."""
     if constraint.match_attribute is not None:
-        return MatchAttribute(constraint.match_attribute, constraint.requests)
+        return Constraint(constraint.match_attribute, constraint.requests, distinct=False)
     if distinct and constraint.distinct_attribute is not None:
-        return DistinctAttribute(constraint.distinct_attribute, constraint.requests)
+        return Constraint(constraint.distinct_attribute, constraint.requests, distinct=True)
     return None
