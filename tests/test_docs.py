@@ -77,9 +77,8 @@ def test_a_step_of_contributing_names_what_exists(step: str) -> None:
 
 def test_the_lists_of_contributing_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    lists = {
-        title: len(re.findall(r"^\d+\. ", part, re.M)) for title, part in re.findall(r"## Add an? (.*)\n([^#]*)", text)
-    }
+    parts = re.findall(r"## Add an? (.*)\n([^#]*)", text)
+    lists = {title: len(re.findall(r"^\d+\. ", part, re.M)) for title, part in parts}
     assert lists == {"in-tree plugin": 4, "Kubernetes release": 4, "page": 4, "lesson": 2}
 
 
@@ -87,10 +86,8 @@ class OddNodes(FilterPlugin):
     name = "OddNodes"
 
     def filter(self, state, pod):  # type: ignore[no-untyped-def]
-
-        return Verdict.reject(
-            np.array([not name.endswith("1") for name in self.cluster.nodes.names]), unresolvable("even")
-        )
+        even = np.array([not name.endswith("1") for name in self.cluster.nodes.names])
+        return Verdict.reject(even, unresolvable("even"))
 
 
 def test_a_plugin_and_a_release_added_as_the_lists_say_decide(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,11 +73,9 @@ class Extender:
         try:
             with self._opener.open(request, timeout=self.timeout) as response:
                 data = response.read(MAX_RESPONSE_BYTES + 1)
-        except TimeoutError:
-            raise ExtenderError(f"{url}: no answer within {self.timeout:g} s") from None
         except urllib.error.HTTPError as problem:
             raise ExtenderError(f"failed {verb} with extender at URL {url}, code {problem.code}") from None
-        except (urllib.error.URLError, OSError, ValueError) as problem:
+        except (OSError, ValueError) as problem:  # URLError and TimeoutError are OSErrors
             reason = getattr(problem, "reason", problem)
             if isinstance(reason, TimeoutError):
                 raise ExtenderError(f"{url}: no answer within {self.timeout:g} s") from None

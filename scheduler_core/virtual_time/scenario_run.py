@@ -92,13 +92,14 @@ class ScenarioRun:
             registry=registry,
             timer=timer,
         )
+        extenders = configuration.extenders if allowed_extenders else []
         self.engine = Engine(
             self.simulation,
             admission=spec.controllers.admission,
             graceful=spec.grace_periods,
             bind_seconds=seconds(spec.binding.seconds),
             bind_failures={failure.pod: failure.times for failure in spec.binding.failures},
-            extenders=self._extenders(allowed_extenders),
+            extenders=Extenders(extenders, self.simulation.cluster, allowed_extenders) if extenders else None,
         )
         self.api = self.engine.api
         self._workloads = self._controllers()
@@ -129,10 +130,6 @@ class ScenarioRun:
         action, about = self._step_of(entry, self._read(entry, operation))
         with self.engine.caused(self.engine.record("scenario.step", step=0, operation=operation, **about)):
             action()
-
-    def _extenders(self, allowed: Collection[str]) -> Extenders | None:
-        configs = self.simulation.configuration.extenders
-        return Extenders(configs, self.simulation.cluster, allowed) if allowed and configs else None
 
     # ---- initial objects
 

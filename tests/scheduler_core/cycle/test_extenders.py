@@ -176,13 +176,10 @@ def test_nodes_that_were_sent_back_are_scored_without_their_pods(
 ) -> None:
     """n1 has room, n2 is larger but busy: what runs there does not count where the extender sent it back (1.33)."""
     server.answers["filter"] = lambda args: {key: args[key] for key in ("Nodes", "NodeNames") if key in args}
-    objects = (
-        node("n1", cpu="4", memory="8Gi"),
-        node("n2", cpu="8", memory="16Gi"),
-        pod("busy", on="n2", requests={"cpu": "6", "memory": "12Gi"}),
-        pod("web", requests={"cpu": "1", "memory": "2Gi"}),
-    )
-    records = play(server, *objects, release=release, filterVerb="filter", nodeCacheCapable=capable)
+    nodes = (node("n1", cpu="4", memory="8Gi"), node("n2", cpu="8", memory="16Gi"))
+    busy = pod("busy", on="n2", requests={"cpu": "6", "memory": "12Gi"})
+    web = pod("web", requests={"cpu": "1", "memory": "2Gi"})
+    records = play(server, *nodes, busy, web, release=release, filterVerb="filter", nodeCacheCapable=capable)
     assert attempt(records).data["node"] == ("n1" if capable else chosen)
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scheduler_core.cycle import trace as trace_module
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Score
 from scheduler_core.errors import InputError
-from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import Status, Verdict
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
@@ -252,17 +251,3 @@ def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
         data = cycle.encode()
         assert len(data) <= ENOUGH
         assert_same(cycle, CycleTrace.decode(data))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, {"b": 1, "a": 2}), "0/3 nodes are available: 1 b, 2 a."),
-        ((3, {"b": 10, "a": 2}), "0/3 nodes are available: 10 b, 2 a."),
-        ((3, {"b": 1}, "held"), "0/3 nodes are available: held."),
-        ((3, {"b": 1}, "", "preemption: no."), "0/3 nodes are available: 1 b. preemption: no."),
-        ((0, {}), "0/0 nodes are available:"),
-    ],
-)
-def test_fit_error_messages(arguments: Any, message: str) -> None:
-    assert fit_error_message(*arguments) == message

@@ -8,15 +8,7 @@ from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 
 Raw = dict[str, Any]
-NO_SPREAD = {
-    "name": "PodTopologySpread",
-    "args": {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "PodTopologySpreadArgs",
-        "defaultingType": "List",
-        "defaultConstraints": [],
-    },
-}
+NO_SPREAD = {"name": "PodTopologySpread", "args": {"defaultingType": "List", "defaultConstraints": []}}
 CONFIG: Raw = {
     "profiles": [{"schedulerName": name, "pluginConfig": [NO_SPREAD]} for name in ("default-scheduler", "other")]
 }
@@ -40,11 +32,6 @@ def test_like_pods_go_where_the_first_one_could_have_gone() -> None:
     assert [bool(hint) for hint, _ in batched] == [False, False, True]  # n2 has room for two: it is scored twice
 
 
-def test_a_node_that_still_has_room_gives_no_hint() -> None:
-    small = [pod(f"p{i}", requests={"cpu": "100m"}) for i in range(4)]
-    assert all(not hint for hint, _ in hints(*small))
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -64,13 +51,10 @@ def test_pods_that_differ_are_not_alike(other: Raw) -> None:
     assert not hints(*full, like("c", **other))[2][0]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"affinity": {"podAntiAffinity": {}}},
-        {"topologySpreadConstraints": [{"maxSkew": 9, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
-    ],
-)
+SPREAD = {"maxSkew": 9, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+@pytest.mark.parametrize("more", [{"affinity": {"podAntiAffinity": {}}}, {"topologySpreadConstraints": [SPREAD]}])
 def test_pods_that_look_at_others_have_no_signature(more: Raw) -> None:
     assert all(not hint for hint, _ in hints(*(like(name, **more) for name in "abc")))
 

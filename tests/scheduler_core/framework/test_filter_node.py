@@ -97,13 +97,9 @@ def test_a_spread_change_counts_pods_that_are_not_counted_at_first(release: str)
     leaving = build.pod("leaving", on="n0", labels={"app": "a"}, deleted=True)
 
     def both(selector: Raw, removed: tuple[str, ...], added: tuple[Raw, ...]) -> tuple[Any, Any]:
-        spread = {
-            "maxSkew": 1,
-            "topologyKey": HOSTNAME,
-            "whenUnsatisfiable": "DoNotSchedule",
-            "labelSelector": selector,
-        }
-        pod = build.pod("p", labels={"app": "a"}, topologySpreadConstraints=[spread])
+        spread = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+        constraints = [{**spread, "labelSelector": selector}]
+        pod = build.pod("p", labels={"app": "a"}, topologySpreadConstraints=constraints)
         objects = [build.node("n0"), build.node("n1"), *running, leaving, pod]
         simulation, plugins = begun(objects, release)
         cluster, (incoming,) = simulation.cluster, simulation.pending

@@ -14,10 +14,8 @@ from tests.scheduler_core.timed import scenario
 
 
 def a_pod(chance: random.Random, name: str) -> Raw:
-    spec: dict[str, Any] = {
-        "requests": {"cpu": chance.choice(["500m", "1", "2", "3"])},
-        "labels": {"app": chance.choice("xy")},
-    }
+    cpu = chance.choice(["500m", "1", "2", "3"])
+    spec: dict[str, Any] = {"requests": {"cpu": cpu}, "labels": {"app": chance.choice("xy")}}
     if chance.random() < 0.2:
         spec["schedulingGates"] = [{"name": "wait"}]
     if chance.random() < 0.3:
@@ -31,10 +29,8 @@ def a_pod(chance: random.Random, name: str) -> Raw:
         kind = chance.choice(["podAffinity", "podAntiAffinity"])
         spec["affinity"] = {kind: {REQUIRED: [term]}}
     if chance.random() < 0.2:
-        selector = {"labelSelector": {"matchLabels": {"app": "y"}}}
-        spec["topologySpreadConstraints"] = [
-            {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **selector}
-        ]
+        spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        spec["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": {"app": "y"}}}]
     if chance.random() < 0.1:
         spec["ports"] = ({"containerPort": 80, "hostPort": 80},)
     if chance.random() < 0.3:
@@ -75,15 +71,10 @@ def a_run(seed: int, release: str = "") -> ScenarioRun:
     chance = random.Random(seed)
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     template = a_pod(chance, "x")
-    workload = {
-        "apiVersion": "apps/v1",
-        "kind": chance.choice(["Deployment", "StatefulSet", "DaemonSet"]),
-        "metadata": {"name": "w"},
-        "spec": {
-            "replicas": chance.randint(1, 4),
-            "template": {"metadata": template["metadata"], "spec": template["spec"]},
-        },
-    }
+    kind = chance.choice(["Deployment", "StatefulSet", "DaemonSet"])
+    replicas, made = chance.randint(1, 4), {"metadata": template["metadata"], "spec": template["spec"]}
+    workload = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "w"}}
+    workload["spec"] = {"replicas": replicas, "template": made}
     objects = [high, *(a_node(chance, f"n{i}") for i in range(chance.choice([0, 1, 2, 2, 3, 3])))]
     if chance.random() < 0.3:
         objects.append(workload)

@@ -68,11 +68,8 @@ def test_the_example_runs_and_is_the_same_when_exported() -> None:
         ("- name: batch", "- name: Batch", 34, "spec.arrivals[0].name", "lower case"),
         ("cpu: 500m", "cpu: -1", 38, "spec.arrivals[0].template.spec.containers[0]", "must not be negative"),
         (
-            "      template:\n        spec:",
-            "      template:\n        metadata: x\n        spec:",
-            38,
-            "spec.arrivals[0].template.metadata",
-            "must be a mapping",
+            *("      template:\n        spec:", "      template:\n        metadata: x\n        spec:"),
+            *(38, "spec.arrivals[0].template.metadata", "must be a mapping"),
         ),
         ("replicas: 1}", "replicas: 1, x: [~]}", 30, "spec.timeline[1].patch.patch.spec.x[0]", "is null"),
         ("replicas: 3", "replicas: x", 17, "spec.objects[2].spec.replicas", "int"),
@@ -101,10 +98,8 @@ def test_what_is_no_duration(text: str) -> None:
 
 
 def test_arrivals_by_a_pattern_and_their_durations() -> None:
-    arrivals = [
-        {"name": "w", "every": "10s", "start": 5, "end": 40, "duration": 3, "template": {"spec": {"containers": []}}}
-    ]
-    played = Played(node("n1"), arrivals=arrivals)
+    pattern = {"name": "w", "every": "10s", "start": 5, "end": 40, "duration": 3}
+    played = Played(node("n1"), arrivals=[{**pattern, "template": {"spec": {"containers": []}}}])
     assert played.times("pod.created") == [5, 15, 25, 35]
     assert played.times("pod.deleted") == [8, 18, 28, 38]
 
