@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 POD, GONE = "pod", "gone"
@@ -30,13 +31,11 @@ class Change(NamedTuple):
     node: str = ""
 
 
+@dataclass(slots=True)
 class Journal:
     """A journal. `entries`: the list of changes; None disables it. The reader sets the list."""
 
-    __slots__ = ("entries",)
-
-    def __init__(self) -> None:
-        self.entries: list[Change] | None = None
+    entries: list[Change] | None = None
 
     def note(self, kind: str, subject: Any, node: str = "") -> None:
         if self.entries is not None:

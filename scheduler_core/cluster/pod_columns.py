@@ -98,7 +98,7 @@ class PodColumns:
         key = (role, term.key)
         column = self._terms.get(key)
         if column is None:
-            column = self._terms[key] = TermColumn(role, term, self.size)
+            column = self._terms[key] = TermColumn(role, term, np.zeros(self.size, np.int64))
             self._term_list.append(column)
         return column
 
@@ -112,8 +112,8 @@ class PodColumns:
         key = (namespaces, selector.key, terminating)
         column = self._selectors.get(key)
         if column is None:
-            column = SelectorColumn(namespaces, selector, terminating, self.size)
-            self._selectors[key] = column
+            counts = np.zeros(self.size, np.int64)
+            column = self._selectors[key] = SelectorColumn(namespaces, selector, terminating, counts)
             self._selector_list.append(column)
             for cls in self._classes.values():
                 columns = self._columns_of(cls)

@@ -62,19 +62,17 @@ class LabelClass:
     seen_terms: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class SelectorColumn:
     """The number of pods that a selector matches, on each node.
 
     `counts`: int64 over nodes, the pods in one of `namespaces` (None: any) that `selector` matches.
     """
 
-    __slots__ = ("counts", "namespaces", "selector", "terminating")
-
-    def __init__(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, size: int) -> None:
-        self.namespaces = namespaces
-        self.selector = selector
-        self.terminating = terminating
-        self.counts: Counts = np.zeros(size, np.int64)
+    namespaces: frozenset[str] | None
+    selector: Selector
+    terminating: bool
+    counts: Counts
 
     def matches(self, pods: Counted) -> bool:
         """Whether the column counts such pods."""
@@ -85,13 +83,11 @@ class SelectorColumn:
         return self.selector.matches(pods.labels)
 
 
+@dataclass(slots=True, eq=False)
 class TermColumn:
     """A column: `counts` (int64 over nodes) is the number of pods that carry `term` in `role` (one of the ROLES)."""
 
-    __slots__ = ("counts", "role", "term", "total")
-
-    def __init__(self, role: str, term: Term, size: int) -> None:
-        self.role = role
-        self.term = term
-        self.counts: Counts = np.zeros(size, np.int64)
-        self.total = 0  # sum over all nodes
+    role: str
+    term: Term
+    counts: Counts
+    total: int = 0  # sum over all nodes

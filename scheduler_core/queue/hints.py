@@ -47,16 +47,10 @@ class Hints:
     def __init__(self, profiles: Mapping[str, Framework], release: Release) -> None:
         self._release = release
         self._use_hints = release.queueing_hints
-        self._registered = {
-            name: {}
-            if release.every_event_requeues
-            else {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
-            for name, framework in profiles.items()
-        }
-        for name, framework in profiles.items():
-            if (
-                framework.extenders and not release.every_event_requeues
-            ):  # extenders register no events, so any event may help
+        self._registered: dict[str, dict[str, list[EventHint]]] = {name: {} for name in profiles}
+        for name, framework in profiles.items() if not release.every_event_requeues else ():
+            self._registered[name].update({plugin.name: self._of(plugin) for plugin in _rejecting(framework)})
+            if framework.extenders:  # they register no events, so any event may help
                 self._registered[name][EXTENDER] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
 
@@ -123,11 +117,6 @@ class Hints:
 
 def _rejecting(framework: Framework) -> list[Plugin]:
     """Return the plugins that may reject a pod."""
-    points: list[list[Any]] = [
-        framework.pre_enqueue,
-        framework.pre_filter,
-        framework.filter,
-        framework.reserve,
-        framework.permit,
-    ]
-    return list({plugin.name: plugin for plugins in points for plugin in plugins}.values())
+    before_filter = (*framework.pre_enqueue, *framework.pre_filter)
+    plugins = (*before_filter, *framework.filter, *framework.reserve, *framework.permit)
+    return list({plugin.name: plugin for plugin in plugins}.values())

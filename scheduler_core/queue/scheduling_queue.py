@@ -262,9 +262,8 @@ class SchedulingQueue:
         """Move the pods that pass `check` and that the event may make schedulable. Return the pods moved."""
         if not self.hints.of_interest(event):
             return []
-        return self._move(
-            [pod for pod in self.unschedulable.values() if check is None or check(pod.info)], event, old, new
-        )
+        pods = [pod for pod in self.unschedulable.values() if check is None or check(pod.info)]
+        return self._move(pods, event, old, new)
 
     def _move(self, pods: list[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> list[str]:
         moved = []

@@ -7,30 +7,23 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler_core.api.objects import Metadata, Pod, decode_all
 from scheduler_core.cluster.cache_states import Lifecycle, State
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.releases import get_release
-from tests.scheduler_core.build import node
-
-RELEASE = get_release("1.34")
+from tests.scheduler_core.build import cluster, info, node, pod
 
 
 class One:
     """A pod, and the moves it can make."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster(RELEASE)
-        self.cluster.load(decode_all([node("n1"), node("n2")]))
+        self.cluster, _ = cluster(node("n1"), node("n2"))
         self.life = Lifecycle(self.cluster)
-        self.pod = PodInfo(Pod(metadata=Metadata("a", "default")), RELEASE)
+        self.pod = info(pod("a"))
         self.moves: dict[str, Callable[[], object]] = {
             "assume": lambda: self.life.assume(self.pod, "n1"),
             "finish": lambda: self.life.finish_binding(self.pod),
             "forget": lambda: self.life.forget(self.pod),
             "add": lambda: self.life.add(self.pod, "n1"),
-            "update": lambda: self.life.update(self.pod, PodInfo(self.pod.pod, RELEASE)),
+            "update": lambda: self.life.update(self.pod, info(pod("a"))),
             "remove": lambda: self.life.remove(self.pod),
         }
 

@@ -57,7 +57,6 @@ def test_many_changes_are_counted() -> None:
     found = told(plain_node(), plain_node(labels={f"l{i}": "" for i in range(100)}))
     assert len(found) == MOST
     assert found[-1][1] == "and 61 more changes"
-    assert 100 - (MOST - 1) == 61
 
 
 def test_what_changed_of_a_pod() -> None:
