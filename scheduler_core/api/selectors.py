@@ -44,10 +44,7 @@ class Selector:
 
     def and_labels(self, labels: Mapping[str, str]) -> "Selector":
         """Return the selector that also requires these labels; a selector that matches nothing stays unchanged."""
-        if self.key is None:
-            return self
-        extra = tuple((name, "In", (value,)) for name, value in labels.items())
-        return Selector(tuple(sorted(set(self.key + extra))))
+        return self.and_(from_labels(labels))
 
 
 NOTHING = Selector(None)
@@ -63,12 +60,9 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """Compile a selector (upstream LabelSelectorAsSelector): None matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
-    requirements: list[tuple[str, str, tuple[str, ...]]] = [
-        (name, "In", (value,)) for name, value in selector.match_labels.items()
-    ]
-    for req in selector.match_expressions:
-        requirements.append((req.key, req.operator, tuple(sorted(set(req.values)))))
-    return Selector(tuple(sorted(set(requirements))))
+    labels = ((name, "In", (value,)) for name, value in selector.match_labels.items())
+    listed = ((req.key, req.operator, tuple(sorted(set(req.values)))) for req in selector.match_expressions)
+    return Selector(tuple(sorted({*labels, *listed})))
 
 
 def requirement_matches(req: Requirement, value: str | None) -> bool:

@@ -357,19 +357,14 @@ class NodeTable:
 
     def taint_sets(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
         """Group the nodes by their taints: int32 ids over nodes, and one node of each id."""
-        return self.memo("taints", self._intern_taints)
 
-    def _intern_taints(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
-        index: dict[object, int] = {}
-        examples: list[Node] = []
-        ids = np.zeros(len(self.nodes), np.int32)
-        for row, node in enumerate(self.nodes):
-            key = tuple((t.key, t.value, t.effect) for t in node.spec.taints)
-            if key not in index:
-                index[key] = len(index)
-                examples.append(node)
-            ids[row] = index[key]
-        return ids, examples
+        def make() -> tuple[npt.NDArray[np.int32], list[Node]]:
+            index: dict[object, tuple[int, Node]] = {}
+            keys = (tuple([(t.key, t.value, t.effect) for t in node.spec.taints]) for node in self.nodes)
+            ids = [index.setdefault(key, (len(index), node))[0] for key, node in zip(keys, self.nodes, strict=True)]
+            return np.array(ids, np.int32), [node for _, node in index.values()]
+
+        return self.memo("taints", make)
 
 
 def ports_conflict(wanted: str, used: Iterable[str]) -> bool:

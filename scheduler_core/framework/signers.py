@@ -27,8 +27,7 @@ def signature(fragments: Fragments) -> bytes:
 
 
 def tolerations(pod: PodInfo) -> Fragments:
-    found = sorted(pod.pod.spec.tolerations, key=lambda t: (t.key, t.value))
-    return {"tolerations": found}
+    return {"tolerations": sorted(pod.pod.spec.tolerations, key=lambda t: (t.key, t.value))}
 
 
 def host_ports(pod: PodInfo) -> Fragments:

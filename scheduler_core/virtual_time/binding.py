@@ -119,7 +119,10 @@ class Binder:
         if binding.over:
             return
         del self._under_way[pod.key]
-        problem = self._problem(pod)
+        problem = None
+        if self.failures.get(pod.key, 0) > 0:
+            self.failures[pod.key] -= 1
+            problem = error(INJECTED)
         assumed = copy.copy(pod)
         if problem is None:
             self.scheduler.binding_cycle(binding.framework, binding.state, pod, trace)
@@ -135,12 +138,6 @@ class Binder:
         stored.node = trace.node
         self.api.bind(stored)
         self.api.handlers.deliver()
-
-    def _problem(self, pod: PodInfo) -> Status | None:
-        if self.failures.get(pod.key, 0) > 0:
-            self.failures[pod.key] -= 1
-            return error(INJECTED)
-        return None
 
     def _failed(self, binding: BindingCycle, status: Status, assumed: PodInfo | None = None) -> None:
         """Unreserve and forget the pod, wake pods that may use its resources, and put it back into the queue."""
