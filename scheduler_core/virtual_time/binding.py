@@ -119,17 +119,14 @@ class Binder:
         if binding.over:
             return
         del self._under_way[pod.key]
-        problem = None
+        assumed = copy.copy(pod)
         if self.failures.get(pod.key, 0) > 0:
             self.failures[pod.key] -= 1
-            problem = error(INJECTED)
-        assumed = copy.copy(pod)
-        if problem is None:
+            problem = trace.bind = error(INJECTED)
+            self.scheduler.forget(binding.framework, binding.state, pod, pod.node)
+        else:
             self.scheduler.binding_cycle(binding.framework, binding.state, pod, trace)
             problem = trace.bind if trace.prebind is None else trace.prebind
-        else:
-            trace.bind = problem
-            self.scheduler.forget(binding.framework, binding.state, pod, pod.node)
         if problem is not None:
             self._failed(binding, problem, assumed)
             return

@@ -7,14 +7,10 @@ FULL, TAINTED, CORDONED = unschedulable("full"), unresolvable("tainted"), unreso
 
 
 def test_reasons_of_all_and_the_most_severe_code() -> None:
-    said = [FULL.by("NodeResourcesFit"), TAINTED.by("TaintToleration"), CORDONED.by("NodeUnschedulable")]
-    status = merged(said)
-    assert status is not None
-    assert status.reasons == ("full", "tainted", "cordoned")
-    assert (status.code, status.plugin) == (TAINTED.code, "NodeUnschedulable"), "the first by name with that code"
-    first = merged(said, first=True)
-    assert first is not None
-    assert first.plugin == "NodeResourcesFit"
+    statuses = [FULL.by("NodeResourcesFit"), TAINTED.by("TaintToleration"), CORDONED.by("NodeUnschedulable")]
+    status = unresolvable("full", "tainted", "cordoned")
+    assert merged(statuses) == status.by("NodeUnschedulable"), "the first by name with that code"
+    assert merged(statuses, first=True) == status.by("NodeResourcesFit")
     assert merged([]) is None
 
 
