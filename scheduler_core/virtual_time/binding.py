@@ -122,7 +122,8 @@ class Binder:
         assumed = copy.copy(pod)
         if self.failures.get(pod.key, 0) > 0:
             self.failures[pod.key] -= 1
-            problem = trace.bind = error(INJECTED)
+            problem: Status | None = error(INJECTED)
+            trace.bind = problem
             self.scheduler.forget(binding.framework, binding.state, pod, pod.node)
         else:
             self.scheduler.binding_cycle(binding.framework, binding.state, pod, trace)
