@@ -69,8 +69,7 @@ class CompleteManager(VisibleManager.from_queryset(ScenarioQuerySet)):  # type: 
     """Manager of complete scenarios. A scenario is hidden from every user until all its parts are stored."""
 
     def get_queryset(self) -> ScenarioQuerySet:
-        found: ScenarioQuerySet = super().get_queryset().filter(storing_at=None)
-        return found
+        return super().get_queryset().filter(storing_at=None)
 
 
 class Scenario(models.Model):

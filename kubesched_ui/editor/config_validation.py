@@ -35,8 +35,9 @@ def check(value: Any, release: Release, path: Path = ()) -> Diagnostics:
     root = configurations()["versions"].get(version)
     if root and value.get("kind") == KIND:
         walk(root, value, path, found)
+        known = {plugin for plugin, _ in release.default_plugins}  # the release reads the arguments of these
         for name, args, at in _arguments(value, path):
-            if kind := configurations()["args"][version].get(name) if _has_args(name, release) else None:
+            if name in known and (kind := configurations()["args"][version].get(name)):
                 walk(kind, args, at, found)
         if not found:
             _names(value, version, release, path, found)
@@ -88,11 +89,6 @@ def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Pa
         for place, entry in _lists(profile.get("pluginConfig"), (*at, "pluginConfig")):
             if isinstance(entry.get("name"), str):
                 yield entry["name"], entry.get("args"), (*place, "args")
-
-
-def _has_args(name: str, release: Release) -> bool:
-    """Whether the release has the plugin and reads its arguments."""
-    return any(name == plugin for plugin, _ in release.default_plugins)
 
 
 def _offered(version: str, release: Release) -> Iterable[str]:

@@ -1,7 +1,6 @@
 """Checks across objects: duplicate names, references to missing objects, the scenario and its timeline."""
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -99,16 +98,13 @@ def check_scenario(document: Document, object_index: ObjectIndex, release: Relea
         created = as_map(entry.get("create"))
         if created.get("kind") == "Node":
             nodes.add(str((created.get("metadata") or {}).get("name")))
-        _entry(entry, ("spec", "timeline", index), nodes, found)
+        path = ("spec", "timeline", index)
+        for operation in ("taint", "untaint"):
+            content = entry.get(operation)
+            if isinstance(content, dict) and content.get("node") not in nodes:
+                found.warn((*path, operation, "node"), f"there is no node {shown(content.get('node', ''))}")
+        for operation in ("cordon", "uncordon", "drain"):
+            name = entry.get(operation)
+            if isinstance(name, str) and name not in nodes:
+                found.warn((*path, operation), f"there is no node {shown(name)}")
     return found
-
-
-def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Diagnostics) -> None:
-    for operation in ("taint", "untaint"):
-        content = entry.get(operation)
-        if isinstance(content, dict) and content.get("node") not in nodes:
-            found.warn((*path, operation, "node"), f"there is no node {shown(content.get('node', ''))}")
-    for operation in ("cordon", "uncordon", "drain"):
-        name = entry.get(operation)
-        if isinstance(name, str) and name not in nodes:
-            found.warn((*path, operation), f"there is no node {shown(name)}")

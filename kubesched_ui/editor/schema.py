@@ -25,8 +25,7 @@ FILE = Path(__file__).with_name("kubernetes.json")
 @cache
 def table() -> dict[str, Any]:
     """Return the whole table: {release, kinds, others, types}."""
-    loaded: dict[str, Any] = json.loads(FILE.read_text())
-    return loaded
+    return json.loads(FILE.read_text())
 
 
 def type_of(kind: str, api: str) -> str:
@@ -39,8 +38,7 @@ def type_of(kind: str, api: str) -> str:
 
 
 def _type(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = table()["types"].get(name) or configurations()["types"].get(name, {})
-    return found
+    return table()["types"].get(name) or configurations()["types"].get(name, {})
 
 
 def fields_of(name: str) -> dict[str, list[str]] | None:
@@ -49,8 +47,7 @@ def fields_of(name: str) -> dict[str, list[str]] | None:
 
 
 def required_of(name: str) -> list[str]:
-    required: list[str] = _type(name).get("required", [])
-    return required
+    return _type(name).get("required", [])
 
 
 def is_strict(name: str) -> bool:

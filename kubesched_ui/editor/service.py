@@ -29,14 +29,14 @@ class Superseded(Exception):
 
 
 def read(text: str, page: str = "") -> bytes:
-    """Return the result of `reading` as JSON. `page`: any string that identifies the page. Raises InputError for a text
+    """Return the analysis of a text as JSON. `page`: any string that identifies the page. Raises InputError for a text
     that is too large or needs too many resources, Superseded, and PoolBusy."""
     with _newest_of(page) as ticket:
         return _run(ticket, worker.analyze, text)
 
 
 def change(text: str, changes: Any) -> bytes:
-    """Return the edit of `changed` as JSON. Raises the same errors as `read`, and those of `changed`."""
+    """Return the edit of `apply_changes` as JSON. Raises the same errors as `read`, and those of `apply_changes`."""
     return _run(Ticket("text"), worker.apply_edits, text, changes)
 
 
@@ -80,8 +80,7 @@ def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) 
         raise InputError("the text", "", "contains an unpaired surrogate, which is not valid Unicode") from None
     pool = get_pool("editor")
     try:
-        found: bytes = pool.run(function, text, *args, ticket=ticket)
-        return found
+        return pool.run(function, text, *args, ticket=ticket)
     except Cancelled:
         raise Superseded from None
     except TimedOut:

@@ -38,7 +38,7 @@ def store_text(text: str) -> Scenario:
 
 def run_text(text: str, before: Iterable[int] = ()) -> Run:
     """Run the text with default settings. `before`: earlier temporary scenarios; the oldest are deleted. Raises as
-    `stored`."""
+    `store_text`."""
     scenario = store_text(text)
     try:
         with transaction.atomic():

@@ -160,13 +160,13 @@ def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Itera
             yield from list(_changes(item, gone[index], come[index], lines))
         except _Whole:
             first, last = _lines_of_item(item, lines, dash)
-            yield Splice(first, last, _on_one_line(item, come[index], lines) or _item(come[index], dash))
+            yield Splice(first, last, _on_one_line(item, come[index], lines) or _indented(to_yaml([come[index]]), dash))
     for index in range(len(come), len(gone)):
         yield Splice(*_lines_of_item(node.value[start + index], lines, dash), [])
     if len(come) > len(gone):
         before = start + len(gone) - 1
         after = last_line(node.value[before], lines) if before >= 0 else node.start_mark.line - 1
-        put = [line for one in come[len(gone) :] for line in _item(one, dash)]
+        put = [line for one in come[len(gone) :] for line in _indented(to_yaml([one]), dash)]
         yield Splice(after + 1, after, put)
 
 
@@ -198,11 +198,6 @@ def _on_one_line(item: Node, value: Any, lines: list[str]) -> list[str]:
     if len(text) > SHORT or "\n" in text or not text or was_scalar != is_scalar:
         return []
     return [lines[start.line][: start.column] + text + rest]
-
-
-def _item(value: Any, column: int) -> list[str]:
-    """Format an element of a block list with its dash at `column`."""
-    return _indented(to_yaml([value]), column)
 
 
 def _indented(text: str, column: int) -> list[str]:

@@ -1,6 +1,7 @@
 """Stores the result of reading an upload in the database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import transaction
@@ -38,18 +39,15 @@ def store(
         "warnings": scenario_warnings(result),
         "time": result.time,
     }
-    if len(result.records) <= chunked_store.PART:
-        with transaction.atomic(), chunked_store.storing(**columns) as scenario:
-            chunked_store.add(scenario, _rows(result))
-    else:
-        with chunked_store.storing(begun, **columns) as scenario:
-            chunked_store.add(scenario, _rows(result))
+    rows = (
+        (position, record.kind, record.api_version, record.namespace, record.name, pack(record.data))
+        for position, record in enumerate(result.records.values())
+    )
+    small = len(result.records) <= chunked_store.PART
+    in_one = transaction.atomic() if small else nullcontext()
+    with in_one, chunked_store.storing(None if small else begun, **columns) as scenario:
+        chunked_store.add(scenario, rows)
     return scenario
-
-
-def _rows(result: IngestResult) -> Iterator[chunked_store.Row]:
-    for position, record in enumerate(result.records.values()):
-        yield position, record.kind, record.api_version, record.namespace, record.name, pack(record.data)
 
 
 def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:

@@ -26,7 +26,12 @@ def differences(settings: Any, default: Any) -> list[str]:
     """Describe the differences between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ... A
     setting without its own text is described by its name."""
     values, usual = asdict(settings), asdict(default)
-    texts = [*which_pods(values), *mode(values), *gates(values), *configuration(values)]
+    texts = which_pods(values)
+    if values["in_time"] and values["until"]:
+        texts.append(f"virtual time until {span(values['until'])}")
+    gates = sorted(get_release(values["release"]).feature_gates.items())
+    texts += [f"{name} {'on' if on else 'off'}" for name, on in gates]
+    texts += configuration(values)
     for name, value in values.items():
         if name not in OTHERWISE and value != usual[name]:
             words = WORDS.get(name, lambda value, name=name: f"{name.replace('_', ' ')}: {value}")
@@ -46,17 +51,6 @@ def which_pods(values: dict[str, Any]) -> list[str]:
     if values["unbind"]:
         texts.append(f"{count(len(values['unbind']), 'pod')} rescheduled")
     return texts
-
-
-def mode(values: dict[str, Any]) -> list[str]:
-    """Describe virtual time and its end."""
-    return [f"virtual time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
-
-
-def gates(values: dict[str, Any]) -> list[str]:
-    """Describe the feature gates that differ from the release's defaults."""
-    set_ = get_release(values["release"]).feature_gates
-    return [f"{name} {'on' if on else 'off'}" for name, on in sorted(set_.items())]
 
 
 def configuration(values: dict[str, Any]) -> list[str]:

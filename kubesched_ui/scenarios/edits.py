@@ -37,8 +37,10 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
     quota.check_scenario()
     read = read_one(text) if text is not None else None
     record = next(iter(read.records.values())) if read else None
-    if record and _taken(scenario, obj, record):
-        raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
+    if record:
+        same = scenario.cluster_objects.filter(kind=record.kind, namespace=record.namespace, name=record.name)
+        if same.exclude(pk=obj.pk).exists():
+            raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
     columns = {
         "name": scenario.name,
         "description": scenario.description,
@@ -77,11 +79,6 @@ def unknown_field_warnings(record: Record | None) -> list[dict[str, Any]]:
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
     found = islice(unknown_fields(record.object(), record.kind), 20)
     return [Warn.from_error(UNKNOWN_FIELD, IngestError(where, field.problem, field.path)).as_dict() for field in found]
-
-
-def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:
-    same = scenario.cluster_objects.filter(kind=record.kind, namespace=record.namespace, name=record.name)
-    return same.exclude(pk=obj.pk).exists()
 
 
 def _counts(scenario: Scenario, obj: ClusterObject, record: Record | None) -> dict[str, int]:

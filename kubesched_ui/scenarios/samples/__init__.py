@@ -64,16 +64,11 @@ def _store_new(samples: Iterable[IngestResult]) -> int:
         known.setdefault(scenario.name, []).append(scenario)
     for sample in samples:
         old = known.get(sample.name, [])
-        if any(_same(scenario, sample) for scenario in old):
+        mine = (sample.description, sample.config, sample.time, sample.objects)
+        if any((one.description, one.config, one.time, list(one.objects_of())) == mine for one in old):
             continue
         with transaction.atomic():
             Scenario.objects.filter(pk__in=[s.pk for s in old], runs=None).delete()
             store(sample, origin=Scenario.Origin.SAMPLE)
         stored += 1
     return stored
-
-
-def _same(scenario: Scenario, sample: IngestResult) -> bool:
-    if (scenario.description, scenario.config, scenario.time) != (sample.description, sample.config, sample.time):
-        return False
-    return list(scenario.objects_of()) == sample.objects

@@ -158,9 +158,6 @@ def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.Monkey
     assert found["zone"] == {"values": ["a"], "of": [0, 0, 0]}
 
 
-# ---- hostile
-
-
 def bomb() -> str:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]

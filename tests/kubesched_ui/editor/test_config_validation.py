@@ -121,9 +121,6 @@ def test_what_completes_is_what_the_core_has() -> None:
     assert kubernetes.isdisjoint(schema.configurations()["types"]), "a name is one type's"
 
 
-# ---- what it comes to
-
-
 def test_the_scheduler_is_told_as_it_takes_effect() -> None:
     (plain,) = analyze("")["effective"]["profiles"]
     usual = {one["name"]: one["weight"] for one in plain["score"]}
@@ -170,8 +167,6 @@ def test_versions_that_append_need_a_default_disabled_to_weigh_it_anew() -> None
     assert {"name": "NodeAffinity", "weight": 5, "usual": 1} in told["effective"]["profiles"][0]["score"]
     assert not analyze(CONFIG)["effective"]["appends"]
 
-
-# ---- whatever is typed
 
 BASE = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

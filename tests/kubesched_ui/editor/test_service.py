@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.editor import sleeper
 from tests.kubesched_ui.editor.texts import MIXED
+from tests.kubesched_ui.instance import until
 
 LARGE = MIXED + "#" * SMALL + "\n"
 
@@ -53,13 +53,6 @@ def begun(ask: Callable[[], bytes]) -> tuple[threading.Thread, list[Any]]:
     thread = threading.Thread(target=put, daemon=True)
     thread.start()
     return thread, found
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_small_text_needs_no_process(pool: Pool) -> None:
@@ -117,7 +110,7 @@ def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
 ) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.1)
     thread, old = begun(lambda: service.read(sleeps(60), "page"))
-    until(lambda: pool.running)
+    until(lambda: pool.running, "the reading")
     assert service.read(LARGE, "page") == msgspec.json.encode(analyze(LARGE))
     thread.join(30)
     assert isinstance(old[0], service.Superseded)
@@ -127,7 +120,7 @@ def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
 def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool) -> None:
     with pool.worker(Ticket()):
         thread, old = begun(lambda: service.read(LARGE, "page"))
-        until(lambda: pool.waiting)
+        until(lambda: pool.waiting, "the wait")
         other, new = begun(lambda: service.read(sleeps(0, "# newer"), "page"))
         thread.join(30)
         assert isinstance(old[0], service.Superseded)
@@ -138,7 +131,7 @@ def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool)
 def test_texts_of_two_pages_do_not_mind_each_other(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.0)
     thread, slow = begun(lambda: service.read(sleeps(0.5), "one"))
-    until(lambda: pool.running)
+    until(lambda: pool.running, "the reading")
     assert service.read(LARGE, "two")
     thread.join(30)
     assert isinstance(slow[0], bytes)

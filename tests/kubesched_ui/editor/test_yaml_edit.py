@@ -119,8 +119,6 @@ def test_a_document_that_cannot_be_read_stays_as_it_is() -> None:
     assert text.endswith("spec: {}\n---\n" + broken)
 
 
-# ---- whatever a form may hold
-
 # What YAML could not say without quotes is among the texts; characters beyond what it can hold at all are not.
 words = st.sampled_from(
     ["a", "web", "yes", "n", "010", "1e3", "null", "~", "", " ", "a: b", "# no", "- x", "a\nb\n", "'", '"', "8Gi", "é"]

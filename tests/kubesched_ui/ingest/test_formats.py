@@ -163,9 +163,6 @@ def test_pods_on_nodes_that_are_not_there_are_remarked_on() -> None:
     assert warning.message == "2 pods are on node gone, which is not in the upload"
 
 
-# ---- cluster-info dump
-
-
 def test_a_dump_folder_as_archive() -> None:
     members = {
         "dump/nodes.json": text(NODE_LIST),
@@ -270,9 +267,6 @@ def test_old_dumps_of_internal_types() -> None:
     }
     assert pod["status"] == {"phase": "Running", "hostIP": "10.0.0.1", "qosClass": "Burstable"}
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
-
-
-# ---- old API versions
 
 
 def read_object(obj: dict[str, Any]) -> dict[str, Any]:

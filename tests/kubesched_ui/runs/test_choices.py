@@ -60,9 +60,6 @@ def warned(run: dict[str, Any], words: str) -> bool:
 BOTH = pytest.mark.parametrize("in_time", [False, True])
 
 
-# ---------------------------------------------------------------- other schedulers
-
-
 @BOTH
 def test_pods_of_other_schedulers_are_left_or_taken(client: Client, in_time: bool) -> None:
     scenario = uploaded(client, node("n1"), pod("a", schedulerName="volcano"), pod("b", schedulerName="gpu"))
@@ -83,9 +80,6 @@ def test_a_single_pod_of_another_scheduler_may_be_taken(client: Client) -> None:
     assert nodes_of(client, run) == {"a": "n1"}
 
 
-# ---------------------------------------------------------------- absent claims
-
-
 @BOTH
 def test_absent_claims_are_an_error_or_taken_as_bound(client: Client, in_time: bool) -> None:
     scenario = uploaded(client, node("n1"), pod("a", volumes=CLAIMING))
@@ -104,9 +98,6 @@ def test_absent_claims_are_an_error_or_taken_as_bound(client: Client, in_time: b
 def test_unknown_choices_are_refused(client: Client, field: str, value: str) -> None:
     scenario = uploaded(client, node("n1"), pod("a"))
     assert field in started(client, scenario, 422, **{field: value})["error"]
-
-
-# ---------------------------------------------------------------- priorities, deletion
 
 
 @BOTH
@@ -133,9 +124,6 @@ def test_a_pod_that_is_being_deleted_is_skipped_and_one_placed_again_is_not(clie
     assert warned(run, "skip schedule deleting pod: default/gone")
     run = ran(client, scenario, pods=["default/gone"], unbind=["default/running"])
     assert nodes_of(client, run) == {"running": "n1"}
-
-
-# ---------------------------------------------------------------- templates and workloads
 
 
 def test_what_is_filled_in_of_a_template_is_a_warning_of_the_run(client: Client) -> None:
@@ -222,9 +210,6 @@ def test_too_many_pods_are_refused(client: Client, settings: Any) -> None:
     execute_run(run["id"])
     failed = client.get(run["url"]).json()
     assert (failed["state"], "more than 10" in failed["error"]) == ("failed", True)
-
-
-# ---------------------------------------------------------------- form and command
 
 
 FORM = {"which": "pending", "release": "1.34", "mode": "once", "config": "", "preemption": "on"}

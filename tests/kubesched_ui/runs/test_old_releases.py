@@ -55,8 +55,6 @@ def test_a_run_in_time(client: Client) -> None:
     assert "Each plugin" not in page
 
 
-# ---- 1.18
-
 CONFIG = """apiVersion: kubescheduler.config.k8s.io/v1alpha2
 kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: ImageLocality}]}}}]
