@@ -99,7 +99,7 @@ def test_five_hundred_broken_clusters(release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "message"),
     [
         (piece("s", *[device(f"d{i}") for i in range(129)], on="n"), "ResourceSlice s: spec.devices: has 129 entries"),
         (piece("s", device("d", index=1 << 63), on="n"), "ResourceSlice s: spec.devices[0].attributes['index'].int"),
@@ -112,10 +112,10 @@ def test_five_hundred_broken_clusters(release: str) -> None:
         (device_class("gpu", "x" * 20_000), "DeviceClass gpu: spec.selectors[0].cel.expression"),
     ],
 )
-def test_what_the_api_server_would_refuse(broken: dict[str, Any], told: str) -> None:
+def test_what_the_api_server_would_refuse(broken: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         cycles(node("n"), broken)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_search_without_end_is_given_up() -> None:

@@ -68,7 +68,7 @@ def test_answers(expression: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         (f'{HOME}.colour == "red"', "no such key: colour"),
         ('device.attributes["nobody.io"].model == "x"', "no such key: model"),
@@ -84,11 +84,11 @@ def test_answers(expression: str, expected: bool) -> None:
         ('"a".replace("", "b" )' + '.replace("b", "' + "c" * 500 + '")' * 6, "too complex, exceeds the cost limit"),
     ],
 )
-def test_no_answer(expression: str, told: str) -> None:
+def test_no_answer(expression: str, message: str) -> None:
     if "[1,2,3" in expression:
         for name in "abcdefgh":
             expression = expression.replace(".all(a,", f".all(x{name},", 1)
-    assert str(answer(expression)).startswith(told)
+    assert str(answer(expression)).startswith(message)
 
 
 def test_a_version_that_is_none() -> None:

@@ -44,7 +44,7 @@ def test_v1alpha1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "message"),
     [
         ({**ALPHA, "apiVersion": "kubescheduler.config.k8s.io/v1"}, "1.16 reads kubescheduler.config.k8s.io/v1alpha1"),
         ({**ALPHA, "algorithmSource": {"provider": "Mine"}}, "algorithmSource.provider: must be DefaultProvider or"),
@@ -53,8 +53,8 @@ def test_v1alpha1() -> None:
         ({**POLICY, "priorities": [{"name": "bad_name", "weight": 1}]}, "must be letters, digits and dashes"),
     ],
 )
-def test_what_it_refuses(config: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_what_it_refuses(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         load(config, RELEASE)
 
 

@@ -52,48 +52,50 @@ def run(*objects: Raw, **more: Any) -> dict[str, CycleTrace]:
 
 @pytest.mark.parametrize("label", POD_GROUP)
 def test_a_group_that_has_room_is_bound_together(label: str) -> None:
-    told = run(node("n1"), group(3), *(member(name, label=label) for name in "abc"), pod("other"))
-    assert {name: trace.result for name, trace in told.items()} == dict.fromkeys(("a", "b", "c", "other"), "scheduled")
-    assert told["a"].permit_waits == {"Coscheduling": 10.0}
-    assert told["c"].permit_waits == {}
+    traces = run(node("n1"), group(3), *(member(name, label=label) for name in "abc"), pod("other"))
+    assert {name: trace.result for name, trace in traces.items()} == dict.fromkeys(
+        ("a", "b", "c", "other"), "scheduled"
+    )
+    assert traces["a"].permit_waits == {"Coscheduling": 10.0}
+    assert traces["c"].permit_waits == {}
 
 
 def test_a_group_without_room_gives_its_places_back_when_one_fits_nowhere() -> None:
-    told = run(
+    traces = run(
         node("n1", cpu="4"), group(3), *(member(name, "2") for name in "abc"), pod("other", requests={"cpu": "3"})
     )
-    assert {name: trace.result for name, trace in told.items()} == {
+    assert {name: trace.result for name, trace in traces.items()} == {
         "a": "unschedulable", "b": "unschedulable", "c": "unschedulable", "other": "scheduled",
     }  # fmt: skip
-    assert "optimistic rejection in PostFilter" in told["a"].message
-    assert "PodGroup default/g gets rejected due to Pod c is unschedulable even after PostFilter" in told["c"].message
+    assert "optimistic rejection in PostFilter" in traces["a"].message
+    assert "PodGroup default/g gets rejected due to Pod c is unschedulable even after PostFilter" in traces["c"].message
 
 
 def test_a_group_of_which_pods_are_missing_is_not_begun_with() -> None:
-    told = run(node("n1"), group(3), member("a"), member("b"))
-    assert told["a"].result == "unschedulable"
-    assert "cannot find enough sibling pods, current pods number: 2, minMember of group: 3" in told["a"].message
+    traces = run(node("n1"), group(3), member("a"), member("b"))
+    assert traces["a"].result == "unschedulable"
+    assert "cannot find enough sibling pods, current pods number: 2, minMember of group: 3" in traces["a"].message
 
 
 def test_pods_that_run_already_count() -> None:
-    told = run(node("n1"), group(3), member("a", on="n1"), member("b", on="n1"), member("c"))
-    assert told["c"].result == "scheduled"
+    traces = run(node("n1"), group(3), member("a", on="n1"), member("b", on="n1"), member("c"))
+    assert traces["c"].result == "scheduled"
 
 
 def test_those_that_still_wait_at_the_end_are_rejected_as_if_their_time_were_up() -> None:
     gated = member("c", schedulingGates=[{"name": "later"}])
-    told = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), gated)
+    traces = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), gated)
     assert (
-        told["a"].message
+        traces["a"].message
         == "0/1 nodes are available: 1 rejected due to timeout after waiting 45s at plugin Coscheduling."
     )
-    assert told["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
-    assert told["c"].result == "gated"
+    assert traces["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+    assert traces["c"].result == "gated"
 
 
 def test_a_pod_group_that_is_not_there() -> None:
-    told = run(node("n1"), member("a"))
-    assert "PodGroup not found" in told["a"].message
+    traces = run(node("n1"), member("a"))
+    assert "PodGroup not found" in traces["a"].message
     other = {**group(1), "apiVersion": "scheduling.k8s.io/v1alpha2"}
     assert "PodGroup not found" in run(node("n1"), other, member("a"))["a"].message
 
@@ -104,20 +106,20 @@ def test_the_older_labels_need_no_pod_group() -> None:
 
 
 def test_resources_that_the_cluster_does_not_have_left() -> None:
-    told = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "9"}), member("a"))
-    assert "resource gap: cpu 1000" in told["a"].message
-    told = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "8"}), member("a"))
-    assert told["a"].result == "scheduled"
+    traces = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "9"}), member("a"))
+    assert "resource gap: cpu 1000" in traces["a"].message
+    traces = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "8"}), member("a"))
+    assert traces["a"].result == "scheduled"
 
 
 def test_a_preempted_pod_that_waits_takes_its_group_along() -> None:
     gated = member("c", schedulingGates=[{"name": "later"}])
     big = pod("big", requests={"cpu": "3"}, priority=9)
     order = ["default/a", "default/b", "default/big"]
-    told = run(node("n1", cpu="4"), group(3), member("a"), member("b"), gated, big, pods=order)
-    assert (told["big"].nominated_node, told["big"].victims) == ("n1", ["default/b"])
-    assert told["b"].message == "0/1 nodes are available: 1 preempted."
-    assert told["a"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+    traces = run(node("n1", cpu="4"), group(3), member("a"), member("b"), gated, big, pods=order)
+    assert (traces["big"].nominated_node, traces["big"].victims) == ("n1", ["default/b"])
+    assert traces["b"].message == "0/1 nodes are available: 1 preempted."
+    assert traces["a"].message == "0/1 nodes are available: 1 rejection in Unreserve."
 
 
 def test_a_group_stays_together_in_the_queue() -> None:
@@ -129,8 +131,8 @@ def test_a_group_stays_together_in_the_queue() -> None:
 def test_the_points_that_older_manifests_name(version: str) -> None:
     points = ("preFilter", "postFilter", "permit", "reserve", "postBind")
     plugins = {point: {"enabled": [{"name": "Coscheduling"}]} for point in points}
-    told = run(node("n1"), group(2), member("a"), member("b"), config=config(version, **plugins), release="1.27")
-    assert {trace.result for trace in told.values()} == {"scheduled"}
+    traces = run(node("n1"), group(2), member("a"), member("b"), config=config(version, **plugins), release="1.27")
+    assert {trace.result for trace in traces.values()} == {"scheduled"}
 
 
 def test_in_time_the_last_of_a_group_has_the_others_tried_at_once() -> None:

@@ -36,21 +36,21 @@ def run(objects: list[Any], release: str = RELEASE) -> list[Any]:
     return list(Simulation(objects, release=release, tie_break="name").attempts())
 
 
-def places(told: GroupTrace) -> list[str]:
-    return [member.trace.node if member.trace.result == "scheduled" else "" for member in told.members]
+def places(trace: GroupTrace) -> list[str]:
+    return [member.trace.node if member.trace.result == "scheduled" else "" for member in trace.members]
 
 
 def test_members_that_run_already_count() -> None:
     there = {**members("g", 1)[0]}
     there["spec"] = {**there["spec"], "nodeName": "n1"}
-    (told,) = run([node("n1", cpu="4"), group("g", 2), there, *members("g", 2)[1:]])
-    assert places(told) == ["n1"]
+    (trace,) = run([node("n1", cpu="4"), group("g", 2), there, *members("g", 2)[1:]])
+    assert places(trace) == ["n1"]
 
 
 def test_no_node_has_the_label_of_the_domain() -> None:
-    (told,) = run([node("n1"), group("g", schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
-    assert places(told) == ["", ""]
-    assert told.condition["message"] == told.members[1].message == "no feasible placements found"
+    (trace,) = run([node("n1"), group("g", schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
+    assert places(trace) == ["", ""]
+    assert trace.condition["message"] == trace.members[1].message == "no feasible placements found"
 
 
 def test_a_group_that_may_not_preempt() -> None:
