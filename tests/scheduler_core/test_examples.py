@@ -26,10 +26,6 @@ def pod(name, on="", priority=0, **labels):
     return build.pod(name, on=on, priority=priority, labels=labels, requests={"cpu": "100m", "memory": "128Mi"})
 
 
-def run(objects, spec):
-    return traces(objects, with_plugins([spec], PLUGINS))
-
-
 def traces(objects, registry):
     names = [name for name in registry if name not in PLUGINS]
     return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name").run())
@@ -38,7 +34,7 @@ def traces(objects, registry):
 def test_per_node_plugin_filters_and_scores():
     objects = [node("n1", rack="r1"), node("n2", rack="r2"), node("n3"), node("n4", rack="r3")]
     objects += [pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("c", "n2", app="db"), pod("new", app="web")]
-    (trace,) = run(objects, PER_NODE)
+    (trace,) = traces(objects, with_plugins([PER_NODE], PLUGINS))
     verdict = trace.verdicts["RackLimit"]
     refused = [verdict.at(row) for row in range(4)]
     assert refused[0].reasons == ("node(s) run 2 pods of this application",)
@@ -50,7 +46,7 @@ def test_per_node_plugin_filters_and_scores():
 
 def test_preemption_asks_the_per_node_plugin_about_the_pods_that_would_be_left():
     objects = [node("n1"), pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("new", app="web", priority=10)]
-    (trace,) = run(objects, PER_NODE)
+    (trace,) = traces(objects, with_plugins([PER_NODE], PLUGINS))
     assert trace.result == "unschedulable"
     assert trace.nominated_node == "n1"
     assert len(trace.victims) == 1
@@ -58,7 +54,7 @@ def test_preemption_asks_the_per_node_plugin_about_the_pods_that_would_be_left()
 
 def test_columnar_plugin_filters_and_scores():
     objects = [node("n1", watts="50"), node("n2", watts="200"), node("n3", watts="150"), pod("new", watts="100")]
-    (trace,) = run(objects, COLUMNAR)
+    (trace,) = traces(objects, with_plugins([COLUMNAR], PLUGINS))
     assert trace.verdicts["PowerBudget"].at(0).reasons == ("node(s) had not enough watts",)
     assert trace.scores["PowerBudget"].raw.tolist() == [100, 50]
     assert trace.scores["PowerBudget"].normalized.tolist() == [100, 50]
