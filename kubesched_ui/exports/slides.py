@@ -57,11 +57,7 @@ class Score(NamedTuple):
 
 
 def of_cycle(
-    cycle: Mapping[str, Any],
-    verdicts: Matrix,
-    preemption: Preemption | None,
-    guesses: bool = False,
-    nodes: bool = True,
+    cycle: Mapping[str, Any], verdicts: Matrix, preemption: Preemption | None, guesses: bool = False, nodes: bool = True
 ) -> list[Slide]:
     """Return the slides of a cycle in order.
 

@@ -17,16 +17,6 @@ NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "e
 HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
 
 
-def _layout(**more: Any) -> dict[str, Any]:
-    base = {
-        "margin": {"l": 8, "r": 12, "t": 8, "b": 36},
-        "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": False,
-    }
-    return base | more
-
-
 def _short(name: str, size: int = 28) -> str:
     """Shorten a long name in the middle: similar names often differ at the end."""
     if len(name) <= size:
@@ -125,8 +115,12 @@ def utilisation(
                 "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
             }
         ],
-        "layout": _layout(
-            xaxis={
+        "layout": {
+            "margin": {"l": 8, "r": 12, "t": 8, "b": 36},
+            "showlegend": False,
+            "hovermode": "closest",
+            "dragmode": False,
+            "xaxis": {
                 "showticklabels": False,
                 "title": {"text": "nodes, fullest first" + ("; blank: the node has none" if some_lack else "")},
                 "fixedrange": True,
@@ -134,8 +128,8 @@ def utilisation(
                 "zeroline": False,
                 "ticks": "",
             },
-            yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "showgrid": False},
-        ),
+            "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "showgrid": False},
+        },
     }
 
 

@@ -11,19 +11,11 @@ from typing import Any
 
 Cycle = Mapping[str, Any]
 
-POINTS = {
-    "preenqueue": "PreEnqueue",
-    "prefilter": "PreFilter",
-    "filter": "Filter",
-    "postfilter": "PostFilter",
-    "prescore": "PreScore",
-    "score": "Score",
-    "reserve": "Reserve",
-    "permit": "Permit",
-    "prebind": "PreBind",
-    "bind": "Bind",
-    "postbind": "PostBind",
-}
+LABELS = (
+    *("PreEnqueue", "PreFilter", "Filter", "PostFilter", "PreScore", "Score"),
+    *("Reserve", "Permit", "PreBind", "Bind", "PostBind"),
+)
+POINTS = {label.lower(): label for label in LABELS}
 
 # Releases before the scheduling framework had fewer points with other names. The keys correspond to the function.
 OLD_POINTS = {

@@ -10,14 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.live_classes import (
-    answer_counts,
-    async_parts,
-    membership,
-    serializers,
-    shared_page,
-    teacher_actions,
-)
+from kubesched_ui.live_classes import answer_counts, async_parts, membership, serializers, shared_page, teacher_actions
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at

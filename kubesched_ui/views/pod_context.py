@@ -10,13 +10,7 @@ from django.core.paginator import Paginator
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.presenters import (
-    attempts,
-    charts,
-    cycle_rows,
-    explanations,
-    pod_timeline,
-)
+from kubesched_ui.presenters import attempts, charts, cycle_rows, explanations, pod_timeline
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import (
     OLD_POINTS,

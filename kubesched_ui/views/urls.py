@@ -35,10 +35,7 @@ urlpatterns = [
     path("learn/<slug:name>/<int:step>/", lessons.lesson, ANYONE, "lesson-step"),
     path("learn/<slug:name>/<int:step>/open/", lessons.open_run, by_users("open lesson"), "lesson-open"),
     path(
-        "learn/<slug:name>/<int:step>/room/",
-        live_classes.open_on_lesson,
-        by_users("start live class"),
-        "lesson-room",
+        "learn/<slug:name>/<int:step>/room/", live_classes.open_on_lesson, by_users("start live class"), "lesson-room"
     ),
     path("rooms/made/<str:token>/", live_classes.made, Permission(OPEN), "room-made"),
     path("rooms/<str:key>/", live_classes.teacher_page, ANYONE, "room"),
