@@ -303,7 +303,7 @@ def test_node_page_tells_what_it_was_to_each_pod(client: Client, run: Run) -> No
 
 
 def rows(page: Page) -> list[str]:
-    return re.findall(r"/pods/default/([^/\"]+)/\"> default/", page.flat)
+    return re.findall(r"/pods/default/([^/\"]+)/\"> ?default/", page.flat)
 
 
 def test_table_of_pods_is_searched_filtered_sorted_and_paged(client: Client, run: Run) -> None:
@@ -397,10 +397,7 @@ def test_upload_that_cannot_be_read_names_the_file_and_keeps_the_text(client: Cl
             {"which": "unbind", "pod": ["default/runs"], "unbind": "default/runs\n"},
             {"pods": [], "unbind": ["default/runs"]},
         ),
-        (
-            {"which": "template", "template": TEMPLATE, "copies": "3"},
-            {"pods": [], "copies": 3, "template": TEMPLATE},
-        ),
+        ({"which": "template", "template": TEMPLATE, "copies": "3"}, {"pods": [], "copies": 3, "template": TEMPLATE}),
         ({"mode": "time", "until": "30m"}, {"in_time": True, "until": 1800.0}),
         ({"mode": "time"}, {"in_time": True, "until": 600.0}),
         ({"mode": "once", "until": "30m"}, {"in_time": False, "until": None}),

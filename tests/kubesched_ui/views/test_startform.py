@@ -63,11 +63,7 @@ def spec(text: str) -> dict[str, str]:
             "template",
             "a name consists of lower case letters",
         ),
-        (
-            template("{kind: Pod, metadata: {name: web, namespace: A B}, spec: {}}"),
-            "template",
-            "not a valid namespace",
-        ),
+        (template("{kind: Pod, metadata: {name: web, namespace: A B}, spec: {}}"), "template", "not a valid namespace"),
         *(
             (template(f"{{kind: Pod, metadata: {{name: {name}}}, spec: {{}}}}"), "template", "metadata.name: ")
             for name in ("../x", "..", "a/b", "a%2Fb", "-a", "a" * 260)
@@ -143,9 +139,9 @@ def test_misspelt_fields_of_an_upload_are_remarks() -> None:
     cluster["metadata"]["uid"] = "4711"  # of an API server, which has left out what it does not know
     found = scenario(first, second, cluster, node("n1", taintz=[])).warnings
     assert [warning["message"] for warning in found if warning["code"] == "unknown-field"] == [
-        "objects.json, document 1, item 1 (Pod default/a): spec.nodeSelectorr: is not a field of PodSpec; "
+        "a.json, document 1, item 1 (Pod default/a): spec.nodeSelectorr: is not a field of PodSpec; "
         "did you mean nodeSelector? (2 objects have it)",
-        "objects.json, document 1, item 4 (Node n1): spec.taintz: is not a field of NodeSpec; did you mean taints?",
+        "a.json, document 1, item 4 (Node n1): spec.taintz: is not a field of NodeSpec; did you mean taints?",
     ]
 
 
