@@ -2,7 +2,7 @@
 others."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kubesched_ui.ingest.kinds import POD_GROUP
@@ -101,12 +101,9 @@ def split(
             rest[name] += number
         elif what != "gangs" or "Coscheduling" not in config:
             found.setdefault(what, {})[name] = number
-    return list(_remarks(found)), rest
-
-
-def _remarks(found: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Any]]:
-    for what in _CHANGES:
+    warnings = []
+    for what, change in _CHANGES.items():
         if numbers := found.get(what):
             kinds = some([f"{number:,} {name.partition('.')[0]}" for name, number in numbers.items()], KINDS_SHOWN)
-            message = f"The upload contains {kinds}: {_CHANGES[what]}."
-            yield {"code": CODE, "message": message, "counts": dict(numbers)}
+            warnings.append({"code": CODE, "message": f"The upload contains {kinds}: {change}.", "counts": numbers})
+    return warnings, rest

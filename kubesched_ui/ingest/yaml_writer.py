@@ -13,14 +13,10 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def _text(dumper: Any, text: str) -> Any:
-    style = "|" if "\n" in text and _printable(text) else None
+    style = "|" if "\n" in text and all(c.isprintable() or c == "\n" for c in text) else None
     if style is None and _reads_as_other(text):
         style = "'"  # PyYAML does not quote y, n, 0o10 and 1e3, which Kubernetes does not read as text
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-def _printable(text: str) -> bool:
-    return all(c.isprintable() or c == "\n" for c in text)
 
 
 def _reads_as_other(text: str) -> bool:

@@ -54,13 +54,18 @@ def create_fork(
     early = [one for one in before if is_before(one, where, t)]
     late = [one for one in before if not is_before(one, where, t)]
     values = asdict(wanted) | {"stages": [*early, stage, *late], "changes": changes, "fork_at": cycle, "fork_t": t}
+    notes = list(parent.notes)
+    if at is not None and at != cycle:
+        group = parent.group_cycles.get(first=cycle).key
+        why = f"the cycle of pod group {group} starts there, and its members are scheduled together"
+        notes.append(f"Forked before cycle {cycle}, not {at}: {why}.")
     run = Run.objects.create(
         scenario=parent.scenario,
         parent=parent,
         name=name[:MAX_NAME],
         summary="\n".join(differences(wanted, RunSettings())),
         origin=parent.origin or asdict(settings_of(parent)),
-        notes=[*parent.notes, *begins_with_group(parent, at, cycle)],
+        notes=notes,
         **values,
     )
     transaction.on_commit(lambda: enqueue(run.pk))
@@ -89,15 +94,6 @@ def first_own_cycle(parent: Run, at: int | None, t: float | None) -> int:
         raise InputError("Fork", "t", f"must be in 0..{parent.until or 0:g}, got {t:g}")
     recording = Recording([bytes(data) for data in opening.order_by("first").values_list("data", flat=True)])
     return recording.cycle_after(recording.after_time(t))
-
-
-def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
-    """Return the remark for a fork requested within a group's cycle."""
-    if at is None or at == cycle:
-        return []
-    group = parent.group_cycles.get(first=cycle)
-    why = f"the cycle of pod group {group.key} starts there, and its members are scheduled together"
-    return [f"Forked before cycle {cycle}, not {at}: {why}."]
 
 
 def is_before(stage: Mapping[str, Any], at: int | None, t: float | None) -> bool:

@@ -1,5 +1,6 @@
 """Edits an object of a scenario. The edit creates a new scenario, a version of the old one."""
 
+from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -41,6 +42,10 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
         same = scenario.cluster_objects.filter(kind=record.kind, namespace=record.namespace, name=record.name)
         if same.exclude(pk=obj.pk).exists():
             raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
+    counts = Counter(scenario.counts)
+    counts[obj.kind] -= 1
+    if record:
+        counts[record.kind] += 1
     columns = {
         "name": scenario.name,
         "description": scenario.description,
@@ -48,7 +53,7 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
         "parent": scenario,
         "kubernetes": scenario.kubernetes,
         "config": scenario.config,
-        "counts": _counts(scenario, obj, record),
+        "counts": dict(+counts),
         "pending": scenario.pending,  # approximate: not adjusted for the edited object
         "time": scenario.time,
     }
@@ -79,11 +84,3 @@ def unknown_field_warnings(record: Record | None) -> list[dict[str, Any]]:
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
     found = islice(unknown_fields(record.object(), record.kind), 20)
     return [Warn.from_error(UNKNOWN_FIELD, IngestError(where, field.problem, field.path)).as_dict() for field in found]
-
-
-def _counts(scenario: Scenario, obj: ClusterObject, record: Record | None) -> dict[str, int]:
-    counts = dict(scenario.counts)
-    counts[obj.kind] = counts.get(obj.kind, 1) - 1
-    if record:
-        counts[record.kind] = counts.get(record.kind, 0) + 1
-    return {kind: number for kind, number in counts.items() if number}
