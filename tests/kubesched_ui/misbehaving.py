@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kubesched_ui.scenarios import upload_worker
 from kubesched_ui.scenarios.upload_worker import UploadJob
 
@@ -56,6 +58,15 @@ def slow(job: UploadJob, *args: Any) -> Any:
 
     upload_worker.read_and_store = forever
     return _read(job, *args)
+
+
+def slow_analysis(text: str) -> bytes:
+    """Analyze a text as the editor's worker does, after sleeping for the seconds that it names."""
+    from kubesched_ui.editor import analysis
+
+    if text.startswith("# sleep "):
+        time.sleep(float(text.partition("\n")[0].removeprefix("# sleep ")))
+    return msgspec.json.encode(analysis.analyze(text))
 
 
 _read = upload_worker.read_upload

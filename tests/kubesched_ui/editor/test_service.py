@@ -19,7 +19,7 @@ from kubesched_ui.editor.limits import SMALL
 from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from scheduler_core.errors import InputError
-from tests.kubesched_ui.editor import sleeper
+from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.editor.texts import MIXED
 from tests.kubesched_ui.instance import until
 
@@ -34,7 +34,7 @@ def sleeps(seconds: float, more: str = "") -> str:
 @pytest.fixture
 def pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
-    monkeypatch.setattr(worker, "analyze", sleeper.analyze)
+    monkeypatch.setattr(worker, "analyze", misbehaving.slow_analysis)
     stop_pools()
     yield get_pool("editor")
     stop_pools()
