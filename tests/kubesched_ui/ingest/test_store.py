@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from kubesched_ui.exports import run_file
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
-from kubesched_ui.models import Scenario
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.clusters import CLUSTERS
 
 OBJECTS = [
     {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.30.0"}}},
@@ -80,3 +83,17 @@ def test_an_exported_scenario_reads_back_the_same() -> None:
     assert again.objects == first.objects
     assert (again.name, again.description) == ("My cluster", "Look here")
     assert (again.config, again.kubernetes) == (first.config, first.kubernetes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], ids=lambda path: path.name)
+def test_the_scenario_of_a_run_file_is_the_stored_one(path: Path) -> None:
+    stored = store(ingest_files([(path.name, path)]), "its name", description="what for")
+    data = b"".join(run_file.document(Run(pk=1, scenario=stored, name="a run"), b""))
+    read = ingest_files([("run-1.run.json", data)])
+    again = store(read)
+    assert list(again.objects_of()) == list(stored.objects_of())
+    for field in ("name", "description", "time", "config", "kubernetes", "counts"):
+        assert getattr(again, field) == getattr(stored, field), field
+    assert read.run
+    assert read.run.name == "a run"

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kubesched_ui.exports import run_export
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import ClusterObject, Run, Scenario
+from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -268,3 +269,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(CommandError):
         call_command("simulate", str(path), "--absent-claims", "maybe")
     assert not Scenario.objects.exists()
+
+
+@BOTH
+def test_objects_with_nulls_in_lists_that_were_stored_before_uploads_were_cleaned(
+    client: Client, in_time: bool
+) -> None:
+    scenario = Scenario.objects.create(name="old", counts={"Node": 1, "Pod": 2})
+    objects: list[dict[str, Any]] = [
+        node("n1", taints=[None]) | {"status": {"allocatable": {"cpu": "4", "pods": "9"}, "conditions": [None]}},
+        pod("a", tolerations=[None]) | {"status": {"phase": "Pending", "conditions": [None]}},
+        pod("b", volumes=[None]),
+    ]
+    for position, obj in enumerate(objects):
+        metadata = obj["metadata"]
+        about = {"kind": obj["kind"], "namespace": metadata.get("namespace", ""), "name": metadata["name"]}
+        ClusterObject.objects.create(scenario=scenario, position=position, data=obj, **about)
+    run = create_run(scenario, RunSettings(in_time=in_time))
+    execute_run(run.pk)
+    run = Run.objects.get(pk=run.pk)
+    assert (run.state, run.error, run.placed) == ("done", "", 2)
+    for address in (f"/runs/{run.pk}/", f"/scenarios/{scenario.pk}/", f"/runs/{run.pk}/pods/default/a/"):
+        assert client.get(address).status_code == 200
