@@ -14,11 +14,8 @@ ROWS = 8  # scores per slide
 # Points of a pod's page and of explanation trees -> the slide that shows most of them.
 POINTS = {
     "prescore": "fits",
-    "raw": "score",
-    "normalized": "score",
-    "weighted": "score",
-    "postfilter": "candidates",
-    "preemption": "candidates",
+    **dict.fromkeys(("raw", "normalized", "weighted"), "score"),
+    **dict.fromkeys(("postfilter", "preemption"), "candidates"),
     **dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), "result"),
 }
 WITHOUT_NODES = ("pod", "preenqueue", "prefilter", "score", "total")  # points whose slides have no map of the cluster

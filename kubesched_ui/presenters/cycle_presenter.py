@@ -28,19 +28,9 @@ OLD_POINTS = {
 
 # Filter order of the default profiles; other plugins follow in order of appearance.
 FILTER_ORDER = [
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
-    "DynamicResources",
+    *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
+    *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+    *("PodTopologySpread", "InterPodAffinity", "DynamicResources"),
 ]
 
 PASSING = ("Success", "Skip", "Wait")

@@ -22,14 +22,8 @@ QUEUE = ("active", "backoff", "unschedulable", "gated")
 
 # Events of a pod outside of the queue -> the `lane` that the pod enters; "" for none.
 HAPPENED = {
-    "permit.waiting": "waiting",
-    "permit.rejected": "",
-    "bind.failed": "",
-    "pod.nominated": "",
-    "pod.bound": "bound",
-    "pod.evicted": "",
-    "pod.deleted": "gone",
-    "pod.skipped": "gone",
+    **{"permit.waiting": "waiting", "pod.bound": "bound", "pod.deleted": "gone", "pod.skipped": "gone"},
+    **dict.fromkeys(("permit.rejected", "bind.failed", "pod.nominated", "pod.evicted"), ""),
 }
 
 

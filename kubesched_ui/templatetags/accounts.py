@@ -5,6 +5,8 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from kubesched_ui import current_viewer
 
@@ -34,9 +36,9 @@ def may(action: str, thing: Any) -> bool:
 
 
 @register.simple_tag
-def others(thing: Any) -> str:
-    """Return the name of the owner if it is another user; otherwise ""."""
+def shared_by(thing: Any) -> SafeString | str:
+    """Return a badge with the name of the owner if it is another user; otherwise ""."""
     who = current_viewer.viewer()
     if who is None or thing.owner_id is None or thing.owner_id == who.owner_id:
         return ""
-    return thing.owner.first_name or thing.owner.username
+    return format_html('<span class="badge live">shared by {}</span>', thing.owner.first_name or thing.owner.username)
