@@ -91,18 +91,13 @@ class BarRow:
 
     def marked(self, marks: Mapping[str, tuple[str, str]]) -> BarRow:
         """Return a copy with these marks: node -> (mark, text). Other nodes lose theirs."""
-        return replace(
-            self, bars=[replace(bar, mark=mark, text=text) for bar in self.bars for mark, text in [_of(marks, bar)]]
-        )
+        pairs = [(bar, marks.get(bar.name, ("", ""))) for bar in self.bars]
+        return replace(self, bars=[replace(bar, mark=mark, text=text) for bar, (mark, text) in pairs])
 
     def leaving(self, pods: Collection[str]) -> BarRow:
         """Return a copy in which these pods, namespace/name, are marked for removal."""
         drawn = [replace(bar, blocks=[b._replace(goes=b.pod in pods) for b in bar.blocks]) for bar in self.bars]
         return replace(self, bars=drawn)
-
-
-def _of(marks: Mapping[str, tuple[str, str]], bar: Bar) -> tuple[str, str]:
-    return marks.get(bar.name, ("", ""))
 
 
 def bar_row(nodes: Sequence[Node], asks: Amounts | None = None) -> BarRow:

@@ -40,10 +40,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     layout = getattr(request, "layout", "base.html")
     read_only = layout != "base.html"
     told |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
-    return told | {"invited": invited(request)} if here == "account_signup" else told
-
-
-def invited(request: HttpRequest) -> str:
-    """Return the kind of the invitation opened in this session, or ""."""
-    found = invitations.opened(request.session)
-    return found.kind if found else ""
+    if here == "account_signup":
+        invitation = invitations.opened(request.session)
+        told["invited"] = invitation.kind if invitation else ""
+    return told

@@ -9,7 +9,7 @@ from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.presenters.capacity_bars import BarRow
 from kubesched_ui.presenters.cycle_rows import on_node
 from kubesched_ui.runs import build_simulation
-from kubesched_ui.scenarios.cluster_overview import ClusterView, cluster_view
+from kubesched_ui.scenarios.cluster_overview import cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -87,10 +87,5 @@ def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[BarRow, 
     for number, data in rows.values_list("scenario_id", "data"):
         objects[number].append(data)
     views = {number: cluster_view(found) for number, found in objects.items()}
-    return {
-        number: (capacity_bars.bar_row(capacity_bars.nodes_in(view)), _waiting(view)) for number, view in views.items()
-    }
-
-
-def _waiting(view: ClusterView) -> int:
-    return sum(pod.state in ("pending", "gated") for pod in view.pods.values())
+    waiting = {n: sum(pod.state in ("pending", "gated") for pod in view.pods.values()) for n, view in views.items()}
+    return {n: (capacity_bars.bar_row(capacity_bars.nodes_in(view)), waiting[n]) for n, view in views.items()}
