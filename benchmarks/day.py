@@ -18,7 +18,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scheduler_core.commands.simulate import as_json
-from scheduler_core.virtual_time.scenario import Arrivals, Binding, Scenario, Spec, Spread
+from scheduler_core.virtual_time.scenario import Arrivals, Binding, RandomDuration, Scenario, ScenarioSpec
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 DAY = 86400.0
@@ -35,7 +35,7 @@ def arrivals(name: str, a_day: int, cpu: str, mean: str, **spec: Any) -> Arrival
     """Poisson arrivals of pods that run for an exponential time."""
     container = {"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "2Gi"}}}
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
-    return Arrivals(name=name, mean=DAY / a_day, duration=Spread(mean=mean), template=template)
+    return Arrivals(name=name, mean=DAY / a_day, duration=RandomDuration(mean=mean), template=template)
 
 
 def day(seed: int, hours: float) -> Scenario:
@@ -49,7 +49,7 @@ def day(seed: int, hours: float) -> Scenario:
     return Scenario(
         api_version="kubesched.dev/v1alpha1",
         kind="Scenario",
-        spec=Spec(
+        spec=ScenarioSpec(
             seed=seed,
             until=hours * 3600,
             binding=Binding(seconds=0.05),

@@ -13,7 +13,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from kubesched_ui.accounts import invitations
 
 
-class Accounts(DefaultAccountAdapter):
+class AccountAdapter(DefaultAccountAdapter):
     """Local accounts."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:

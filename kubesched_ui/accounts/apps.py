@@ -3,7 +3,7 @@
 from django.apps import AppConfig, apps
 
 
-class Accounts(AppConfig):
+class AccountsConfig(AppConfig):
     name = "kubesched_ui.accounts"
     label = "accounts"
 

@@ -9,7 +9,7 @@ from kubesched_ui.editor.diagnostics import Diagnostic
 from kubesched_ui.editor.limits import MAX_PROBLEMS
 from kubesched_ui.editor.object_index import IndexedObject, ObjectIndex, index_objects, lines_of
 from kubesched_ui.editor.preview import preview
-from kubesched_ui.editor.yaml_documents import Document, Position, Text, parse, position_of
+from kubesched_ui.editor.yaml_documents import Document, Text, TextPosition, parse, position_of
 
 
 def analyze(text: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _problem(problem: Diagnostic, document: Document, obj: int | None = None) ->
     return _at(place, problem.sentence, problem.severity, obj) | {"fix": problem.fix, "value": problem.value}
 
 
-def _at(place: Position, message: str, severity: str, obj: int | None = None) -> dict[str, Any]:
+def _at(place: TextPosition, message: str, severity: str, obj: int | None = None) -> dict[str, Any]:
     return {
         "severity": severity,
         "line": place.line,

@@ -16,12 +16,12 @@ from kubesched_ui.ingest.values import Path, as_map, maps_in, pod_spec
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
-from scheduler_core.virtual_time.scenario import Spec
+from scheduler_core.virtual_time.scenario import ScenarioSpec
 
 CONFIG: Path = ("spec", "config")
 Key = tuple[str, str, str]
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`$")
-_FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
+_FIELDS = [field.encode_name for field in msgspec.structs.fields(ScenarioSpec)]
 
 
 def check(object_index: ObjectIndex) -> dict[int, Diagnostics]:

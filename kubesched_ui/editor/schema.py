@@ -81,7 +81,7 @@ def completion_json() -> bytes:
         for name, definition in described.items()
         if "properties" in definition
     }
-    ours[_type_name("Spec")]["fields"]["config"] = [versions[NEWEST_API], ""]
+    ours[_type_name("ScenarioSpec")]["fields"]["config"] = [versions[NEWEST_API], ""]
     full_table = table()
     kinds = full_table["kinds"] | {KIND: {API_VERSION: _type_name(KIND)}, scheduler["kind"]: versions}
     return json.dumps(
@@ -90,7 +90,7 @@ def completion_json() -> bytes:
 
 
 def _type_name(name: str) -> str:
-    return name if name in ("Scenario", "Meta") else f"Scenario{name}"
+    return name if name.startswith(("Scenario", "Meta")) else f"Scenario{name}"
 
 
 def _type_of_field(definition: dict[str, Any]) -> str:

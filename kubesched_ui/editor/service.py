@@ -14,7 +14,7 @@ from django.conf import settings
 from kubesched_ui import current_viewer
 from kubesched_ui.editor import worker
 from kubesched_ui.editor.limits import MAX_BYTES, SMALL
-from kubesched_ui.offload.pool import Cancelled, Crashed, OutOfMemory, Ticket, TimedOut
+from kubesched_ui.offload.pool import Crashed, OutOfMemory, TaskCancelled, Ticket, TimedOut
 from kubesched_ui.offload.pools import get_pool
 from scheduler_core.errors import InputError
 
@@ -81,7 +81,7 @@ def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) 
     pool = get_pool("editor")
     try:
         return pool.run(function, text, *args, ticket=ticket)
-    except Cancelled:
+    except TaskCancelled:
         raise Superseded from None
     except TimedOut:
         why = f"takes longer than {pool.config.seconds:g} s"

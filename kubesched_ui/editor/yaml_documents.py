@@ -27,7 +27,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class TextPosition:
     """A position in the text. Lines and columns start at 0."""
 
     line: int
@@ -44,7 +44,7 @@ class Document:
     lines: list[str]
     value: Any = None
     tree: Node = None
-    problem: tuple[Position, str] | None = None
+    problem: tuple[TextPosition, str] | None = None
 
     @property
     def text(self) -> str:
@@ -91,29 +91,29 @@ def read_document(line: int, lines: list[str]) -> Document:
     try:
         values = list(documents(text.encode(), Where(""), LIMITS))
         if len(values) > 1:
-            document.problem = Position(line), "contains two documents; put a line with --- between them"
+            document.problem = TextPosition(line), "contains two documents; put a line with --- between them"
         elif values:
             document.value = msgspec.json.decode(values[0][1])
             document.tree = yaml.compose(text, Loader=yaml.CSafeLoader)
     except IngestError as error:
         document.problem = _located(error.problem, line)
     except UnicodeEncodeError:
-        document.problem = Position(line), "contains an unpaired surrogate, which is not valid Unicode"
+        document.problem = TextPosition(line), "contains an unpaired surrogate, which is not valid Unicode"
     except (yaml.YAMLError, msgspec.DecodeError, ValueError) as error:
-        document.problem = Position(line), f"cannot be read: {str(error).splitlines()[0][:120]}"
+        document.problem = TextPosition(line), f"cannot be read: {str(error).splitlines()[0][:120]}"
     if document.problem:
         document.value = document.tree = None
     return document
 
 
-def _located(problem: str, line: int) -> tuple[Position, str]:
+def _located(problem: str, line: int) -> tuple[TextPosition, str]:
     """Extract the position from an error message. Return the position and the message without it."""
     match = _LINE.search(problem)
     if match is None:
-        return Position(line), problem
+        return TextPosition(line), problem
     before, after = problem[: match.start()].strip(), problem[match.end() :].lstrip(": ")
     message = ": ".join(part for part in (before, after) if part)
-    return Position(line + int(match[1]) - 1, int(match[2] or 1) - 1), message
+    return TextPosition(line + int(match[1]) - 1, int(match[2] or 1) - 1), message
 
 
 # ---- positions
@@ -137,7 +137,7 @@ def path_text(path: Sequence[str | int]) -> str:
     return out
 
 
-def position_of(document: Document, path: Sequence[str | int]) -> Position:
+def position_of(document: Document, path: Sequence[str | int]) -> TextPosition:
     """Return the position of a path: of its key, or of its value in a list. For a missing path, return the innermost
     existing part."""
     node, shown = document.tree, document.tree
@@ -147,10 +147,10 @@ def position_of(document: Document, path: Sequence[str | int]) -> Position:
             break
         shown, node = found
     if shown is None:
-        return Position(document.line)
+        return TextPosition(document.line)
     start, end = shown.start_mark, shown.end_mark
     one_line = start.line == end.line
-    return Position(document.line + start.line, start.column, end.column if one_line else 0)
+    return TextPosition(document.line + start.line, start.column, end.column if one_line else 0)
 
 
 def node_of(tree: Node, path: Sequence[str | int]) -> Node:

@@ -42,7 +42,7 @@ class LostClaim(Exception):
     """Raised if another worker holds the run now, or if the run is over. Nothing more may be written."""
 
 
-class Cancelled(Exception):
+class RunCancelled(Exception):
     """Raised if a user asked for the run to stop."""
 
 
@@ -166,7 +166,7 @@ class RunLog:
     def flush(self, **changes: Any) -> None:
         """Write all added data, the run's progress and `changes` in one transaction; then notify.
 
-        Raises LostClaim if another worker holds the run. After writing, raises Cancelled if a user asked for it, or
+        Raises LostClaim if another worker holds the run. After writing, raises RunCancelled if a user asked for it, or
         OutOfTime after the deadline.
         """
         run = self.run
@@ -200,7 +200,7 @@ class RunLog:
         self.flushed_at = time.monotonic()
         self.notify(run.last_seq)
         if cancelled and not changes:
-            raise Cancelled
+            raise RunCancelled
         if not changes and time.monotonic() > self.deadline:
             raise OutOfTime
 

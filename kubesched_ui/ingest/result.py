@@ -33,12 +33,12 @@ class Record:
         return (spec.node_name if spec else None) or ""
 
 
-class _Spec(msgspec.Struct):
+class _ObjectSpec(msgspec.Struct):
     node_name: str | None = msgspec.field(name="nodeName", default=None)
 
 
 class _Pod(msgspec.Struct):
-    spec: _Spec | None = None
+    spec: _ObjectSpec | None = None
 
 
 _POD = msgspec.json.Decoder(_Pod)

@@ -8,7 +8,7 @@ from kubesched_ui.ingest.errors import IngestError, Where, printable
 from kubesched_ui.ingest.formats import Config
 from kubesched_ui.ingest.json_values import Json, read_object
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core.config.discovery import Found, chosen, configurations_in, passed_over
+from scheduler_core.config.discovery import FoundConfiguration, chosen, configurations_in, passed_over
 from scheduler_core.config.discovery import may_hold_bytes as may_hold
 from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
@@ -23,16 +23,16 @@ class Configs:
 
     def __init__(self, max_depth: int) -> None:
         self.max_depth = max_depth
-        self._found: list[Found] = []
+        self._found: list[FoundConfiguration] = []
 
     def document(self, config: Config) -> None:
         """Add a separate configuration: an object, or (in a Scenario) text."""
         where = config.where.at(kind=KIND)
         if bytes(config.value[:1]) == b'"':
-            self._add(Found({"kind": KIND}, text=msgspec.json.decode(config.value)))
+            self._add(FoundConfiguration({"kind": KIND}, text=msgspec.json.decode(config.value)))
         else:
             raw = _without_keys(read_object(config.value, where, self.max_depth))
-            self._add(Found(raw, text=to_yaml(raw)))
+            self._add(FoundConfiguration(raw, text=to_yaml(raw)))
 
     def config_map(self, value: Json, where: Where) -> None:
         """Add the configurations in the data of a ConfigMap. Nothing else of it is kept. Raises IngestError for an
@@ -41,11 +41,11 @@ class Configs:
         try:
             for found in configurations_in({**obj, "kind": "ConfigMap"}):
                 raw = _without_keys(found.raw)
-                self._add(Found(raw, found.place, found.text if raw == found.raw else to_yaml(raw)))
+                self._add(FoundConfiguration(raw, found.place, found.text if raw == found.raw else to_yaml(raw)))
         except InputError as error:
             raise IngestError(where, f"its scheduler configuration is invalid: {on_one_line(str(error))}") from None
 
-    def _add(self, found: Found) -> None:
+    def _add(self, found: FoundConfiguration) -> None:
         if len(self._found) < MAX_KEPT:
             self._found.append(found)
 

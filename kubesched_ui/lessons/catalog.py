@@ -13,7 +13,7 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.lessons import parser
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.functions import Facts
-from kubesched_ui.lessons.parser import Ask, LessonFile, Section, Settings, Step
+from kubesched_ui.lessons.parser import Ask, LessonFile, Settings, Step, StepText
 from kubesched_ui.lessons.questions import Question
 from kubesched_ui.lessons.runner import Played, TooLarge
 from kubesched_ui.scenarios import samples
@@ -86,12 +86,12 @@ class Lesson:
         ask: Ask | None = self.steps[step - 1].ask
         return Question(ask, self.facts(step)) if ask is not None else None
 
-    def section(self, step: int) -> Section:
+    def section(self, step: int) -> StepText:
         """Return the text of a step."""
         return self.file.sections[step - 1]
 
 
-class Problem(NamedTuple):
+class InvalidLesson(NamedTuple):
     """A file that is not a valid lesson."""
 
     file: str
@@ -109,14 +109,14 @@ def lesson(name: str) -> Lesson | None:
     return _of(path) if path is not None else None
 
 
-def lessons() -> tuple[list[Lesson], list[Problem]]:
+def lessons() -> tuple[list[Lesson], list[InvalidLesson]]:
     """Return all valid lessons, and the problems of the others."""
     found, problems = [], []
     for path in paths():
         try:
             found.append(_of(path))
         except LessonError as problem:
-            problems.append(Problem(path.name, str(problem)))
+            problems.append(InvalidLesson(path.name, str(problem)))
     return found, problems
 
 

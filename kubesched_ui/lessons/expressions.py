@@ -38,17 +38,17 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-class Facts(Protocol):
+class Functions(Protocol):
     """The functions that an expression can call."""
 
     def call(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the value of a function. Raises Unknown."""
 
-    def in_run(self, name: str) -> Facts:
+    def in_run(self, name: str) -> Functions:
         """Return the facts of another run. Raises Unknown."""
 
 
-def evaluate(text: str, facts: Facts) -> Any:
+def evaluate(text: str, facts: Functions) -> Any:
     """Return the value of an expression. Raises Unknown with the reason."""
     try:
         return _value(parse(text), facts)
@@ -88,7 +88,7 @@ def _check(part: ast.AST, called: set[int]) -> None:
         raise Unknown(f"contains {part.value!r}, which expressions do not allow")
 
 
-def _value(part: ast.expr, facts: Facts) -> Any:
+def _value(part: ast.expr, facts: Functions) -> Any:
     match part:
         case ast.Constant():
             return part.value
@@ -114,13 +114,13 @@ def _value(part: ast.expr, facts: Facts) -> Any:
     raise Unknown(f"contains {type(part).__name__}, which expressions do not allow")
 
 
-def _elsewhere(part: ast.Call, facts: Facts) -> Any:
+def _elsewhere(part: ast.Call, facts: Functions) -> Any:
     if len(part.args) != 2 or part.keywords:
         raise Unknown('in_run takes the name of a run and an expression: in_run("then", node_of("web"))')
     return _value(part.args[1], facts.in_run(str(_value(part.args[0], facts))))
 
 
-def _operation(part: ast.BinOp, facts: Facts) -> Any:
+def _operation(part: ast.BinOp, facts: Functions) -> Any:
     left, right = _numeric(_value(part.left, facts)), _numeric(_value(part.right, facts))
     found = _OPERATIONS[type(part.op)](left, right)
     measured = next((one for one in (left, right) if isinstance(one, Amount | Seconds)), None)
@@ -138,7 +138,7 @@ def _numeric(value: Any) -> Any:
     raise Unknown(f"calculates with {str(value)[:60]!r}, which is not a number")
 
 
-def _compared(part: ast.Compare, facts: Facts) -> bool:
+def _compared(part: ast.Compare, facts: Functions) -> bool:
     left = _value(part.left, facts)
     for operation, other in zip(part.ops, part.comparators, strict=True):
         right = _value(other, facts)

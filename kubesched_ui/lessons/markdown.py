@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 from kubesched_ui.lessons.errors import Unknown
-from kubesched_ui.lessons.expressions import Facts, evaluate, parse
+from kubesched_ui.lessons.expressions import Functions, evaluate, parse
 from kubesched_ui.lessons.formatting import WORDS, shown
 
 FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
@@ -28,7 +28,7 @@ _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["
 
 
 @dataclass(frozen=True)
-class Problem:
+class MarkdownProblem:
     """A problem in a text, and its line, counted from 0."""
 
     line: int
@@ -40,22 +40,22 @@ def figures(text: str) -> list[tuple[str, int]]:
     return [(found[1].strip(), text.count("\n", 0, found.start())) for found in FIGURE.finditer(text)]
 
 
-def render(text: str, facts: Facts) -> SafeString:
+def render(text: str, facts: Functions) -> SafeString:
     """Render the text as HTML. Raises Unknown."""
     return _render(text, facts, _markdown.render)
 
 
-def render_line(text: str, facts: Facts) -> SafeString:
+def render_line(text: str, facts: Functions) -> SafeString:
     """Render one line as HTML without a paragraph. Raises Unknown."""
     return _render(text, facts, _markdown.renderInline)
 
 
-def plain(text: str, facts: Facts) -> str:
+def plain(text: str, facts: Functions) -> str:
     """Return the text with its figures filled in, without rendering Markdown. Raises Unknown."""
     return FIGURE.sub(lambda found: shown(evaluate(found[1], facts)), text)
 
 
-def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeString:
+def _render(text: str, facts: Functions, markdown: Callable[[str], str]) -> SafeString:
     found: list[str] = []
 
     def hold(figure: re.Match[str]) -> str:
@@ -66,26 +66,28 @@ def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeStri
     return mark_safe(_HOLDER.sub(lambda at: f'<span class="figure">{escape(found[int(at[1])])}</span>', made))
 
 
-def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
+def problems(text: str, words: set[str], verbatim: str = "") -> list[MarkdownProblem]:
     """Find numbers that are not computed. `words`: names that may appear as code. `verbatim`: the text that every code
     block must be a part of."""
     rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    found: list[Problem] = []
+    found: list[MarkdownProblem] = []
 
     def look(code: re.Match[str]) -> str:
         line = text.count("\n", 0, code.start())
         if code[1] is None:
             inner = code[0].strip("`").partition("\n")[2].strip("\n")
             if inner not in verbatim:
-                found.append(Problem(line, "a code block must be a verbatim part of docs/writing-plugins.md"))
+                found.append(MarkdownProblem(line, "a code block must be a verbatim part of docs/writing-plugins.md"))
         elif re.search(r"\d", code[1]) and not _is_name(code[1], words):
-            found.append(Problem(line, f"`{code[1][:60]}` has a digit and is not a name in the scenario; compute it"))
+            found.append(
+                MarkdownProblem(line, f"`{code[1][:60]}` has a digit and is not a name in the scenario; compute it")
+            )
         return re.sub(r"[^\n]", " ", code[0])
 
     rest = PLAIN.sub("", _CODE.sub(look, rest))
     for number in _NUMBER.finditer(rest):
         line = rest.count("\n", 0, number.start())
-        found.append(Problem(line, f"{number[0]!r} is not computed; write {{{{ expression }}}}"))
+        found.append(MarkdownProblem(line, f"{number[0]!r} is not computed; write {{{{ expression }}}}"))
     return found
 
 
@@ -105,7 +107,7 @@ def by_hand(expression: str) -> bool:
     return not called - SHAPING
 
 
-def checked(text: str, facts: Facts) -> int:
+def checked(text: str, facts: Functions) -> int:
     """Compute every figure of a text and return their number. Raises Unknown, prefixed with the line."""
     for expression, line in figures(text):
         try:

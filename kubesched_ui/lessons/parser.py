@@ -119,7 +119,7 @@ class Prose:
 
 
 @dataclass(frozen=True)
-class Section:
+class StepText:
     """The text of a step: before and after its question is answered."""
 
     title: str
@@ -134,7 +134,7 @@ class LessonFile:
 
     name: str
     head: Head
-    sections: list[Section]
+    sections: list[StepText]
     source: str = field(repr=False)
 
     def line(self, path: str) -> int:
@@ -215,11 +215,11 @@ def _sections(file: str, lines: list[str], start: int) -> Any:
         raise LessonError(file, start, "has no text")
 
 
-def _section(title: str, begin: int, lines: list[str]) -> Section:
+def _section(title: str, begin: int, lines: list[str]) -> StepText:
     at = next((i for i, line in enumerate(lines) if line.strip() == REVEALED), len(lines))
     before = Prose("\n".join(lines[:at]).strip("\n"), begin + 2 + _blank(lines[:at]))
     after = Prose("\n".join(lines[at + 1 :]).strip("\n"), begin + 3 + at + _blank(lines[at + 1 :]))
-    return Section(title, begin + 1, before, after)
+    return StepText(title, begin + 1, before, after)
 
 
 def _blank(lines: list[str]) -> int:

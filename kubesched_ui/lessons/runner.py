@@ -26,7 +26,7 @@ from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import provenance
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
 from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
@@ -92,7 +92,7 @@ class Played:
         blocks = recorder.drain()
         self.recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
         self._objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
-        self._states: dict[int, State] = {}
+        self._states: dict[int, StateAtTimepoint] = {}
         self._provenance: tuple[int, Provenance] | None = None
 
     # ---- simulation
@@ -179,10 +179,10 @@ class Played:
 
     # ---- queries
 
-    def state(self, moment: int) -> State:
+    def state(self, moment: int) -> StateAtTimepoint:
         """Return the cluster after a timepoint of the recording."""
         if moment not in self._states:
-            self._states[moment] = State(self.recording, moment)
+            self._states[moment] = StateAtTimepoint(self.recording, moment)
         return self._states[moment]
 
     def before(self, cycle: int) -> int:

@@ -17,7 +17,7 @@ WRONG_MAX = 3
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-class Bar(NamedTuple):
+class AnswerBar(NamedTuple):
     """One bar of the answer chart. `number`: students who gave this answer or chose this option. `share`: their
     percentage of all answers. `right`: None until the step is revealed."""
 
@@ -36,10 +36,10 @@ class QuestionResult(NamedTuple):
     answered: int
     right: int
     share: int | None
-    wrong: list[Bar]
+    wrong: list[AnswerBar]
 
 
-def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bool) -> list[Bar]:
+def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bool) -> list[AnswerBar]:
     """Return the bars of a step's question: one per option if it has options, else one per common answer."""
     with catalog.lock:
         question = lesson.question(step)
@@ -55,20 +55,21 @@ def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bo
     chosen = Counter(option for options in given for option in options)
     total = len(answers)
     return [
-        Bar(texts[one], chosen[one], _per_cent(chosen[one], total), one in right if revealed else None) for one in known
+        AnswerBar(texts[one], chosen[one], _per_cent(chosen[one], total), one in right if revealed else None)
+        for one in known
     ]
 
 
 def _text_bars(
     lesson: Lesson, step: int, answers: Iterable[GivenAnswer], revealed: bool, most: int = BARS_MAX
-) -> list[Bar]:
+) -> list[AnswerBar]:
     answers = list(answers)
     found: Counter[tuple[str, bool]] = Counter((answer_text(lesson, step, one.given), one.right) for one in answers)
     total = len(answers)
     common = found.most_common(most)
-    made = [Bar(text, n, _per_cent(n, total), right if revealed else None) for (text, right), n in common]
+    made = [AnswerBar(text, n, _per_cent(n, total), right if revealed else None) for (text, right), n in common]
     if rest := total - sum(number for _, number in common):
-        made.append(Bar("others", rest, _per_cent(rest, total), None))
+        made.append(AnswerBar("others", rest, _per_cent(rest, total), None))
     return made
 
 

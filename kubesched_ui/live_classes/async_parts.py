@@ -22,7 +22,7 @@ from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
 from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher
-from kubesched_ui.live_classes.impersonated_view import Section
+from kubesched_ui.live_classes.impersonated_view import PageSection
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.offload import client
 from kubesched_ui.offload.pool import OffloadError
@@ -51,7 +51,7 @@ class Job(NamedTuple):
     load: str
 
 
-def part(live_class: LiveClass, section: Section) -> str:
+def part(live_class: LiveClass, section: PageSection) -> str:
     """Return the HTML of a part. If it is not in the cache, render it, or request it and return a placeholder."""
     assert live_class.run is not None
     job, key = Job(live_class.pk, live_class.address, *section), key_of(live_class, *section)

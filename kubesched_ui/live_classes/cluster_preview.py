@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from django.template.loader import render_to_string
 
 from kubesched_ui.exports import slides
-from kubesched_ui.live_classes.run_position import Position, position_of, timepoint_of
+from kubesched_ui.live_classes.run_position import RunPosition, position_of, timepoint_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, explanations
 from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.api.duration import clock
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.errors import InputError
 
 PODS = 40  # maximum number of pod blocks in a capacity bar
@@ -74,7 +74,7 @@ def card(run: Run, address: str) -> str:
     try:
         recording = recording_of(run)
         moment = recording.before_cycle(row.number) if row else timepoint_of(run, position.query)
-        state = State(recording, moment)
+        state = StateAtTimepoint(recording, moment)
         context = (
             _of_attempt(run, position, row, state)
             if row
@@ -88,14 +88,14 @@ def card(run: Run, address: str) -> str:
     return render_to_string("parts/live_class_map.html", {"run": run, **told, **context})
 
 
-def _of_attempt(run: Run, position: Position, row: Cycle, state: State) -> dict[str, Any]:
+def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimepoint) -> dict[str, Any]:
     pod = f"{row.namespace}/{row.name}"
     verdicts = _verdicts(run, row, position)
     shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.requests_at(state, pod), verdicts)
     return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
 
 
-def _verdicts(run: Run, row: Cycle, position: Position) -> Verdicts:
+def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
@@ -141,7 +141,7 @@ def _sum(amounts: Sequence[Amounts]) -> Amounts:
 
 def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
     """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
-    single = [capacity_bars.Bar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
+    single = [capacity_bars.CapacityBar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
     shelf = capacity_bars.BarRow("", single)
     texts = {v.name: (v.mark, v.text) for v in (verdicts.on(shelf) if verdicts else shelf).bars}
     groups: dict[tuple[str, str], list[Node]] = {}

@@ -40,7 +40,7 @@ def class_of(live_class: LiveClass) -> current_viewer.ViewerProtocol:
     return Viewer(links=(live_class.share_id,))
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A section of a page that is rendered separately. `name`: why, together, or map. `address`: the page that has it,
     "" for the map."""
 
@@ -52,7 +52,7 @@ class Page(NamedTuple):
     """A read-only page. `html` has an empty element for each of `sections`."""
 
     html: SafeString
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
 
     def filled(self, sections: Mapping[str, str]) -> SafeString:
         """Return the page with the HTML of its sections inserted."""
@@ -82,7 +82,7 @@ def _rendered(address: str, who: current_viewer.ViewerProtocol, layout: str) -> 
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
         raise Rejected(str(problem) or "This page of the run does not exist any more.", 404) from None
-    return Page(mark_safe(answer.content.decode()), tuple(map(Section._make, request.sections)))
+    return Page(mark_safe(answer.content.decode()), tuple(map(PageSection._make, request.sections)))
 
 
 def request_for(address: str) -> Any:

@@ -21,7 +21,7 @@ from scheduler_core.errors import InputError
 DROPPED_PARAMETERS = ("cycle", "attempt", "t", "seq", "node", "page")
 
 
-class Position(NamedTuple):
+class RunPosition(NamedTuple):
     """A position in a run.
 
     `page`: URL name of the page. `cycles`: cycle numbers that the buttons step through. `at`: index of the shown
@@ -63,12 +63,12 @@ class Position(NamedTuple):
         return f"{self.path}?{query.urlencode()}"
 
 
-def position_of(run: Run, address: str) -> Position:
+def position_of(run: Run, address: str) -> RunPosition:
     """Return the position of a run's page. `address` must be a URL of this product."""
     parts = urlsplit(address)
     match, query = resolve(parts.path), QueryDict(parts.query)
     page = match.url_name or ""
-    return Position(page, parts.path, match.kwargs, query, *_among(run, page, match.kwargs, query))
+    return RunPosition(page, parts.path, match.kwargs, query, *_among(run, page, match.kwargs, query))
 
 
 def _among(run: Run, page: str, named: dict[str, Any], query: QueryDict) -> tuple[range | list[int], int, str, bool]:

@@ -83,7 +83,7 @@ class Crashed(OffloadError):
         self.code = code
 
 
-class Cancelled(OffloadError):
+class TaskCancelled(OffloadError):
     """The caller cancelled the task."""
 
 
@@ -158,7 +158,7 @@ class Worker:
             raise TimedOut(seconds or 0) from None
         except CancelledError:
             self.stop()
-            raise Cancelled from None
+            raise TaskCancelled from None
         except MemoryError:
             self.stop()
             raise OutOfMemory(config.memory) from None
@@ -271,7 +271,7 @@ class Pool:
                 while len(self.running) >= self.config.workers or self.order()[0] is not ticket:
                     self._wait(ticket, end)
                 if ticket.cancelled:
-                    raise Cancelled
+                    raise TaskCancelled
             finally:
                 self.waiting.remove(ticket)
                 self._changed.notify_all()
@@ -282,7 +282,7 @@ class Pool:
 
     def _wait(self, ticket: Ticket, end: float) -> None:
         if ticket.cancelled:
-            raise Cancelled
+            raise TaskCancelled
         left = end - time.monotonic()
         if left <= 0:
             raise PoolBusy

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kubesched_ui.scenarios.cluster_overview import ZONES, ClusterView
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.resources import CPU, MEMORY
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 
 NAMED = 12  # bars up to this number are wide enough for text
 DRAWN = 600  # maximum number of bars
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bar:
+class CapacityBar:
     """The bar of a node.
 
     `tall`: percent of the tallest bar; `free`: text on the free and total quantity. `mark`: the node's state in a step
@@ -70,7 +70,7 @@ class BarRow:
     """
 
     resource: str
-    bars: list[Bar]
+    bars: list[CapacityBar]
     more: int = 0
     asks: str = ""
     tall: float | None = None
@@ -82,9 +82,9 @@ class BarRow:
         return self.spoken or len(self.bars) <= NAMED
 
     @property
-    def zones(self) -> list[tuple[str, list[Bar]]]:
+    def zones(self) -> list[tuple[str, list[CapacityBar]]]:
         """The bars by zone, zones in order of appearance."""
-        found: dict[str, list[Bar]] = {}
+        found: dict[str, list[CapacityBar]] = {}
         for bar in self.bars:
             found.setdefault(bar.zone, []).append(bar)
         return list(found.items())
@@ -128,17 +128,17 @@ def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
     return MEMORY if share(MEMORY) > share(CPU) else CPU
 
 
-def _bar(node: Node, resource: str, most: int, wanted: int) -> Bar:
+def _bar(node: Node, resource: str, most: int, wanted: int) -> CapacityBar:
     has = node.allocatable.get(resource, 0)
     taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
     free = has - sum(number for _, number in taken)
     blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
     text = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
     comes = 100 * wanted / has if has else 0.0
-    return Bar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
+    return CapacityBar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
 
 
-def nodes_of(state: State) -> list[Node]:
+def nodes_of(state: StateAtTimepoint) -> list[Node]:
     """Return the nodes of a cluster at a timepoint of a recording."""
     tables = state.recording.tables
     requests, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
@@ -186,7 +186,7 @@ def nodes_in(view: ClusterView) -> list[Node]:
     ]
 
 
-def requests_at(state: State, pod: str) -> Amounts:
+def requests_at(state: StateAtTimepoint, pod: str) -> Amounts:
     """Return a pod's requests at that timepoint; {} for a pod that does not exist then."""
     table = state.recording.tables["pods"]
     if pod not in table.texts["key"]:

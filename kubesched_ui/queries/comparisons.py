@@ -20,7 +20,7 @@ from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import Comparison, partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
 from scheduler_core.debugger.compare.root_cause import Cause, cause_of
-from scheduler_core.debugger.compare.run_side import Cycle, RunSide
+from scheduler_core.debugger.compare.run_side import RunCycle, RunSide
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
@@ -80,18 +80,18 @@ def effective_settings(config: str, release: str, unknown: Any) -> dict[str, Any
     return differences.configuration_settings(loaded)
 
 
-def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
+def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, RunCycle]]:
     """Return a function that reads cycles of the run with the nodes in row order."""
     lists: dict[int, list[str]] = {}
 
-    def read(numbers: Sequence[int]) -> dict[int, Cycle]:
+    def read(numbers: Sequence[int]) -> dict[int, RunCycle]:
         rows = StoredCycle.objects.filter(run=run, number__in=numbers)
         found = {}
         for number, version, trace in rows.values_list("number", "nodes_version", "trace"):
             if version not in lists:
                 lists[version] = run.nodes_at(version)
             nodes = lists[version]
-            found[number] = Cycle(CycleTrace.decode(bytes(trace)), nodes)
+            found[number] = RunCycle(CycleTrace.decode(bytes(trace)), nodes)
         if missing := set(numbers) - found.keys():
             raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} no longer exists")
         return found

@@ -13,7 +13,7 @@ from kubesched_ui.queries.recording_cache import recording_of, stored_object
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import NodeLine, Use, percent
 from scheduler_core.api.objects import Node
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.node_devices import PoolThen
 from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
 from scheduler_core.debugger.recording import Recording
@@ -109,8 +109,8 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
     return NodeAtTimepoint(
         line=line,
         there=history.version(moment) not in (None, -1),
-        first=_pods(State(recording, 0), name),
-        now=_pods(State(recording, moment), name),
+        first=_pods(StateAtTimepoint(recording, 0), name),
+        now=_pods(StateAtTimepoint(recording, moment), name),
         fullness=[
             ResourceUse(
                 Use(resource, history.used(0).get(resource, 0), line.allocatable.get(resource, 0)),
@@ -138,7 +138,7 @@ def _resources(line: NodeLine, history: NodeHistory) -> Iterable[str]:
     return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted(history.requested)])
 
 
-def _pods(state: State, name: str) -> list[PodOnNode]:
+def _pods(state: StateAtTimepoint, name: str) -> list[PodOnNode]:
     node = state.recording.names.index(name)
     pods = state.recording.tables["pods"]
     here = state.placed[state.node[state.placed] == node].tolist()

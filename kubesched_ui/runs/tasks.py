@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, cycle_events, event
-from kubesched_ui.event_log.log import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
+from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
 from kubesched_ui.event_log.rows import CycleRow, pod_result
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
@@ -102,7 +102,7 @@ def recorded(run: Run, log: RunLog) -> None:
     """Record the run to its end in any state. Raises what the database raises."""
     try:
         (record_in_time if run.in_time else record)(run, log)
-    except Cancelled:
+    except RunCancelled:
         log.finish(Run.State.CANCELLED)
     except OutOfTime:
         handle_time_limit(run, log)
@@ -153,7 +153,7 @@ def record(run: Run, log: RunLog) -> None:
     """Run the simulation and record it, from the beginning or from where an earlier worker was lost.
 
     A run is deterministic: after a loss, it repeats the stored cycles without writing them, and then continues. Raises
-    Cancelled, LostClaim, InputError.
+    RunCancelled, LostClaim, InputError.
     """
     began = time.perf_counter()
     first, changed = 1, 0

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.celery import periodic
-from kubesched_ui.event_log.log import Cancelled, LostClaim
+from kubesched_ui.event_log.log import LostClaim, RunCancelled
 from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
@@ -39,7 +39,7 @@ def explain_upgrade(number: int) -> None:
         try:
             explain(upgrade)
             finish(upgrade, Upgrade.State.DONE)
-        except Cancelled:
+        except RunCancelled:
             finish(upgrade, Upgrade.State.CANCELLED)
         except (InputError, NotRecorded) as error:
             finish(upgrade, Upgrade.State.FAILED, str(error))
@@ -100,7 +100,7 @@ def progress_callback(upgrade: Upgrade, done: int, planned: int) -> Watch:
         last = time.monotonic()
         write(upgrade, done=done + played, planned=done + to_play + planned)
         if Upgrade.objects.filter(pk=upgrade.pk, cancel_requested=True).exists():
-            raise Cancelled
+            raise RunCancelled
 
     return watch
 

@@ -29,7 +29,7 @@ from kubesched_ui.views.runs import find
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
-from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
+from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, PodComparison
 from scheduler_core.errors import InputError
 
 ROWS = 100
@@ -37,7 +37,7 @@ SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
 NO_OWNER, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
 
-SORTS: dict[str, Callable[[Pod], Any]] = {
+SORTS: dict[str, Callable[[PodComparison], Any]] = {
     "pod": lambda pod: pod.name,
     "change": lambda pod: CHANGES.index(pod.change),
     "a": lambda pod: (pod.a.node or pod.a.result) if pod.a else "",
@@ -131,7 +131,7 @@ def _figure(value: float | None, unit: str) -> str:
     return f"{100 * value:.1f}%" if unit == "%" else amount(unit, int(value)) if unit else f"{value:,}"
 
 
-def cause_of(pod: Pod) -> str:
+def cause_of(pod: PodComparison) -> str:
     """Return a short text for the first difference of a pod. Pods are grouped by it."""
     if pod.first is None:
         return ALIKE if pod.known else UNKNOWN
@@ -171,7 +171,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
     return found | one(comparison, params["pod"])
 
 
-def matches(pod: Pod, params: dict[str, str]) -> bool:
+def matches(pod: PodComparison, params: dict[str, str]) -> bool:
     """Whether the filters select a pod. Unchanged pods are selected only by a filter on change or text."""
     if params["change"] and params["change"] != "all" and pod.change != params["change"]:
         return False
@@ -186,7 +186,7 @@ def matches(pod: Pod, params: dict[str, str]) -> bool:
     return not text or text in pod.name.lower() or any(text in node.lower() for node in places)
 
 
-def groups(pods: Sequence[Pod], by: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
+def groups(pods: Sequence[PodComparison], by: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
     """Return (group, pods, [(change, pods)]) by owner or by cause, largest first."""
     if by not in ("owner", "cause"):
         return []

@@ -13,7 +13,7 @@ from kubesched_ui.scenarios.cluster_overview import cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.explain import explain
 from scheduler_core.releases import NEWEST
@@ -54,7 +54,7 @@ def example_of(sample_id: int) -> dict[str, Any] | None:
 
 
 def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], sentence: str) -> dict[str, Any]:
-    state = State(recording, recording.before_cycle(number))
+    state = StateAtTimepoint(recording, recording.before_cycle(number))
     nodes, asks = capacity_bars.nodes_of(state), capacity_bars.requests_at(state, trace.pod)
     short = capacity_bars.short_of(nodes, asks)
     marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}

@@ -24,7 +24,7 @@ from kubesched_ui.views import pod_context, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import to_number
 from kubesched_ui.views.runs import find
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 
@@ -133,11 +133,11 @@ def ways(run: Run, number: int, found: Sequence[Slide], at: int, hide: bool) -> 
     }
 
 
-def state_of(run: Run, row: Cycle) -> State | None:
+def state_of(run: Run, row: Cycle) -> StateAtTimepoint | None:
     """Return the cluster before the cycle, or None if it was not recorded."""
     with suppress(NotRecorded, InputError):
         recording = recording_of(run)
-        return State(recording, recording.before_cycle(row.number))
+        return StateAtTimepoint(recording, recording.before_cycle(row.number))
     return None
 
 

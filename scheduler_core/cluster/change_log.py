@@ -12,7 +12,7 @@ NOMINATED, TRIED = "nominated", "tried"
 OBJECT, REMOVED = "object", "removed"
 
 
-class Change(NamedTuple):
+class LoggedChange(NamedTuple):
     """One change.
 
     | kind | subject | node |
@@ -35,18 +35,18 @@ class Change(NamedTuple):
 class Journal:
     """A journal. `entries`: the list of changes; None disables it. The reader sets the list."""
 
-    entries: list[Change] | None = None
+    entries: list[LoggedChange] | None = None
 
     def note(self, kind: str, subject: Any, node: str = "") -> None:
         if self.entries is not None:
-            self.entries.append(Change(kind, subject, node))
+            self.entries.append(LoggedChange(kind, subject, node))
 
-    def take(self) -> list[Change]:
+    def take(self) -> list[LoggedChange]:
         """Remove and return the recorded changes, so that the caller can record them again in another order."""
         taken, self.entries = self.entries or [], None if self.entries is None else []
         return taken
 
-    def put(self, changes: Iterable[Change]) -> None:
+    def put(self, changes: Iterable[LoggedChange]) -> None:
         """Record changes again that `take` returned."""
         if self.entries is not None:
             self.entries += changes

@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Namespace, Node, Object, Pod
 from scheduler_core.cluster.change_log import OBJECT, PLACED, REMOVED, TAKEN, Journal
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.nominator import Nominator
-from scheduler_core.cluster.object_store import Table
+from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import VolumeUsers
@@ -40,7 +40,7 @@ class Cluster:
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
         self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
-        self._tables: dict[type[Object], Table[Any]] = {}
+        self._tables: dict[type[Object], ObjectTable[Any]] = {}
         self.services = self._table(kinds.Service)
         self.replication_controllers = self._table(kinds.ReplicationController)
         self.replica_sets = self._table(kinds.ReplicaSet)
@@ -63,9 +63,9 @@ class Cluster:
         self.attachments.watch(self.volume_users.attach)
         self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
 
-    def _table(self, kind: type[_O]) -> Table[_O]:
+    def _table(self, kind: type[_O]) -> ObjectTable[_O]:
         """Create the table of a kind; the journal records its changes."""
-        table: Table[_O] = Table()
+        table: ObjectTable[_O] = ObjectTable()
         self._tables[kind] = table
         table.watch(self._note)
         return table

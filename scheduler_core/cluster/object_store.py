@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Table(dict[str, T]):
+class ObjectTable(dict[str, T]):
     """A dict that notifies its watchers of each assignment and deletion. `version`: the number of them.
 
     Change it by `table[key] = ...` and `del table[key]` only.

@@ -11,7 +11,7 @@ from scheduler_core.commands.query import Played, play
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import SAME, Comparison
-from scheduler_core.debugger.compare.run_side import Cycle, RunSide
+from scheduler_core.debugger.compare.run_side import RunCycle, RunSide
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
@@ -33,7 +33,7 @@ def side_of(played: Played) -> RunSide:
         played.recording,
         played.facts,
         lambda numbers: {
-            n: Cycle(CycleTrace.decode(data), names) for n in numbers for data, names in [played.cycles[n - 1]]
+            n: RunCycle(CycleTrace.decode(data), names) for n in numbers for data, names in [played.cycles[n - 1]]
         },
         played.objects.__getitem__,
     )

@@ -16,7 +16,7 @@ _SAYS_QUOTED = re.compile(rf"kind[\\\"']*\s*:\s*[\\\"']*({KIND}|{POLICY})\b".enc
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundConfiguration:
     """A configuration or Policy that was found in an input.
 
     `place`: the ConfigMap and its key ("" for a separate document). `text`: its text in the ConfigMap.
@@ -35,7 +35,7 @@ class Found:
         return self.place or f"a {self.raw['kind']} of its own"
 
 
-def find(source: str | bytes | Mapping[str, Any]) -> tuple[Found, list[str]]:
+def find(source: str | bytes | Mapping[str, Any]) -> tuple[FoundConfiguration, list[str]]:
     """Return the configuration in `source`, and warnings about its place. Raises InputError if there is none."""
     if isinstance(source, Mapping):
         documents = [without_nulls(dict(source), KIND)]
@@ -51,13 +51,13 @@ def find(source: str | bytes | Mapping[str, Any]) -> tuple[Found, list[str]]:
     return found, texts + ([passed_over(found, everything)] if len(everything) > 1 else [])
 
 
-def configurations_in(document: Any, lists: int = 0) -> Iterator[Found]:
+def configurations_in(document: Any, lists: int = 0) -> Iterator[FoundConfiguration]:
     """Yield every configuration in a document. Raises InputError for an invalid text in a ConfigMap."""
     if not isinstance(document, Mapping):
         return
     kind = document.get("kind")
     if is_configuration(kind, document.get("apiVersion")):
-        yield Found(dict(document))
+        yield FoundConfiguration(dict(document))
     elif kind == "ConfigMap" or (kind is None and isinstance(document.get("data"), Mapping)):
         yield from _in_config_map(document)
     elif isinstance(kind, str) and kind.endswith("List") and lists < _MAX_LISTS:
@@ -79,7 +79,7 @@ def may_hold_bytes(text: bytes | memoryview) -> bool:
     return _SAYS_QUOTED.search(text) is not None
 
 
-def _in_config_map(config_map: Mapping[str, Any]) -> Iterator[Found]:
+def _in_config_map(config_map: Mapping[str, Any]) -> Iterator[FoundConfiguration]:
     metadata, data = config_map.get("metadata"), config_map.get("data")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
@@ -89,15 +89,15 @@ def _in_config_map(config_map: Mapping[str, Any]) -> Iterator[Found]:
         if isinstance(text, str) and _SAYS.search(text):
             for document in read_documents(text, place):
                 if isinstance(document, Mapping) and is_configuration(document.get("kind"), document.get("apiVersion")):
-                    yield Found(dict(document), place, text)
+                    yield FoundConfiguration(dict(document), place, text)
 
 
-def chosen(everything: list[Found]) -> Found:
+def chosen(everything: list[FoundConfiguration]) -> FoundConfiguration:
     """Return the effective configuration among several: the last one of the highest rank."""
     return max(enumerate(everything), key=lambda entry: (entry[1].rank, entry[0]))[1]
 
 
-def passed_over(found: Found, everything: list[Found]) -> str:
+def passed_over(found: FoundConfiguration, everything: list[FoundConfiguration]) -> str:
     """Return a sentence about the other configurations."""
     others = [str(other) for other in everything if other is not found]
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""

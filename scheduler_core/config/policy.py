@@ -84,7 +84,7 @@ class Priority(_Loose, frozen=True, kw_only=True):
     argument: PriorityArgument | None = None
 
 
-class _File(_Loose, frozen=True, kw_only=True):
+class _PolicyFile(_Loose, frozen=True, kw_only=True):
     kind: str = ""
     api_version: str = ""
     predicates: tuple[Predicate, ...] | None = None
@@ -132,12 +132,12 @@ def read_policy(raw: Mapping[str, Any], *, unknown_fields: bool, grouped: bool) 
     """
     _check_version(raw.get("apiVersion"), grouped)
     try:
-        file = msgspec.convert(raw, _File)
+        file = msgspec.convert(raw, _PolicyFile)
     except msgspec.ValidationError as problem:
         message, path = convert_problem(problem)
         raise InputError(POLICY, path, message) from problem
     if not unknown_fields:
-        _check_fields(raw, _File, "")
+        _check_fields(raw, _PolicyFile, "")
     for i, priority in enumerate(file.priorities or ()):
         if not 0 < priority.weight < MAX_WEIGHT:
             wanted = f"must be positive and less than {MAX_WEIGHT}, got {priority.weight}"

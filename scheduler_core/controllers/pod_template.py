@@ -62,7 +62,7 @@ class Ordinals(msgspec.Struct):
     start: int = 0
 
 
-class Spec(msgspec.Struct, rename="camel"):
+class ControllerSpec(msgspec.Struct, rename="camel"):
     """The relevant fields of the spec of all kinds of workloads."""
 
     replicas: int = 1
@@ -91,7 +91,7 @@ class Spec(msgspec.Struct, rename="camel"):
 
 class Raw(msgspec.Struct, rename="camel"):
     metadata: Metadata
-    spec: Spec
+    spec: ControllerSpec
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class Workload:
     namespace: str
     name: str
     raw: dict[str, Any]
-    spec: Spec
+    spec: ControllerSpec
     base: Pod
     owner: OwnerReference
     claims: list[PersistentVolumeClaim] = field(default_factory=list)

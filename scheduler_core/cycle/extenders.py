@@ -44,7 +44,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Extender:
+class HTTPExtender:
     """One extender. `config`: its part of the KubeSchedulerConfiguration. `proxy`: see Extenders."""
 
     def __init__(self, config: Config, proxy: str = "") -> None:
@@ -88,7 +88,7 @@ class Extender:
             raise ExtenderError(f"{url}: the answer is not JSON") from None
 
 
-def _lower(value: Any, where: Extender) -> dict[str, Any]:
+def _lower(value: Any, where: HTTPExtender) -> dict[str, Any]:
     """Return an object of the answer with keys in lower case and without nulls."""
     if not isinstance(value, dict):
         raise ExtenderError(f"{where.url}: the response has an unexpected format")
@@ -107,7 +107,7 @@ class Extenders:
         self.cluster = cluster
         self.events: list[str] = []
         # Ignorable extenders come last. Source: pkg/scheduler/scheduler.go (buildExtenders)
-        self.all = [Extender(config, proxy) for config in sorted(configs, key=lambda config: config.ignorable)]
+        self.all = [HTTPExtender(config, proxy) for config in sorted(configs, key=lambda config: config.ignorable)]
         for extender in self.all:
             parts = urllib.parse.urlsplit(extender.url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -125,11 +125,11 @@ class Extenders:
         """Whether some extender filters or scores, so that one feasible node is not enough."""
         return any(extender.config.filter_verb or extender.config.prioritize_verb for extender in self.all)
 
-    def _note(self, extender: Extender, problem: ExtenderError, then: str = "") -> None:
+    def _note(self, extender: HTTPExtender, problem: ExtenderError, then: str = "") -> None:
         message = str(problem) if extender.url in str(problem) else f"{extender.url}: {problem}"
         self.events.append(f"extender {message}{then}")
 
-    def _failed(self, extender: Extender, problem: ExtenderError) -> str:
+    def _failed(self, extender: HTTPExtender, problem: ExtenderError) -> str:
         """Record a failure. Return the error of the cycle, "" if the extender is ignorable."""
         self._note(extender, problem, " (ignored)" if extender.config.ignorable else "")
         return "" if extender.config.ignorable else str(problem)
@@ -169,7 +169,7 @@ class Extenders:
         return rebuilt
 
     def _call_filter(
-        self, extender: Extender, pod: PodInfo, nodes: list[str]
+        self, extender: HTTPExtender, pod: PodInfo, nodes: list[str]
     ) -> tuple[set[str], dict[str, Status], bool]:
         """Return (the remaining nodes, the statuses of the others, whether the answer has whole nodes)."""
         answer = _lower(extender.call(extender.config.filter_verb, self._arguments(extender, pod, nodes)), extender)
@@ -190,7 +190,7 @@ class Extenders:
         hopeless = _lower_values(answer, "failedandunresolvablenodes", extender)
         return set(remaining), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
 
-    def _arguments(self, extender: Extender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
+    def _arguments(self, extender: HTTPExtender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
         """Return the ExtenderArgs: node names if the extender caches nodes, otherwise the known node objects."""
         arguments: dict[str, Any] = {"Pod": pod.pod}
         if extender.config.node_cache_capable:
@@ -219,7 +219,7 @@ class Extenders:
             trace.scores[f"{EXTENDER} {extender.url}"] = Score(extender.config.weight, column, column * scale)
 
     @staticmethod
-    def _scores(extender: Extender, answer: Any, nodes: list[str]) -> list[int]:
+    def _scores(extender: HTTPExtender, answer: Any, nodes: list[str]) -> list[int]:
         if not isinstance(answer, list):
             raise ExtenderError(f"{extender.url}: the response has an unexpected format")
         scores: dict[str, int] = {}
@@ -249,7 +249,7 @@ class Extenders:
                     return [], error(message)
         return candidates, None
 
-    def _call_preempt(self, extender: Extender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
+    def _call_preempt(self, extender: HTTPExtender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
         only_uids = extender.config.node_cache_capable
         victims = {
             candidate.node: {
@@ -302,7 +302,7 @@ def _uid(pod: PodInfo) -> str:
     return pod.pod.metadata.uid or pod.key
 
 
-def _lower_values(answer: dict[str, Any], key: str, where: Extender) -> list[tuple[str, Any]]:
+def _lower_values(answer: dict[str, Any], key: str, where: HTTPExtender) -> list[tuple[str, Any]]:
     """Return the entries of a map in the answer."""
     value = answer.get(key, {})
     if not isinstance(value, dict):

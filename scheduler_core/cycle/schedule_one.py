@@ -29,7 +29,7 @@ from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows, Score
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.fit_error import fit_error_message
-from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, Change, CycleState, Status, unresolvable
+from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, CycleState, NodePodsChange, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
@@ -213,7 +213,7 @@ class Scheduler:
         for name in framework.cluster.nominator.nodes():
             row = nodes.rows.get(name)
             if row is not None and framework.nominated_ahead(pod, name):
-                change = Change(row)
+                change = NodePodsChange(row)
                 trace.nominated[row] = framework.check_node_with_nominated(state, pod, trace.verdicts, change)
 
     def _evaluate_nodes(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.debugger.cluster_state import State, places_at
+from scheduler_core.debugger.cluster_state import StateAtTimepoint, places_at
 from scheduler_core.debugger.columnar import Table
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
@@ -31,7 +31,7 @@ def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
     missing one), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node, the later one has the
     higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod -> node.
     """
-    state = State(recording, moment)
+    state = StateAtTimepoint(recording, moment)
     there = np.concatenate([state.placed, np.flatnonzero(state.state == 1)])
     places = recording.tables["places"]
     return {

@@ -25,13 +25,13 @@ from scheduler_core.dra.explain import (
     NODE,
     SELECTOR,
     ClaimReport,
+    DeviceObjection,
     DeviceReport,
-    Objection,
     PoolReport,
     RequestReport,
     node_report,
 )
-from scheduler_core.dra.pools import DeviceID, Entry
+from scheduler_core.dra.pools import DeviceID, PoolDevice
 from scheduler_core.framework.runtime import Framework
 
 PLUGIN = "DynamicResources"
@@ -44,10 +44,10 @@ WANTED, ALLOCATED, MISSING = "wanted", "allocated", "missing"
 NAMES = {"message": "said"}  # attribute -> its name in JSON
 
 
-Entries = Mapping[DeviceID, Entry]
+Entries = Mapping[DeviceID, PoolDevice]
 
 
-class Device(msgspec.Struct, frozen=True):
+class DeviceView(msgspec.Struct, frozen=True):
     """A device.
 
     `facts`: its attributes and capacities. `of_class`: whether the request's device class selects it. `taken`: whether
@@ -59,11 +59,11 @@ class Device(msgspec.Struct, frozen=True):
     device: str
     facts: dict[str, str]
     of_class: bool
-    objections: list[Objection]
+    objections: list[DeviceObjection]
     taken: bool
 
 
-class Selector(msgspec.Struct, frozen=True):
+class SelectorView(msgspec.Struct, frozen=True):
     """A selector. `of` is its device class, "" for the request's own; `number` is its index among those selectors, from
     0."""
 
@@ -87,9 +87,9 @@ class Request(msgspec.Struct, frozen=True):
     fitting: int
     seen: int
     out: dict[str, int]
-    selectors: list[Selector]
+    selectors: list[SelectorView]
     tolerations: list[str]
-    devices: list[Device]
+    devices: list[DeviceView]
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ class Value(msgspec.Struct, frozen=True):
     devices: int
 
 
-class Constraint(msgspec.Struct, frozen=True):
+class ConstraintView(msgspec.Struct, frozen=True):
     """A constraint between devices.
 
     `same`: all devices must have the same value of the attribute; otherwise all values must differ. `requests`: the
@@ -139,7 +139,7 @@ class Claim(msgspec.Struct, frozen=True, rename=NAMES):
     state: str
     message: str
     requests: list[list[Request]]
-    constraints: list[Constraint]
+    constraints: list[ConstraintView]
     given: list[Given]
     nodes: str
     here: bool
@@ -310,7 +310,7 @@ class Claims:
         for one in evaluated.devices:
             key = one.driver, one.pool, one.device
             mine = (evaluated.name, *key) in taken
-            devices.append(Device(*key, facts_of(entries[key]), of_class(evaluated, one), one.objections, mine))
+            devices.append(DeviceView(*key, facts_of(entries[key]), of_class(evaluated, one), one.objections, mine))
         devices.sort(key=lambda one: (not one.taken, len(one.objections) > 0, not one.of_class))
         head = evaluated.name, evaluated.device_class, evaluated.mode
         counts = evaluated.wanted, evaluated.fitting, len(evaluated.devices)
@@ -363,7 +363,7 @@ def given_of(allocation: Allocation | None) -> list[Given]:
     ]
 
 
-def facts_of(entry: Entry) -> dict[str, str]:
+def facts_of(entry: PoolDevice) -> dict[str, str]:
     """Return the attributes and capacities of a device as readable text."""
     attributes = {name: value_of(one) for name, one in entry.device.attributes.items()}
     return attributes | {name: str(one.value) for name, one in entry.device.capacity.items()}
@@ -377,14 +377,14 @@ def value_of(attribute: DeviceAttribute) -> str:
     return next((str(value) for value in values if value is not None), "")
 
 
-def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[Selector]:
+def selectors_of(provider: DeviceClass | None, request: ExactRequest) -> list[SelectorView]:
     """Return the selectors of the device class, then those of the request."""
     found = [(provider.name, *entry) for entry in enumerate(provider.spec.selectors)] if provider is not None else []
     found += [("", *entry) for entry in enumerate(request.selectors)]
-    return [Selector(of, number, one.cel.expression) for of, number, one in found if one.cel is not None]
+    return [SelectorView(of, number, one.cel.expression) for of, number, one in found if one.cel is not None]
 
 
-def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entries) -> Iterator[Constraint]:
+def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entries) -> Iterator[ConstraintView]:
     for one in claim.spec.devices.constraints:
         attribute = one.match_attribute or one.distinct_attribute
         if attribute is None:
@@ -401,7 +401,7 @@ def constraints_of(claim: ResourceClaim, evaluated: ClaimReport, entries: Entrie
             counts[value_of(found) if found is not None else ""] += 1
         wanted = sum(min((request.wanted for request in alternatives), default=0) for alternatives in concerned)
         values = [Value(*item) for item in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-        yield Constraint(attribute, one.match_attribute is not None, one.requests, wanted, values)
+        yield ConstraintView(attribute, one.match_attribute is not None, one.requests, wanted, values)
 
 
 def _named(request: RequestReport, names: Sequence[str]) -> bool:

@@ -89,7 +89,7 @@ def places_at(recording: Recording, moment: int) -> tuple[Int64, Int64, Int64]:
     return state, node, came
 
 
-class State:
+class StateAtTimepoint:
     """The cluster after a timepoint. All columns are int64 except where noted.
 
     `rows`: the node of each row, an index of the recording's names; `versions`: its row in the recording's nodes;
@@ -233,7 +233,7 @@ def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
     return {pod: names[node] for pod, node in sorted(latest.items()) if node >= 0}
 
 
-def changes(before: State, after: State) -> dict[str, Any]:
+def changes(before: StateAtTimepoint, after: StateAtTimepoint) -> dict[str, Any]:
     """Return the differences between two timepoints, in either direction, with the keys of docs/debugger.md."""
     found = after._head()
     names = after.recording.names
@@ -253,7 +253,7 @@ def changes(before: State, after: State) -> dict[str, Any]:
     return found
 
 
-def _touched(before: State, after: State) -> set[int]:
+def _touched(before: StateAtTimepoint, after: StateAtTimepoint) -> set[int]:
     """Return the nodes affected by changes between the two timepoints."""
     tables = after.recording.tables
     first, last = sorted((before.moment, after.moment))
@@ -263,7 +263,7 @@ def _touched(before: State, after: State) -> set[int]:
     return found | set(presence["name"][presence.between(first, last)].tolist())
 
 
-def _rows(state: State, names: Iterable[int]) -> list[int]:
+def _rows(state: StateAtTimepoint, names: Iterable[int]) -> list[int]:
     return sorted(row for name in names if (row := int(state.row_of[name])) >= 0)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.cluster.formatting import amount, balance, count, free_amount, listing
-from scheduler_core.debugger.cluster_state import Int64, State, nominated_at
+from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.explain.answer import Shortfall
@@ -70,7 +70,7 @@ class Headroom:
     ) -> None:
         found = requests_of(recording, pod, moment)
         self.requests: Amounts = found[0] if found else {}
-        self._state = State(recording, moment)
+        self._state = StateAtTimepoint(recording, moment)
         self._rows = {recording.names[name]: row for row, name in enumerate(self._state.rows.tolist())}
         nominated = nominated_requests(recording, pod, moment) if counted else {}
         there = self._rows.keys() & nominated.keys()

@@ -37,7 +37,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
-from scheduler_core.virtual_time.scenario import NodeTaint, Patch, Reference, Strict
+from scheduler_core.virtual_time.scenario import NodeTaint, Patch, Reference, StrictStruct
 
 MOST = 1000
 MAX_WEIGHT = 1_000_000
@@ -47,28 +47,28 @@ DECISIONS = ("place", "skip", "weight")
 NOT_LOOKED_AT = "the scheduler does not use objects of this kind"
 
 
-class Place(Strict, kw_only=True):
+class Place(StrictStruct, kw_only=True):
     """Put the pod (`namespace/name`) on the node."""
 
     pod: str
     node: str
 
 
-class Skip(Strict, kw_only=True):
+class Skip(StrictStruct, kw_only=True):
     """Act as if the plugin did not exist, for one pod (`namespace/name`) or for all."""
 
     plugin: str
     pod: str | None = None
 
 
-class Weight(Strict, kw_only=True):
+class Weight(StrictStruct, kw_only=True):
     """Set the weight of a Score plugin."""
 
     plugin: str
     weight: int
 
 
-class Change(Strict, kw_only=True):
+class Change(StrictStruct, kw_only=True):
     """One change: exactly one field is set."""
 
     create: dict[str, Any] | None = None

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import GROUPS, VERSIONS
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.recording import BOUND, PENDING, Recording
 
 Fetch = Callable[[int], tuple[str, bytes]]
@@ -38,18 +38,18 @@ def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
 
     A cluster that loads them in this order has the same rows.
     """
-    state = State(recording, moment)
+    state = StateAtTimepoint(recording, moment)
     return [*_nodes(state), *others(state), *_placed(state), *pending(state)]
 
 
-def _nodes(state: State) -> Iterator[ObjectAt]:
+def _nodes(state: StateAtTimepoint) -> Iterator[ObjectAt]:
     nodes, names = state.recording.tables["nodes"], state.recording.names
     numbers = nodes["object"][state.versions].tolist()
     for name, number in zip(state.rows.tolist(), numbers, strict=True):
         yield ObjectAt("Node", names[name], number)
 
 
-def others(state: State) -> Iterator[ObjectAt]:
+def others(state: StateAtTimepoint) -> Iterator[ObjectAt]:
     """Yield the objects that are neither nodes nor pods."""
     table = state.recording.tables["others"]
     end = table.until(state.moment)
@@ -64,7 +64,7 @@ def others(state: State) -> Iterator[ObjectAt]:
         yield ObjectAt(kind, key, number)
 
 
-def _placed(state: State) -> Iterator[ObjectAt]:
+def _placed(state: StateAtTimepoint) -> Iterator[ObjectAt]:
     """Yield the pods on nodes, in order of arrival."""
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
     columns = (pods["object"], state.node, state.state == BOUND, state.start)
@@ -73,7 +73,7 @@ def _placed(state: State) -> Iterator[ObjectAt]:
         yield ObjectAt("Pod", name, number, names[node], bound, nominated.get(name, ""), start)
 
 
-def pending(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
+def pending(state: StateAtTimepoint, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
     """Yield the pods without a node. `waiting` restricts them to these pods and to nominated ones; None yields all."""
     pods, nominated = state.recording.tables["pods"], state.nominated()
     rows = np.flatnonzero(state.state == PENDING)

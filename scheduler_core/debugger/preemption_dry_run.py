@@ -13,7 +13,7 @@ import numpy as np
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
-from scheduler_core.framework.interface import Change, CycleState, Status
+from scheduler_core.framework.interface import CycleState, NodePodsChange, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
 
@@ -159,7 +159,7 @@ class PreemptionDryRuns:
         violating = {pod.key for pod in self._budgets.split(lower)[0]}
         steps: list[DryRunStep] = []
 
-        def fits(change: Change) -> Status | None:
+        def fits(change: NodePodsChange) -> Status | None:
             status = self._framework.check_node_with_nominated(self._state, self._pod, self._verdicts, change)
             alone = status and self._framework.check_node(self._state, self._pod, self._verdicts, change)
             result = (status.plugin, list(status.reasons), alone is None) if status else ("", [], False)

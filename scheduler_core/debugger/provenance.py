@@ -16,7 +16,7 @@ import numpy as np
 from scheduler_core.api.objects import KINDS, Object
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.time_travel import RestoredRun
@@ -251,7 +251,7 @@ def provenance_of(rewound: RestoredRun, number: int, trace: CycleTrace) -> Prove
     return Provenance(framework, pod, trace, cycles, given)
 
 
-def _placing_cycles(state: State) -> dict[str, int]:
+def _placing_cycles(state: StateAtTimepoint) -> dict[str, int]:
     """Map each pod on a node to the cycle that placed it."""
     recording, pods = state.recording, state.recording.tables["pods"]
     cycles = recording.tables["cycles"]["at"]

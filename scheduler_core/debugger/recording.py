@@ -27,7 +27,7 @@ import numpy as np
 
 from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
 from scheduler_core.cluster import change_log, resources
-from scheduler_core.cluster.change_log import Change
+from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -148,9 +148,9 @@ class Recorder:
         """Record the next cycle of a single pass."""
         changes_so_far = self._take()
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
-            changes_so_far.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
+            changes_so_far.append(LoggedChange(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._begin_step(self._counts["cycles"] + 1)
-        changes: list[Change] = []
+        changes: list[LoggedChange] = []
         for change in changes_so_far:
             if change.kind == change_log.TRIED:
                 self._apply(self._moment, changes)
@@ -166,7 +166,7 @@ class Recorder:
         self._begin_step(self._counts["cycles"] + 1)
         self._apply(self._moment, [change for change in changes if change.kind != change_log.TRIED])
 
-    def _take(self) -> list[Change]:
+    def _take(self) -> list[LoggedChange]:
         """Return the changes since the last call."""
         changes, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         return changes
@@ -223,18 +223,18 @@ class Recorder:
             self._object(0, Namespace(Metadata(name, labels=labels)))
         for obj in cluster.others():
             self._object(0, obj)
-        changes: list[Change] = []
+        changes: list[LoggedChange] = []
         for pod in cluster.pods.values():
-            changes += [Change(change_log.POD, pod), Change(change_log.PLACED, pod, pod.node)]
-            changes.append(Change(change_log.BOUND, pod))
-        changes += [Change(change_log.POD, pod) for pod in simulation.pending]
+            changes += [LoggedChange(change_log.POD, pod), LoggedChange(change_log.PLACED, pod, pod.node)]
+            changes.append(LoggedChange(change_log.BOUND, pod))
+        changes += [LoggedChange(change_log.POD, pod) for pod in simulation.pending]
         for name in cluster.nominator.nodes():
-            changes += [Change(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
+            changes += [LoggedChange(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
         self._apply(0, changes)
 
     # ---- changes
 
-    def _apply(self, at: int, changes: Iterable[Change]) -> None:
+    def _apply(self, at: int, changes: Iterable[LoggedChange]) -> None:
         touched: dict[str, bool] = {}  # pod -> whether it has arrived on a node; in order of arrival
         nominated: dict[str, str] = {}
         for kind, subject, node in changes:

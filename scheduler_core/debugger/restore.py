@@ -17,7 +17,7 @@ import numpy as np
 from scheduler_core.api.objects import KINDS, Metadata, Node, NodeSpec, NodeStatus, Object
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import HostPort, PodInfo
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.lazy_pods import StoredPods, nominate, read
 from scheduler_core.debugger.objects import Fetch, others, pending
 from scheduler_core.debugger.recording import ASSUMED, Recording
@@ -39,7 +39,7 @@ def restore_run(
     pods: Sequence[str] | None = (),
     waiting: Collection[str] | None = None,
     start_index: int = 0,
-    state: State | None = None,
+    state: StateAtTimepoint | None = None,
 ) -> Simulation:
     """Restore the run after a timepoint (`Recording.before_cycle` returns the one before a cycle).
 
@@ -48,7 +48,7 @@ def restore_run(
     `start_index`: the node at which the next cycle starts, from its trace. `state`: the state at the timepoint, if it
     exists already. Pods that Permit held or whose binding was in progress count on their nodes. Raises InputError.
     """
-    state = state or State(recording, moment)
+    state = state or StateAtTimepoint(recording, moment)
     with without_collecting():
         cluster = Cluster(release)
         _fill_nodes(cluster, recording, fetch, moment)
@@ -118,7 +118,7 @@ def _node_reader() -> Callable[[bytes], Node]:
     return read_node
 
 
-def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
+def _placed(state: StateAtTimepoint, pods: StoredPods) -> Iterator[PodInfo]:
     """Yield the pods on nodes, in order of arrival."""
     names, nominated = state.recording.names, state.nominated()
     columns = (state.placed, state.node[state.placed], state.start[state.placed])
@@ -129,7 +129,7 @@ def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
         yield pod
 
 
-def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
+def _free_ports(cluster: Cluster, state: StateAtTimepoint, fetch: Fetch) -> None:
     """Free the host ports of departed pods: as upstream, also ports that a pod that arrived before still uses."""
     freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last row of the table at which it was freed
     recording, pods = state.recording, state.recording.tables["pods"]
@@ -160,7 +160,7 @@ def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, i
         yield place, int(pods[place]), int(nodes[was])
 
 
-def _hold(simulation: Simulation, state: State) -> None:
+def _hold(simulation: Simulation, state: StateAtTimepoint) -> None:
     """Let each profile's Permit plugins, if any, hold the pods that count on a node without being bound."""
     keys = state.recording.tables["pods"]
     for row in state.placed[state.state[state.placed] == ASSUMED].tolist():

@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.api.objects import KINDS, timestamp
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.cluster_state import Int64, State
+from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint
 from scheduler_core.debugger.lazy_pods import StoredPods, nominate, read, unread
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
@@ -28,7 +28,7 @@ class RestoredRun:
         self._rows: dict[str, int] = {}  # pod -> its current row in the recording's pods
         self._infos: dict[str, PodInfo] = {}
         self._stored: StoredPods | None = None  # pods of the simulation
-        self.state: State
+        self.state: StateAtTimepoint
 
     def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
         """Return the run after a timepoint, as `restore_run` restores it. This changes the simulation returned before.
@@ -39,7 +39,7 @@ class RestoredRun:
         if simulation is not None and self.state.moment == moment:
             state = self.state
         else:
-            state = State(self.recording, moment)
+            state = StateAtTimepoint(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
             self._simulation = self._stored = None  # frees their memory before the next is built
             run = (self.recording, self.fetch, moment, self._make, self._release)
@@ -67,10 +67,10 @@ class RestoredRun:
     def _keys(self, rows: Int64) -> list[str]:
         return self.recording.tables["pods"].text("key", rows)
 
-    def _between(self, table: str, state: State) -> slice:
+    def _between(self, table: str, state: StateAtTimepoint) -> slice:
         return self.recording.tables[table].between(*sorted((self.state.moment, state.moment)))
 
-    def _near(self, simulation: Simulation, state: State) -> bool:
+    def _near(self, simulation: Simulation, state: StateAtTimepoint) -> bool:
         """Return whether the cluster can be changed in place: only pods moved and objects were updated.
 
         Otherwise the result depends on the history: node rows, host ports that count as free though in use, volume
@@ -87,7 +87,7 @@ class RestoredRun:
         special = moved[pods["plain"][moved] == 0]
         return not any(b"ostPort" in self.fetch(number)[1] for number in pods["object"][special].tolist())
 
-    def _changed_objects(self, state: State) -> Iterator[tuple[str, int, int]]:
+    def _changed_objects(self, state: StateAtTimepoint) -> Iterator[tuple[str, int, int]]:
         """Yield (kind, number of the old object, number of the new one; -1 for none) of each changed object."""
         others, between = self.recording.tables["others"], self._between("others", state)
         kinds = others.texts["kind"]
@@ -101,16 +101,16 @@ class RestoredRun:
             if numbers[0] != numbers[1] and kinds[kind] in KINDS:
                 yield kinds[kind], numbers[0], numbers[1]
 
-    def _moved(self, state: State) -> Int64:
+    def _moved(self, state: StateAtTimepoint) -> Int64:
         """Return the pods with another position, row or start time."""
         was = self.state
         return np.flatnonzero((was.state != state.state) | (was.node != state.node) | (was.start != state.start))
 
-    def _others(self, simulation: Simulation, state: State) -> None:
+    def _others(self, simulation: Simulation, state: StateAtTimepoint) -> None:
         for kind, _, number in list(self._changed_objects(state)):
             simulation.cluster.apply(msgspec.json.decode(self.fetch(number)[1], type=KINDS[kind]))
 
-    def _pods(self, simulation: Simulation, state: State) -> None:
+    def _pods(self, simulation: Simulation, state: StateAtTimepoint) -> None:
         cluster, was, moved = simulation.cluster, self.state, self._moved(state)
         if self._stored is None:
             self._stored = StoredPods(self.recording, self.fetch, cluster)
@@ -147,7 +147,7 @@ class RestoredRun:
             self._rows[key], self._infos[key] = row, PodInfo(pod, self._release)
         return self._infos[key]
 
-    def _arrange(self, simulation: Simulation, state: State, nodes: Iterable[str]) -> None:
+    def _arrange(self, simulation: Simulation, state: StateAtTimepoint, nodes: Iterable[str]) -> None:
         """Sort the pods of these nodes by arrival."""
         for name in nodes:
             entry = simulation.cluster.nodes.entries.get(name)

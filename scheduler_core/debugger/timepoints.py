@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_core.debugger.cluster_state import State, changes
+from scheduler_core.debugger.cluster_state import StateAtTimepoint, changes
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 
@@ -41,12 +41,12 @@ class Timepoint:
 
 def cluster_at(recording: Recording, timepoint: Timepoint, since: float | None = None) -> dict[str, Any]:
     """Return the cluster at a timepoint, or the changes `since` another, as in docs/debugger.md. Raises InputError."""
-    now = State(recording, timepoint.moment(recording))
+    now = StateAtTimepoint(recording, timepoint.moment(recording))
     if since is None:
         answer = now.as_dict()
     else:
         then = timepoint.another(since)
-        answer = changes(State(recording, then.moment(recording)), now)
+        answer = changes(StateAtTimepoint(recording, then.moment(recording)), now)
         answer["since"] = since if then.t is not None else int(since)
     if timepoint.cycle is not None:
         answer |= {"cycle": timepoint.cycle, "t": recording.time_of_cycle(timepoint.cycle)}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.devices import ALL, DeviceClass, DeviceRequest, ExactRequest, ResourceClaim
-from scheduler_core.dra.pools import Entry
+from scheduler_core.dra.pools import PoolDevice
 from scheduler_core.dra.selectors import SelectorError, Selectors
 
 
@@ -57,14 +57,14 @@ class RequestData:
     def wants_all(self) -> bool:
         return self.spec.allocation_mode == ALL
 
-    def selects(self, entry: Entry, selectors: Selectors) -> bool:
+    def selects(self, entry: PoolDevice, selectors: Selectors) -> bool:
         """Return whether the selectors of the class and of the request match the device. Raises AllocationError."""
         answer = self.known.get(id(entry.content))
         if answer is None:
             answer = self.known[id(entry.content)] = self.refusing(entry, selectors) is None
         return answer
 
-    def refusing(self, entry: Entry, selectors: Selectors) -> tuple[str, int, str] | None:
+    def refusing(self, entry: PoolDevice, selectors: Selectors) -> tuple[str, int, str] | None:
         """Return the first selector that does not match the device as (class or "", index, expression); None if all
         match.
 
@@ -89,7 +89,7 @@ class RequestData:
 
 
 @dataclass(slots=True)
-class Plan:
+class AllocationPlan:
     """The requests of several claims. `requests`: for each claim, for each request, the alternatives (one, unless the
     request is a prioritized list)."""
 
@@ -97,9 +97,9 @@ class Plan:
     requests: list[list[list[RequestData]]] = field(default_factory=list)
 
 
-def make_plan(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Plan:
+def make_plan(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> AllocationPlan:
     """Return the requests of these claims."""
-    plan = Plan(claims)
+    plan = AllocationPlan(claims)
     for number, claim in enumerate(claims):
         plan.requests.append([_alternatives(number, request, classes) for request in claim.spec.devices.requests])
     return plan

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from scheduler_core.api import quantity
 from scheduler_core.api.devices import Allocated, AllocatedDevice, Allocation, DeviceConfiguration, ResourceClaim
 from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.dra.allocation_request import Plan, RequestData
-from scheduler_core.dra.allocator import Found, Taken
+from scheduler_core.dra.allocation_request import AllocationPlan, RequestData
+from scheduler_core.dra.allocator import AllocationSolution, Taken
 from scheduler_core.releases import Release
 
 FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
 
 
-def allocations(release: Release, plan: Plan, solution: Found, node: str) -> list[Allocation]:
+def allocations(release: Release, plan: AllocationPlan, solution: AllocationSolution, node: str) -> list[Allocation]:
     """Return one allocation for each claim."""
     found = []
     for i, (claim, requests) in enumerate(zip(plan.claims, plan.requests, strict=True)):

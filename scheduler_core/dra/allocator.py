@@ -15,8 +15,8 @@ from scheduler_core.api.devices import MAX_RESULTS, MAX_SUB_REQUESTS
 from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity
-from scheduler_core.dra.allocation_request import AllocationError, Plan, RequestData
-from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
+from scheduler_core.dra.allocation_request import AllocationError, AllocationPlan, RequestData
+from scheduler_core.dra.pools import DeviceID, Pool, PoolDevice, is_for_device
 from scheduler_core.dra.selectors import Selectors
 from scheduler_core.dra.shared_counters import Counters, InUse
 from scheduler_core.releases import Release
@@ -30,20 +30,20 @@ class Taken:
     """A device that the search has selected."""
 
     request: RequestData
-    entry: Entry
+    entry: PoolDevice
     pool: Pool
     consumed: Quantities
 
 
 @dataclass(slots=True)
-class Found:
+class AllocationSolution:
     """A solution. `taken`: devices of each claim. `chosen`: (claim, request) -> index of the alternative that
     is used."""
 
     taken: list[list[Taken]]
     chosen: dict[tuple[int, int], int]
 
-    def at(self, old: list[Pool], new: list[Pool]) -> Found:
+    def at(self, old: list[Pool], new: list[Pool]) -> AllocationSolution:
         """Return the same solution in other pools, which have the same devices in the same positions."""
         places = {entry.id: (p, d) for p, pool in enumerate(old) for d, entry in enumerate(pool.entries)}
         entries = [list(pool.entries) for pool in new]
@@ -52,7 +52,7 @@ class Found:
             p, d = places[one.entry.id]
             return Taken(one.request, entries[p][d], new[p], one.consumed)
 
-        return Found([[moved(one) for one in taken] for taken in self.taken], self.chosen)
+        return AllocationSolution([[moved(one) for one in taken] for taken in self.taken], self.chosen)
 
     @property
     def preference(self) -> int:
@@ -84,27 +84,27 @@ class Search:
     """The search on one node. `pools`: the pools visible to the node."""
 
     def __init__(
-        self, release: Release, node: Node, plan: Plan, pools: list[Pool], in_use: InUse, selectors: Selectors,
-        budget: Budget,
+        self, release: Release, node: Node, plan: AllocationPlan, pools: list[Pool], in_use: InUse,
+        selectors: Selectors, budget: Budget,
     ) -> None:  # fmt: skip
         self._release, self._node, self._plan, self._pools = release, node, plan, pools
         self._in_use, self._selectors, self._budget = in_use, selectors, budget
         self._entries = [[] if pool.incomplete and not pool.pieces else list(pool.entries) for pool in pools]
         self._numbers: dict[tuple[int, int, int], int] = {}  # (claim, request, alternative) -> number of devices
-        self._all: dict[tuple[int, int, int], list[tuple[Entry, Pool]]] = {}
-        self._constraints: list[list[constraints.Constraint]] = []
+        self._all: dict[tuple[int, int, int], list[tuple[PoolDevice, Pool]]] = {}
+        self._constraints: list[list[constraints.ClaimConstraint]] = []
         self._taking: dict[DeviceID, set[int]] = {}
         self._taking_of: dict[DeviceID, consumable_capacity.Consumed] = {}
         self._counters = Counters(in_use)
         self.taken: list[list[Taken]] = [[] for _ in plan.claims]
         self._chosen: dict[tuple[int, int], int] = {}
 
-    def run(self) -> Found | None:
+    def run(self) -> AllocationSolution | None:
         """Return devices for all claims; None if there are not enough. Raises AllocationError, OutOfTime."""
         for number in range(len(self._plan.claims)):
             self._prepare(number)
         try:
-            return Found(self.taken, self._chosen) if self._next(0, 0) else None
+            return AllocationSolution(self.taken, self._chosen) if self._next(0, 0) else None
         except TooMany:
             raise AllocationError("allocation max size exceeded") from None
 
@@ -147,7 +147,7 @@ class Search:
         self._numbers[number, j, k] = found
         return found
 
-    def _everything(self, number: int, request: RequestData, selecting: RequestData) -> list[tuple[Entry, Pool]]:
+    def _everything(self, number: int, request: RequestData, selecting: RequestData) -> list[tuple[PoolDevice, Pool]]:
         found = []
         for pool, entries in zip(self._pools, self._entries, strict=True):
             text = f", request {request.name}: asks for all devices, but resource pool {pool.name} is currently "
@@ -162,14 +162,14 @@ class Search:
             ]
         return found
 
-    def _selectable(self, request: RequestData, entry: Entry) -> bool:
+    def _selectable(self, request: RequestData, entry: PoolDevice) -> bool:
         if entry.device.binding_conditions and not self._release.binding_conditions:
             return False
         if not request.selects(entry, self._selectors):
             return False
         return not entry.piece.spec.per_device_node_selection or is_for_device(entry.device, self._node)
 
-    def _has_capacity(self, request: RequestData, entry: Entry) -> bool:
+    def _has_capacity(self, request: RequestData, entry: PoolDevice) -> bool:
         if not self._release.consumable_capacity:
             return True
         amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
@@ -256,11 +256,11 @@ class Search:
 
     # ---- one device
 
-    def _busy(self, i: int, request: RequestData, entry: Entry) -> bool:
+    def _busy(self, i: int, request: RequestData, entry: PoolDevice) -> bool:
         taking = self._taking.get(entry.id)
         return bool(taking and i in taking) if request.admin else bool(taking) or entry.id in self._in_use.devices
 
-    def _take(self, i: int, request: RequestData, entry: Entry, pool: Pool, must: bool) -> bool:
+    def _take(self, i: int, request: RequestData, entry: PoolDevice, pool: Pool, must: bool) -> bool:
         """Select a matching device if it is free and satisfies all conditions. `must`: no other device is possible."""
         release, id_ = self._release, entry.id
         multiple = release.consumable_capacity and entry.multiple

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.api.devices import DeviceAttribute, DeviceConstraint
-from scheduler_core.dra.pools import Entry
+from scheduler_core.dra.pools import PoolDevice
 
 
 def _value(attribute: DeviceAttribute) -> tuple[str, Any]:
@@ -20,7 +20,7 @@ def _value(attribute: DeviceAttribute) -> tuple[str, Any]:
     return "version", attribute.version
 
 
-class Constraint:
+class ClaimConstraint:
     """A constraint of a claim: all devices have the attribute with the same value or, if `distinct`, each with a
     different one."""
 
@@ -40,7 +40,7 @@ class Constraint:
         named = self._requests
         return not named or request in named or (bool(sub) and f"{request}/{sub}" in named)
 
-    def add(self, entry: Entry) -> bool:
+    def add(self, entry: PoolDevice) -> bool:
         """Add the device if it satisfies the constraint; return whether it does."""
         attribute = entry.attribute(self.name)
         if attribute is None:
@@ -51,18 +51,18 @@ class Constraint:
         self._values.append(value)
         return True
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: PoolDevice) -> None:
         """Undo a successful `add`."""
         attribute = entry.attribute(self.name)
         if attribute is not None:
             self._values.remove(_value(attribute))
 
 
-def make(constraint: DeviceConstraint, distinct: bool) -> Constraint | None:
+def make(constraint: DeviceConstraint, distinct: bool) -> ClaimConstraint | None:
     """Return the constraint; None for a kind that the release does not support. `distinct`: whether it supports
     distinctAttribute."""
     if constraint.match_attribute is not None:
-        return Constraint(constraint.match_attribute, constraint.requests, distinct=False)
+        return ClaimConstraint(constraint.match_attribute, constraint.requests, distinct=False)
     if distinct and constraint.distinct_attribute is not None:
-        return Constraint(constraint.distinct_attribute, constraint.requests, distinct=True)
+        return ClaimConstraint(constraint.distinct_attribute, constraint.requests, distinct=True)
     return None

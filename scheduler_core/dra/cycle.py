@@ -24,7 +24,7 @@ REFUSALS = {
 
 
 @dataclass(slots=True)
-class Group:
+class ClaimNodeGroup:
     """Nodes that require the same content of the scheduler's own claim. `rows`: bool over nodes, None for all.
     `claims`: the claims to be allocated there."""
 
@@ -47,7 +47,7 @@ class ClaimCycle:
     claims: list[ResourceClaim]
     special: ResourceClaim | None = None
     extended: dict[str, int] = field(default_factory=dict)
-    groups: list[Group] = field(default_factory=list)
+    groups: list[ClaimNodeGroup] = field(default_factory=list)
     elsewhere: list[Bool | None] = field(default_factory=list)
     given: dict[str, tuple[ResourceClaim, Allocation]] = field(default_factory=dict)
     judged: bool = False
@@ -85,7 +85,7 @@ class ClaimCycle:
                 codes[away & (codes == 0)] = len(statuses)
         return Verdict(codes, tuple(statuses)) if codes.any() else PASSES
 
-    def _grouped(self, codes: np.ndarray[tuple[int], np.dtype[np.uint16]]) -> list[Group]:
+    def _grouped(self, codes: np.ndarray[tuple[int], np.dtype[np.uint16]]) -> list[ClaimNodeGroup]:
         """Group the nodes by the claims to be allocated on them.
 
         Marks nodes in `codes` that lack a resource which no device class provides.
@@ -93,7 +93,7 @@ class ClaimCycle:
         self.groups = []
         own = self.unallocated
         if self.special is None:
-            return [Group(None, own, self.devices.column(own))] if own else []
+            return [ClaimNodeGroup(None, own, self.devices.column(own))] if own else []
         cluster = self.devices.cluster
         wanted = np.zeros(len(cluster.nodes), np.int64)  # bit i: devices must provide the i-th resource
         names = sorted(self.extended)
@@ -117,7 +117,7 @@ class ClaimCycle:
                     )
                 )
             if claims:
-                found.append(Group((wanted == key) & (codes == 0), claims, self.devices.column(claims)))
+                found.append(ClaimNodeGroup((wanted == key) & (codes == 0), claims, self.devices.column(claims)))
         return found
 
     def _elsewhere(self, claim: ResourceClaim) -> Bool | None:
@@ -132,7 +132,7 @@ class ClaimCycle:
         there = terms_mask(self.devices.cluster.nodes, allocation.node_selector.node_selector_terms)
         return None if there.all() else ~there
 
-    def group_at(self, row: int) -> Group | None:
+    def group_at(self, row: int) -> ClaimNodeGroup | None:
         """Return the group of a node; None if nothing is to be allocated there."""
         if not self.judged:
             self.verdict()  # Filter has not run: the profile disables it, or the caller only explains a score

@@ -16,8 +16,8 @@ import numpy as np
 from scheduler_core.api.devices import Allocation, ResourceClaim
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.dra import allocation_result, consumable_capacity
-from scheduler_core.dra.allocation_request import AllocationError, Plan, make_plan
-from scheduler_core.dra.allocator import Budget, Found, OutOfTime, Search
+from scheduler_core.dra.allocation_request import AllocationError, AllocationPlan, make_plan
+from scheduler_core.dra.allocator import AllocationSolution, Budget, OutOfTime, Search
 from scheduler_core.dra.claims import uid_of
 from scheduler_core.dra.pools import Inventory, Pool, PoolID
 from scheduler_core.dra.selectors import Selectors
@@ -45,10 +45,10 @@ class Column:
     """
 
     codes: Codes
-    found: dict[int, Found] = field(default_factory=dict)
+    found: dict[int, AllocationSolution] = field(default_factory=dict)
     errors: list[AllocationError] = field(default_factory=list)
     seen: int = 0
-    alike: dict[Shape, tuple[Found | None, int]] = field(default_factory=dict)
+    alike: dict[Shape, tuple[AllocationSolution | None, int]] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)  # row -> row of the node on which its solution was first found
 
 
@@ -140,10 +140,10 @@ class Devices:
             found = self._pools[row] = self._inventory.pools(self.cluster.nodes.nodes[row])
         return found
 
-    def plan(self, claims: list[ResourceClaim]) -> Plan:
+    def plan(self, claims: list[ResourceClaim]) -> AllocationPlan:
         return make_plan(claims, self.cluster.device_classes)
 
-    def search(self, row: int, plan: Plan, budget: Budget | None = None) -> Search:
+    def search(self, row: int, plan: AllocationPlan, budget: Budget | None = None) -> Search:
         """Return a search on one node; it has not run yet."""
         node, release = self.cluster.nodes.nodes[row], self.cluster.release
         return Search(release, node, plan, self.pools(row), self.in_use, self.selectors, budget or Budget(STEPS))
@@ -169,7 +169,7 @@ class Devices:
                 self._evaluate(column, row, plan, budget)
         return column
 
-    def _evaluate(self, column: Column, row: int, plan: Plan, budget: Budget) -> None:
+    def _evaluate(self, column: Column, row: int, plan: AllocationPlan, budget: Budget) -> None:
         column.found.pop(row, None)
         shape = self._shape(row)
         known = column.alike.get(shape) if shape is not None else None

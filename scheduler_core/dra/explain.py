@@ -14,7 +14,7 @@ from scheduler_core.api.selectors import NO_SCHEDULE, first_untolerated
 from scheduler_core.dra import constraints, consumable_capacity, shared_counters
 from scheduler_core.dra.allocation_request import AllocationError, RequestData
 from scheduler_core.dra.devices import Devices
-from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
+from scheduler_core.dra.pools import DeviceID, Pool, PoolDevice, is_for_device
 
 TAKEN, SELECTOR, NODE, TAINT, COUNTERS, CAPACITY, POOL, BINDING = (
     *("taken", "selector", "node", "taint"),
@@ -23,7 +23,7 @@ TAKEN, SELECTOR, NODE, TAINT, COUNTERS, CAPACITY, POOL, BINDING = (
 NANO = 10**9
 
 
-class Objection(msgspec.Struct, frozen=True):
+class DeviceObjection(msgspec.Struct, frozen=True):
     """A reason against a device. `kind`: one of the constants above. `text`: the claim, selector, taint or counter."""
 
     kind: str
@@ -36,7 +36,7 @@ class DeviceReport(msgspec.Struct, frozen=True):
     driver: str
     pool: str
     device: str
-    objections: list[Objection]
+    objections: list[DeviceObjection]
 
 
 class RequestReport(msgspec.Struct, frozen=True):
@@ -135,47 +135,54 @@ def _request(
 
 
 def _objections(
-    devices: Devices, row: int, request: RequestData, pool: Pool, entry: Entry, holders: Mapping[DeviceID, list[str]]
-) -> Iterator[Objection]:
+    devices: Devices,
+    row: int,
+    request: RequestData,
+    pool: Pool,
+    entry: PoolDevice,
+    holders: Mapping[DeviceID, list[str]],
+) -> Iterator[DeviceObjection]:
     release, device = devices.cluster.release, entry.device
     state = _state(pool, devices)
     if state:
-        yield Objection(POOL, state)
+        yield DeviceObjection(POOL, state)
     if entry.id in devices.in_use.devices and not request.admin:
-        yield Objection(TAKEN, f"given to {', '.join(holders.get(entry.id, ()))}")
+        yield DeviceObjection(TAKEN, f"given to {', '.join(holders.get(entry.id, ()))}")
     try:
         refusing = request.refusing(entry, devices.selectors)
         if refusing is not None:
             owner, number, expression = refusing
-            yield Objection(SELECTOR, f"{f'class {owner}, ' if owner else ''}selector #{number}: {expression}")
+            yield DeviceObjection(SELECTOR, f"{f'class {owner}, ' if owner else ''}selector #{number}: {expression}")
     except AllocationError as error:
-        yield Objection(SELECTOR, error.problem.removeprefix(": "))
+        yield DeviceObjection(SELECTOR, error.problem.removeprefix(": "))
     if entry.piece.spec.per_device_node_selection and not is_for_device(device, devices.cluster.nodes.nodes[row]):
-        yield Objection(NODE, "is for other nodes")
+        yield DeviceObjection(NODE, "is for other nodes")
     if device.binding_conditions and not release.binding_conditions:
-        yield Objection(BINDING, "has binding conditions, which this release does not know")
+        yield DeviceObjection(BINDING, "has binding conditions, which this release does not know")
     taint = first_untolerated(device.taints, request.spec.tolerations, NO_SCHEDULE) if release.device_taints else None
     if taint is not None:
-        yield Objection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
+        yield DeviceObjection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
     yield from _amounts(devices, request, pool, entry)
 
 
-def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: Entry) -> Iterator[Objection]:
+def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: PoolDevice) -> Iterator[DeviceObjection]:
     release = devices.cluster.release
     if entry.consumes and not release.shared_counters:
-        yield Objection(COUNTERS, "consumes counters, which this release does not know")
+        yield DeviceObjection(COUNTERS, "consumes counters, which this release does not know")
     elif entry.consumes and entry.id not in devices.in_use.consumed:
         left = shared_counters.left(pool, devices.in_use)
         for (shared, name), amount in entry.consumes.items():
             there = left.get((shared, name), 0)
             if amount > there:
-                yield Objection(COUNTERS, f"needs {amount / NANO:g} of {name} of {shared}, {there / NANO:g} are left")
+                yield DeviceObjection(
+                    COUNTERS, f"needs {amount / NANO:g} of {name} of {shared}, {there / NANO:g} are left"
+                )
     if not release.consumable_capacity:
         return
     amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
     used = devices.in_use.consumed.get(entry.id, {})
     if amounts is None:
-        yield Objection(CAPACITY, "does not have a capacity that is asked for")
+        yield DeviceObjection(CAPACITY, "does not have a capacity that is asked for")
     elif not consumable_capacity.fits(amounts, entry.device.capacity, used, {}):
         text = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
-        yield Objection(CAPACITY, f"cannot give {text}")
+        yield DeviceObjection(CAPACITY, f"cannot give {text}")

@@ -24,7 +24,7 @@ PoolID = tuple[str, str]  # driver, pool
 Amounts = dict[tuple[str, str], int]  # (counter set, counter) -> billionths
 
 
-class Entry:
+class PoolDevice:
     """A device of a slice. `consumes`: amounts of the pool's counters. `content`: equal for devices that selectors
     treat alike."""
 
@@ -61,7 +61,7 @@ class Piece:
         self.spec, self.name = piece.spec, piece.name
         self.pool: PoolID = (piece.spec.driver, piece.spec.pool.name)
         self.entries = [
-            Entry(self, device, _content(piece.spec.driver, device, contents)) for device in self.spec.devices
+            PoolDevice(self, device, _content(piece.spec.driver, device, contents)) for device in self.spec.devices
         ]
         self.binds_later = any(device.binding_conditions for device in self.spec.devices)
         self.shape = _shape(self)
@@ -119,7 +119,7 @@ class Pool:
         return tuple(shapes) if plain else None
 
     @property
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PoolDevice]:
         return (entry for piece in self.pieces for entry in piece.entries)
 
 

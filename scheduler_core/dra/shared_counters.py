@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler_core.dra.consumable_capacity import Consumed
-from scheduler_core.dra.pools import Amounts, DeviceID, Entry, Pool
+from scheduler_core.dra.pools import Amounts, DeviceID, Pool, PoolDevice
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Counters:
         self._available: dict[str, Amounts] = {}
         self._consumed: dict[str, Amounts] = {}
 
-    def take(self, entry: Entry, pool: Pool) -> bool:
+    def take(self, entry: PoolDevice, pool: Pool) -> bool:
         """Consume the counters of a device if enough of all of them is left; return whether it is."""
         name = pool.id[1]
         available = self._available.get(name)
@@ -47,7 +47,7 @@ class Counters:
             return False
         return True
 
-    def give_back(self, entry: Entry, pool: Pool) -> None:
+    def give_back(self, entry: PoolDevice, pool: Pool) -> None:
         """Undo a successful `take`."""
         consumed = self._consumed.setdefault(pool.id[1], {})
         for counter, amount in entry.consumes.items():

@@ -38,7 +38,7 @@ class NodeObjections(Part):
     objections: list[Objection]
 
 
-class Group(Part):
+class RejectedNodes(Part):
     """Nodes that the same plugin rejected for the same reasons. The plugin is "" for nodes that PreFilter left out.
 
     `words`: a phrase that begins with a plural verb, such as `lack cpu`. `closest`: the node that lacks least, such as
@@ -80,7 +80,7 @@ class Ranked(Part):
     points: list[Points]
 
 
-class Difference(Part):
+class ScoreDifference(Part):
     """The weighted scores of the winner and of another node from one plugin. `difference` > 0 favours the winner."""
 
     plugin: str
@@ -95,10 +95,10 @@ class Duel(Part):
     winner: str
     other: str
     margin: int
-    differences: list[Difference]
+    differences: list[ScoreDifference]
 
 
-class Candidate(Part):
+class PreemptionCandidate(Part):
     """A node where the pod would fit after evicting the victims (most important first)."""
 
     node: str
@@ -114,7 +114,7 @@ class Preemption(Part):
     nominated_node: str = ""
     victims: list[str] = []
     rule: str = ""
-    candidates: list[Candidate] = []
+    candidates: list[PreemptionCandidate] = []
     refused: dict[str, int] = {}
     equals: list[str] = []
 
@@ -136,7 +136,7 @@ class Answer(Part):
     nodes: int = 0
     looked: int = 0
     feasible: int = 0
-    groups: list[Group] = []
+    groups: list[RejectedNodes] = []
     closest: list[NodeObjections] = []
     blockers: list[Blocker] = []
     top: list[Ranked] = []

@@ -8,7 +8,15 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import scores, summary
-from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
+from scheduler_core.explain.answer import (
+    Answer,
+    Blocker,
+    NodeObjections,
+    Objection,
+    Preemption,
+    PreemptionCandidate,
+    RejectedNodes,
+)
 from scheduler_core.explain.failure_details import lacking, lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.phrases import phrase
@@ -93,7 +101,7 @@ class _Explainer:
 
     # ---- reasons
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[RejectedNodes]:
         """Return the decisive reasons, most nodes first."""
         found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         for status, rows in self.trace.decisive_statuses():
@@ -120,9 +128,9 @@ class _Explainer:
             return Status(UNRESOLVABLE, (OUTSIDE,))
         return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
 
-    def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
+    def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> RejectedNodes:
         words = phrase(reasons)
-        group = Group(plugin, list(reasons), words, len(rows), [self.names[row] for row in rows])
+        group = RejectedNodes(plugin, list(reasons), words, len(rows), [self.names[row] for row in rows])
         if self.context is not None and lacking(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
             shortfalls = objection(self.promised, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
@@ -187,7 +195,9 @@ class _Explainer:
         for status, rows in found.rejected:
             for reason in status.reasons:
                 refused[reason] = refused.get(reason, 0) + len(rows)
-        candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
+        candidates = [
+            PreemptionCandidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()
+        ]
         preemption = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
         preemption.equals = list(found.nominated_any_of)
         preemption.words = summary.preemption_sentence(preemption, found.status)

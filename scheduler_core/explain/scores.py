@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.answer import Difference, Duel, Points, Ranked
+from scheduler_core.explain.answer import Duel, Points, Ranked, ScoreDifference
 
 
 def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:
@@ -39,7 +39,7 @@ def ties(trace: CycleTrace, names: Sequence[str]) -> list[str]:
 def duel(winner: Ranked, other: Ranked) -> Duel:
     """Compare two scored nodes plugin by plugin, the largest difference first."""
     differences = [
-        Difference(ours.plugin, ours.weighted, theirs.weighted, ours.weighted - theirs.weighted)
+        ScoreDifference(ours.plugin, ours.weighted, theirs.weighted, ours.weighted - theirs.weighted)
         for ours, theirs in zip(winner.points, other.points, strict=True)
     ]
     differences.sort(key=lambda d: -abs(d.difference))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scheduler_core.cluster.formatting import agree, count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
-from scheduler_core.explain.answer import Answer, Group, Preemption
+from scheduler_core.explain.answer import Answer, Preemption, RejectedNodes
 from scheduler_core.explain.scores import why_ahead
 from scheduler_core.framework.interface import WAIT, Status
 
@@ -74,7 +74,7 @@ def _nowhere(trace: CycleTrace, answer: Answer) -> str:
     return sentence
 
 
-def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
+def refusals(groups: Sequence[RejectedNodes], most: int = GROUPS) -> str:
     """Return `5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`.
 
     Groups with equal words are merged; those with most nodes come first.

@@ -146,7 +146,7 @@ class PreFilterResult:
 
 
 @dataclass(slots=True)
-class Change:
+class NodePodsChange:
     """A hypothetical change of the pods on the node `row`: pods added and pods removed.
 
     `history` lists the removals (-1) and additions (+1) of pods in order. Only host ports need it.
@@ -157,9 +157,11 @@ class Change:
     removed: list[PodInfo] = field(default_factory=list)
     history: list[tuple[PodInfo, int]] = field(default_factory=list)
 
-    def with_pods(self, pods: list[PodInfo]) -> Change:
+    def with_pods(self, pods: list[PodInfo]) -> NodePodsChange:
         """Return the same change with more pods added."""
-        return Change(self.row, [*self.added, *pods], self.removed, [*self.history, *((pod, 1) for pod in pods)])
+        return NodePodsChange(
+            self.row, [*self.added, *pods], self.removed, [*self.history, *((pod, 1) for pod in pods)]
+        )
 
 
 class CycleState(dict[str, Any]):
@@ -250,7 +252,7 @@ class Handle(Protocol):
         """Return each Filter plugin's verdict on all nodes."""
 
     def check_node_with_nominated(
-        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: NodePodsChange
     ) -> Status | None:
         """Return the first status that refuses one node under a change; None if the pod fits."""
 
@@ -351,7 +353,7 @@ class PreFilterPlugin(Plugin):
         return None
 
 
-FilterNode = Callable[[CycleState, PodInfo, Change], Status | None]
+FilterNode = Callable[[CycleState, PodInfo, NodePodsChange], Status | None]
 
 
 class FilterPlugin(Plugin):

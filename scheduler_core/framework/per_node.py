@@ -41,7 +41,7 @@ class NodeInfo:
     and `requested`: resource -> quantity (millicores of cpu, whole units of other resources).
     """
 
-    def __init__(self, cluster: Cluster, row: int, change: fwk.Change | None = None) -> None:
+    def __init__(self, cluster: Cluster, row: int, change: fwk.NodePodsChange | None = None) -> None:
         self._nodes = cluster.nodes
         self._row = row
         self._change = change
@@ -120,13 +120,15 @@ class _Filter(_Adapter, fwk.FilterPlugin):
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         return fwk.Verdict.of_statuses([self._judge(state, pod, row, None) for row in range(len(self.cluster.nodes))])
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         return self._judge(state, pod, change.row, change)
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree | None:
         return self.inner.explain_filter(state, view)
 
-    def _judge(self, state: fwk.CycleState, pod: PodInfo, row: int, change: fwk.Change | None) -> fwk.Status | None:
+    def _judge(
+        self, state: fwk.CycleState, pod: PodInfo, row: int, change: fwk.NodePodsChange | None
+    ) -> fwk.Status | None:
         try:
             status = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
         except Exception as problem:  # third-party code: a failure becomes an error status, as upstream

@@ -166,7 +166,7 @@ class Framework:
         return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
 
     def check_node(
-        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.NodePodsChange
     ) -> fwk.Status | None:
         """Return the status of the first Filter plugin that refuses one node under a change; None if the pod fits.
 
@@ -195,7 +195,7 @@ class Framework:
         return [p for p in self.cluster.nominator.on(node) if p.priority >= pod.priority and p.key != pod.key]
 
     def check_node_with_nominated(
-        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.NodePodsChange
     ) -> fwk.Status | None:
         """Run `check_node` twice: with the nominated pods on the node, and without them.
 

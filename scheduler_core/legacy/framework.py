@@ -51,7 +51,7 @@ class LegacyFramework(Framework):
         return {predicate.name: predicate.filter(state, pod) for predicate in self.filter}
 
     def refusals(
-        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.Change
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.NodePodsChange
     ) -> dict[str, fwk.Status]:
         """Return the rejections of one node under a change, by predicate in their order."""
         found = {}

@@ -21,7 +21,7 @@ from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.legacy.framework import LegacyFramework
-from scheduler_core.legacy.preemption import Preemption
+from scheduler_core.legacy.preemption import PreemptionAttempt
 
 
 class GenericScheduler(Scheduler):
@@ -63,7 +63,7 @@ class GenericScheduler(Scheduler):
             if row is None or not ahead:
                 continue
             without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
-            refused = framework.refusals(state, pod, trace.verdicts, fwk.Change(row).with_pods(ahead))
+            refused = framework.refusals(state, pod, trace.verdicts, fwk.NodePodsChange(row).with_pods(ahead))
             texts = [status.by(plugin) for plugin, status in (refused or without).items()]
             trace.nominated[row] = merged(texts, first=True) if trace.merges else next(iter(texts), None)
             for plugin, column in columns.items():
@@ -91,7 +91,7 @@ class GenericScheduler(Scheduler):
             return
         assert isinstance(framework, LegacyFramework)
         start = self.timer()
-        trace.postfilter = Preemption(framework, state, pod, trace).run()
+        trace.postfilter = PreemptionAttempt(framework, state, pod, trace).run()
         trace.durations["postfilter"] = self.timer() - start
         trace.nominated_node = trace.postfilter.nominated_node
         if trace.nominated_node:

@@ -108,7 +108,7 @@ class GeneralPredicates(fwk.FilterPlugin):
         together = merged_verdict({part.name: part.filter(state, pod) for part in self.parts})
         return fwk.Verdict(together.codes, tuple(fwk.Status(s.code, s.reasons) for s in together.statuses))
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         found = []
         for part in self.parts:
             judge = part.filter_node
@@ -266,7 +266,7 @@ class MatchInterPodAffinity(InterPodAffinity):
 
     name = "MatchInterPodAffinity"
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         if self.name not in state:
             state = fwk.CycleState()
             state[self.name] = FilterState([], None, [], [], selfish=False, anyone=False)

@@ -30,7 +30,7 @@ class OldBudgets(Budgets):
         return any(left[i] <= 0 for i, _ in self._of(pod))
 
 
-class Preemption:
+class PreemptionAttempt:
     """One preemption attempt of a pod."""
 
     def __init__(self, framework: LegacyFramework, state: fwk.CycleState, pod: PodInfo, trace: CycleTrace) -> None:
@@ -118,11 +118,11 @@ class Preemption:
         Pods are put back if possible: first those with budget violations, in each group the most important first.
         """
 
-        def fits(change: fwk.Change) -> fwk.Status | None:
+        def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             return self.framework.check_node_with_nominated(self.state, self.pod, verdicts, change)
 
         nodes = self.cluster.nodes
         pods = list(nodes.pods_of(row))
         if all(pod.priority >= self.pod.priority for pod in pods):
-            return fits(fwk.Change(row)) or Candidate(nodes.names[row], (), 0)
+            return fits(fwk.NodePodsChange(row)) or Candidate(nodes.names[row], (), 0)
         return select_victims(self.pod, nodes.names[row], row, pods, budgets, fits)

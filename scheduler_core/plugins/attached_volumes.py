@@ -161,7 +161,7 @@ class VolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
             raise Failure(fwk.error(problem))
         return claim
 
-    def _users(self, change: fwk.Change) -> list[PodInfo]:
+    def _users(self, change: fwk.NodePodsChange) -> list[PodInfo]:
         """Return the pods with volumes that are on the node after the change."""
         removed = {other.key for other in change.removed}
         pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)

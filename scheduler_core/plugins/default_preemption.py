@@ -154,7 +154,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
         offset = handle.picker.offset(len(rows)) if len(rows) else 0
 
-        def fits(change: fwk.Change) -> fwk.Status | None:
+        def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             return handle.check_node_with_nominated(state, pod, verdicts, change)
 
         harmless: list[Candidate] = []
@@ -274,7 +274,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         verdicts = filtered.verdicts or self.handle.run_filter(state, view.pod)
         refusals: dict[str, tuple[fwk.Status, frozenset[str]]] = {}
 
-        def fits(change: fwk.Change) -> fwk.Status | None:
+        def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             status = self.handle.check_node_with_nominated(state, view.pod, verdicts, change)
             if status is not None and change.history:
                 refusals[change.history[-1][0].key] = status, frozenset(pod.key for pod in change.removed)

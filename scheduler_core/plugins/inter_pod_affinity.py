@@ -283,7 +283,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         # The first pod of a group with affinity to itself may go to any node that has the labels.
         return labelled if not now.anyone and now.selfish else labelled & near
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         now: FilterState | None = state.get(self.name)
         if now is None:
             return None
@@ -301,7 +301,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             return self._with_prefix(EXISTING_ANTI_AFFINITY)
         return None
 
-    def _repelled_by_existing(self, now: FilterState, pod: PodInfo, change: fwk.Change) -> bool:
+    def _repelled_by_existing(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
         """Return whether the anti-affinity of a running pod repels this pod after the change."""
         row = change.row
         labels = self.cluster.nodes.nodes[row].metadata.labels
@@ -326,7 +326,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         first = self.cluster.release.inter_pod_affinity_reason_prefix
         return fwk.Status(status.code, (first, *status.reasons)) if first else status
 
-    def _attracted_node(self, now: FilterState, change: fwk.Change) -> bool:
+    def _attracted_node(self, now: FilterState, change: fwk.NodePodsChange) -> bool:
         column = now.affinity_column
         if column is None:
             return True

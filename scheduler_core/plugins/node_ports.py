@@ -70,7 +70,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.host_ports
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         """Replay the added and removed pods: upstream keeps a set, so a port with two users becomes free when the first
         leaves."""
         name = self.cluster.nodes.names[change.row]

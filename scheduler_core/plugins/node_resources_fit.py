@@ -170,7 +170,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
         return fwk.Verdict(codes + np.uint16(first), tuple(statuses))
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         nodes, row = self.cluster.nodes, change.row
         reasons: list[str] = []
         hopeless = False

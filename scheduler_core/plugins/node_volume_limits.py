@@ -237,7 +237,7 @@ class NodeVolumeLimits(VolumeLimits):
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
         try:

@@ -115,7 +115,7 @@ class NonCSILimits(VolumeLimits):
         failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*failures, (total > limits, TOO_MANY))
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         try:
             wanted = self._disks(pod, incoming=True)
             if not wanted or (limit := self._limit(change.row)) == NO_LIMIT:

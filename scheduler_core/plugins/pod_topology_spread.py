@@ -75,7 +75,7 @@ def _built_in(constraint: TopologySpreadConstraint) -> Owner:
 
 
 @dataclass(slots=True)
-class Constraint:
+class CompiledConstraint:
     """A compiled constraint of a pod."""
 
     max_skew: int
@@ -88,7 +88,7 @@ class Constraint:
 
 
 @dataclass(slots=True)
-class Spread:
+class HardConstraint:
     """A DoNotSchedule constraint in a cycle.
 
     `eligible`: bool over nodes that count (None: all). `counts`: int64 over domains, the number of matching pods.
@@ -96,7 +96,7 @@ class Spread:
     the smallest number of matching pods in an eligible domain, 0 while there are fewer than minDomains.
     """
 
-    constraint: Constraint
+    constraint: CompiledConstraint
     column: SelectorColumn
     eligible: fwk.Bool | None
     counts: fwk.Int64
@@ -146,7 +146,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, defaulting_type=defaulting_type)
 
 
-def _skew(context: RejectionContext, row: int, spread: Spread) -> str | None:
+def _skew(context: RejectionContext, row: int, spread: HardConstraint) -> str | None:
     constraint = spread.constraint
     key = constraint.topology_key
     here = context.nodes.nodes[row].metadata.labels.get(key)
@@ -167,7 +167,7 @@ def _skew(context: RejectionContext, row: int, spread: Spread) -> str | None:
     return f"{detail}: the skew would be {skew}, maxSkew is {constraint.max_skew}"
 
 
-def _counts(context: RejectionContext, spread: Spread) -> dict[str, int]:
+def _counts(context: RejectionContext, spread: HardConstraint) -> dict[str, int]:
     """Return the number of matching pods of each domain that counts, without the pod itself."""
     constraint, counts = spread.constraint, dict[str, int]()
     for row, node in enumerate(context.nodes.nodes):
@@ -207,7 +207,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     # ---- constraints
 
-    def _constraints(self, pod: PodInfo, action: str) -> list[Constraint]:
+    def _constraints(self, pod: PodInfo, action: str) -> list[CompiledConstraint]:
         """Return the pod's constraints with this whenUnsatisfiable; if it has no constraints, the defaults with the
         default selector."""
         own = pod.pod.spec.topology_spread_constraints
@@ -228,8 +228,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         # Merging with a selector that matches nothing leaves only the labels: upstream merges requirements only.
         return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
 
-    def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> Constraint:
-        return Constraint(
+    def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> CompiledConstraint:
+        return CompiledConstraint(
             max_skew=constraint.max_skew,
             min_domains=constraint.min_domains or 1,
             topology_key=constraint.topology_key,
@@ -239,12 +239,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
-    def _column(self, constraint: Constraint, pod: PodInfo) -> SelectorColumn:
+    def _column(self, constraint: CompiledConstraint, pod: PodInfo) -> SelectorColumn:
         """Return the column of the pods that a constraint of the pod counts."""
         namespaces = frozenset((pod.namespace,))
         return self.cluster.columns.matching(namespaces, constraint.selector, terminating=self.counts_terminating)
 
-    def _with_all_keys(self, constraints: list[Constraint]) -> fwk.Bool | None:
+    def _with_all_keys(self, constraints: list[CompiledConstraint]) -> fwk.Bool | None:
         """Return the nodes that have every topology key; bool over nodes, None for all."""
         nodes = self.cluster.nodes
 
@@ -254,7 +254,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
         return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
 
-    def _eligible(self, constraint: Constraint, pod: PodInfo, base: fwk.Bool | None) -> fwk.Bool | None:
+    def _eligible(self, constraint: CompiledConstraint, pod: PodInfo, base: fwk.Bool | None) -> fwk.Bool | None:
         """Return the nodes that count for a constraint: those of `base` that pass the inclusion policies.
         None for all."""
         nodes = self.cluster.nodes
@@ -269,12 +269,14 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 mask = codes == 0 if mask is None else mask & (codes == 0)
         return mask
 
-    def _counts_no_pods(self, constraint: Constraint) -> bool:
+    def _counts_no_pods(self, constraint: CompiledConstraint) -> bool:
         """Return whether the constraint counts no pods: its selector is empty, and the release does not match all pods
         with it."""
         return constraint.selector.key == () and not self.cluster.release.empty_selectors_match_all
 
-    def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: fwk.Bool | None) -> fwk.Int64:
+    def _domain_counts(
+        self, constraint: CompiledConstraint, column: SelectorColumn, eligible: fwk.Bool | None
+    ) -> fwk.Int64:
         """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
         if self._counts_no_pods(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
@@ -291,7 +293,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         state[self.name] = [self._spread(c, pod, base) for c in constraints]
         return None
 
-    def _spread(self, constraint: Constraint, pod: PodInfo, base: fwk.Bool | None) -> Spread:
+    def _spread(self, constraint: CompiledConstraint, pod: PodInfo, base: fwk.Bool | None) -> HardConstraint:
         column, eligible = self._column(constraint, pod), self._eligible(constraint, pod, base)
         everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
@@ -302,7 +304,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             if everywhere:
                 counts = np.where(present, counts, 0)
         own = int(constraint.selector.matches(pod.labels))
-        return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
+        return HardConstraint(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
     @property
     def _missing_label(self) -> fwk.Status:
@@ -322,9 +324,9 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not state.get(self.name)
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         row = change.row
-        spreads: list[Spread] = state.get(self.name, [])
+        spreads: list[HardConstraint] = state.get(self.name, [])
         labelled = all(s.constraint.topology.ids[row] >= 0 for s in spreads)
         for spread in spreads:
             domain = int(spread.constraint.topology.ids[row])
@@ -341,7 +343,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 return SKEWED
         return None
 
-    def _counts_on(self, spread: Spread, row: int) -> bool:
+    def _counts_on(self, spread: HardConstraint, row: int) -> bool:
         """Return whether the pods of a node count."""
         if self.cluster.release.spread_counts_excluded_nodes:
             return spread.present is None or bool(spread.present[spread.constraint.topology.ids[row]])
@@ -367,7 +369,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return None
 
     def _weighted(
-        self, constraints: list[Constraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
+        self, constraints: list[CompiledConstraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
     ) -> fwk.Int64:
         """Return the weighted numbers of matching pods in each feasible node's domains."""
         size = len(self.cluster.nodes.pod_count[rows])
@@ -393,7 +395,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
 
     def _matching_around(
-        self, constraints: list[Constraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
+        self, constraints: list[CompiledConstraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
     ) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
         keys."""
@@ -452,7 +454,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             parts = explain_selected(view, self.cluster, other)
         return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")
 
-    def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
+    def _matching(self, view: View, compiled: CompiledConstraint, rows: Sequence[int]) -> list[PodInfo]:
         """Return the pods on these nodes that a constraint counts."""
         if self._counts_no_pods(compiled):
             return []
@@ -467,7 +469,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             plugin = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="System"), context.cluster)
         state = fwk.CycleState()
         plugin.pre_filter(state, context.pod)
-        spreads: list[Spread] = state.get(plugin.name, [])
+        spreads: list[HardConstraint] = state.get(plugin.name, [])
         for spread in spreads:
             detail = _skew(context, row, spread)
             if detail is not None:
@@ -502,7 +504,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             )
         return some(parts).with_text(f"{view.node.name}: {'; '.join(texts) or 'nothing to spread'}")
 
-    def _explain_minimum(self, view: View, spread: Spread, owner: Owner, here: int) -> Tree:
+    def _explain_minimum(self, view: View, spread: HardConstraint, owner: Owner, here: int) -> Tree:
         """Explain the smallest number of matching pods in a domain; 0 while there are fewer domains than minDomains."""
         topology = spread.constraint.topology
         counts = spread.counts.copy()
@@ -546,7 +548,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def _explain_points(
         self,
         view: View,
-        compiled: Constraint,
+        compiled: CompiledConstraint,
         constraint: TopologySpreadConstraint,
         owner: Owner,
         considered: npt.NDArray[np.intp],
@@ -637,7 +639,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return has and (moved or old.spec.taints != new.spec.taints)
 
 
-def _matching(spread: Spread, pod: PodInfo, others: Sequence[PodInfo]) -> int:
+def _matching(spread: HardConstraint, pod: PodInfo, others: Sequence[PodInfo]) -> int:
     """Return by how many the count changes when these pods are added or removed.
 
     Unlike in the full count, upstream checks neither whether a pod is terminating nor whether the selector is empty.
@@ -646,7 +648,7 @@ def _matching(spread: Spread, pod: PodInfo, others: Sequence[PodInfo]) -> int:
     return sum(other.namespace == pod.namespace and matches(other.labels) for other in others)
 
 
-def _minimum(constraint: Constraint, counts: fwk.Int64, present: fwk.Bool | None) -> int:
+def _minimum(constraint: CompiledConstraint, counts: fwk.Int64, present: fwk.Bool | None) -> int:
     """Return the global minimum that the skew is measured from."""
     if present is not None:
         counts = counts[present]

@@ -99,7 +99,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
         peers: _Peers = state[self.name]
         return fwk.Verdict.reject(~self._matching(peers.wanted, peers.first), NOT_MATCHED)
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         if not self.args.affinity_labels:
             return None
         peers: _Peers = state[self.name]

@@ -31,7 +31,7 @@ from scheduler_core.api.objects import (
 from scheduler_core.api.selector_text import missing, unmet_text
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.node_matching import terms_mask
-from scheduler_core.cluster.object_store import Table
+from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import args
 from scheduler_core.config.args import Complain, PluginArgs, UtilizationShapePoint
@@ -87,7 +87,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(slots=True)
-class Cycle:
+class VolumeBindingState:
     """State that the extension points of one cycle share.
 
     `bound`: claims that have a volume. `delayed`: claims that are bound with the pod. `provisioned`: delayed claims
@@ -100,7 +100,7 @@ class Cycle:
     delayed: list[PersistentVolumeClaim]
     provisioned: list[PersistentVolumeClaim] = field(default_factory=list)
     matched: list[tuple[PersistentVolumeClaim, Picks]] = field(default_factory=list)
-    undo: list[tuple[Table[Any], str, Any, Any]] = field(default_factory=list)
+    undo: list[tuple[ObjectTable[Any], str, Any, Any]] = field(default_factory=list)
     static: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -174,7 +174,7 @@ class VolumeBinding(
                 return UNBOUND_IMMEDIATE
             state[f"{self.name}/error"] = fwk.error(*UNBOUND_IMMEDIATE.reasons)
             return None
-        state[self.name] = Cycle(bound, delayed)
+        state[self.name] = VolumeBindingState(bound, delayed)
         return self._local_nodes(bound) if self.cluster.release.local_volumes_prefilter_nodes else None
 
     @staticmethod
@@ -221,7 +221,7 @@ class VolumeBinding(
         broken: fwk.Status | None = state.get(f"{self.name}/error")
         if broken is not None:
             return fwk.Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), broken)
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return fwk.PASSES
         cycle.provisioned, cycle.matched = [], []
@@ -248,7 +248,7 @@ class VolumeBinding(
         mask[rows] = True
         return mask
 
-    def _check_bound(self, cycle: Cycle, bits: Bits, failed: list[tuple[fwk.Bool, fwk.Status]]) -> None:
+    def _check_bound(self, cycle: VolumeBindingState, bits: Bits, failed: list[tuple[fwk.Bool, fwk.Status]]) -> None:
         """Reject nodes by the first bound claim whose volume is missing or unreachable."""
         undecided = np.ones(len(bits), np.bool_)
         for claim in cycle.bound:
@@ -280,7 +280,7 @@ class VolumeBinding(
         mask = nodes.memo(("announced", plugin), make)
         return mask if mask.any() else None
 
-    def _check_delayed(self, cycle: Cycle, bits: Bits) -> None:
+    def _check_delayed(self, cycle: VolumeBindingState, bits: Bits) -> None:
         undecided = np.ones(len(bits), np.bool_)
         unmatched: list[PersistentVolumeClaim] = []
         for claim in cycle.delayed:
@@ -309,7 +309,7 @@ class VolumeBinding(
 
     # ---- static binding
 
-    def _match(self, cycle: Cycle, claims: list[PersistentVolumeClaim]) -> None:
+    def _match(self, cycle: VolumeBindingState, claims: list[PersistentVolumeClaim]) -> None:
         """Pick a volume on every node for every claim, smallest claim first."""
         for claim in sorted(claims, key=lambda claim: volumes.storage(claim.spec.resources.requests)):
             taken = [picks for _, picks in cycle.matched]
@@ -356,7 +356,7 @@ class VolumeBinding(
 
     def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Reserve the volumes picked on the node, and set the selected node on claims to be provisioned."""
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
         if cycle is None or row is None:
             return None
@@ -370,7 +370,7 @@ class VolumeBinding(
             self._put(cycle, self.cluster.claims, claim.key, chosen)
         return None
 
-    def _take(self, cycle: Cycle, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
+    def _take(self, cycle: VolumeBindingState, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
         metadata = volume.metadata
         if not volumes.bound_to(volume, claim):
             metadata = replace(metadata, annotations={**metadata.annotations, volumes.BOUND_BY_CONTROLLER: "yes"})
@@ -380,13 +380,13 @@ class VolumeBinding(
         cycle.static.append((claim.key, volume.name))
 
     @staticmethod
-    def _put(cycle: Cycle, table: Table[Any], key: str, new: Any) -> None:
+    def _put(cycle: VolumeBindingState, table: ObjectTable[Any], key: str, new: Any) -> None:
         cycle.undo.append((table, key, table.get(key), new))
         table[key] = new
 
     def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Undo Reserve for objects that were not replaced in the meantime."""
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return
         for table, key, old, new in reversed(cycle.undo):
@@ -400,7 +400,7 @@ class VolumeBinding(
 
         Claims to be provisioned keep their selected node and get no volume, because provisioners are not simulated.
         """
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return None
         for claim_key, volume_name in cycle.static:
@@ -449,7 +449,7 @@ class VolumeBinding(
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
         """Explain what Reserve takes on the node. It never fails, because Filter has already checked the node."""
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         taken: list[Tree] = []
         for claim, picks in cycle.matched if cycle is not None else ():
             if picks[view.row] >= 0:
@@ -484,7 +484,7 @@ class VolumeBinding(
         broken: fwk.Status | None = state.get(f"{self.name}/error")
         if broken is not None:
             return self.explain_pre_filter(state, view).with_text(f"{view.node.name}: {broken.message}")
-        cycle: Cycle | None = state.get(self.name)
+        cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return some([], "the pod has no claims").with_text("The pod has no claims")
         parts = [self._explain_reach(view, claim) for claim in cycle.bound]

@@ -22,7 +22,7 @@ from scheduler_core.api.objects import (
     PersistentVolumeSpec,
 )
 from scheduler_core.cluster.nodes import NodeTable
-from scheduler_core.cluster.object_store import Table
+from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.plugins.volumes import (
     admitted_rows,
     affinity_terms,
@@ -185,7 +185,7 @@ def _alike(a: PersistentVolume, b: PersistentVolume) -> bool:
 class FreeVolumes:
     """The volumes of a cluster that unbound claims may take, numbered in the order in which they were added."""
 
-    def __init__(self, table: Table[PersistentVolume], release: Release) -> None:
+    def __init__(self, table: ObjectTable[PersistentVolume], release: Release) -> None:
         self._table = table
         self._release = release
         self._numbers: dict[str, int] = {}

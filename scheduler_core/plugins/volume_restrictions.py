@@ -179,7 +179,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return self.name not in state
 
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.Change) -> fwk.Status | None:
+    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         wanted: Wanted | None = state.get(self.name)
         if wanted is None:
             return None

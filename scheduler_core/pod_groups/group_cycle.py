@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.workloads import PodGroup
-from scheduler_core.cluster.change_log import Change
+from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import Rows
@@ -47,7 +47,7 @@ class Placed:
     status: Status = _UNSCHEDULABLE
     waits: bool = False
     placement: Placement | None = None
-    changes: list[Change] = field(default_factory=list)
+    changes: list[LoggedChange] = field(default_factory=list)
 
     def trace(self) -> TriedPlacement:
         """Return the recorded form, for one of several placements."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler_core.api.workloads import PodGroupSpec
-from scheduler_core.cluster.change_log import Change
+from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
 
@@ -36,7 +36,7 @@ class MemberTrace:
     message: str = ""
     rejected_by: list[str] = field(default_factory=list)
     nominated: str = ""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[LoggedChange] = field(default_factory=list)
 
     @property
     def fits(self) -> bool:
@@ -102,7 +102,7 @@ class GroupTrace:
     placements: list[TriedPlacement] = field(default_factory=list)
     running: int = 0
     next_start_index: int = 0
-    changes: list[Change] = field(default_factory=list)
+    changes: list[LoggedChange] = field(default_factory=list)
     condition: dict[str, str] = field(default_factory=dict)
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:

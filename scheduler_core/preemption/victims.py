@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import PodDisruptionBudget
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Change, Status, unresolvable
+from scheduler_core.framework.interface import NodePodsChange, Status, unresolvable
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 OLD_NO_VICTIMS = "No victims found on node {node} for preemptor pod {pod}"
 
-Fits = Callable[[Change], Status | None]
+Fits = Callable[[NodePodsChange], Status | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def select_victims(
         return no_victims(pod, node)
     gone = {p.key: p for p in potential}
     history = [(p, -1) for p in potential]
-    status = fits(Change(row, removed=potential, history=history))
+    status = fits(NodePodsChange(row, removed=potential, history=history))
     if status is not None:
         return status
     violating, others = budgets.split(potential)
@@ -107,7 +107,7 @@ def select_victims(
         for candidate in group:
             del gone[candidate.key]
             history.append((candidate, 1))
-            if fits(Change(row, removed=list(gone.values()), history=history)) is not None:
+            if fits(NodePodsChange(row, removed=list(gone.values()), history=history)) is not None:
                 gone[candidate.key] = candidate
                 history.append((candidate, -1))
                 violations += group is violating

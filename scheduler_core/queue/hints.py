@@ -29,7 +29,7 @@ _ANY = (
 )
 
 
-class Strategy(IntEnum):
+class QueueingStrategy(IntEnum):
     """Where to move a pending pod after an event."""
 
     SKIP = 0
@@ -93,23 +93,23 @@ class Hints:
         """Return the plugins of a profile that registered the event."""
         return set(self._hints(profile, event)) if profile in self._registered else set()
 
-    def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+    def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
         """Return where the event moves the pod. Only the hints of plugins that rejected the pod count."""
         rejectors = pod.rejectors
         if not rejectors or self._release.every_event_requeues:
-            return Strategy.AFTER_BACKOFF
+            return QueueingStrategy.AFTER_BACKOFF
         if event.is_wildcard:
             # A wildcard event with a pod applies to that pod only.
             other = isinstance(new, PodInfo) and new.key != pod.key
-            return Strategy.SKIP if other else Strategy.AFTER_BACKOFF
-        strategy = Strategy.SKIP
+            return QueueingStrategy.SKIP if other else QueueingStrategy.AFTER_BACKOFF
+        strategy = QueueingStrategy.SKIP
         for plugin, hints in self._hints(pod.info.pod.spec.scheduler_name, event).items():
             if plugin not in rejectors:
                 continue
             if not self._use_hints or any(hint is None or hint(pod.info, old, new) for hint in hints):
                 if plugin in pod.pending_plugins:
-                    return Strategy.IMMEDIATELY
-                strategy = Strategy.AFTER_BACKOFF
+                    return QueueingStrategy.IMMEDIATELY
+                strategy = QueueingStrategy.AFTER_BACKOFF
                 if not pod.pending_plugins:
                     break
         return strategy

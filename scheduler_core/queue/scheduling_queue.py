@@ -26,7 +26,7 @@ from scheduler_core.framework.events import ClusterEvent
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.backoff import BackoffQueue
 from scheduler_core.queue.clock import Clock
-from scheduler_core.queue.hints import Hints, Strategy
+from scheduler_core.queue.hints import Hints, QueueingStrategy
 from scheduler_core.queue.keyed_heap import KeyedHeap
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, QueuedPod
 from scheduler_core.releases import Release
@@ -170,7 +170,7 @@ class SchedulingQueue:
         elif meaning(old.pod) != meaning(new.pod):
             counted = self.release.own_update_completes_backoff and not self.backoff.is_backing_off(pod)
             label = events.BACKOFF_COMPLETE if counted else events.UNSCHEDULABLE_POD_UPDATE.label
-            self._requeue(pod, Strategy.AFTER_BACKOFF, label)
+            self._requeue(pod, QueueingStrategy.AFTER_BACKOFF, label)
 
     def delete(self, info: PodInfo) -> None:
         """Remove a pod that was deleted, or bound by another scheduler."""
@@ -245,11 +245,11 @@ class SchedulingQueue:
             self._to_unschedulable(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.key)
 
-    def _hint_in_flight(self, pod: QueuedPod) -> Strategy:
+    def _hint_in_flight(self, pod: QueuedPod) -> QueueingStrategy:
         """Return where the events during the cycle move the pod."""
         if not pod.rejectors:
-            return Strategy.AFTER_BACKOFF
-        strategy = Strategy.SKIP
+            return QueueingStrategy.AFTER_BACKOFF
+        strategy = QueueingStrategy.SKIP
         begin = self._in_flight.get(pod.key, self._first_event + len(self._events)) - self._first_event
         for number, happened in enumerate(self._events):
             if number >= begin:
@@ -318,12 +318,12 @@ class SchedulingQueue:
 
     # ---- moves between parts
 
-    def _requeue(self, pod: QueuedPod, strategy: Strategy, label: str) -> str:
+    def _requeue(self, pod: QueuedPod, strategy: QueueingStrategy, label: str) -> str:
         """Move a pod to the part that the strategy requires. Return the part."""
-        if strategy == Strategy.SKIP:
+        if strategy == QueueingStrategy.SKIP:
             self._to_unschedulable(pod, label)
             return UNSCHEDULABLE
-        if strategy == Strategy.AFTER_BACKOFF and self.backoff.is_backing_off(pod):
+        if strategy == QueueingStrategy.AFTER_BACKOFF and self.backoff.is_backing_off(pod):
             return BACKOFF if self._to_backoff(pod, label) else UNSCHEDULABLE
         return ACTIVE if self._to_active(pod, label) else UNSCHEDULABLE
 

@@ -14,7 +14,7 @@ DEFAULTS = ("default_plugins", *VERSIONS)
 PLUGIN = "default_plugins:"  # the prefix of a plugin that only one of them has, or that has another weight
 
 
-class Difference(NamedTuple):
+class BehaviorDifference(NamedTuple):
     """A behaviour in which two releases differ. `since`: the release that changed it, "" if there are several."""
 
     name: str
@@ -22,20 +22,20 @@ class Difference(NamedTuple):
     since: str
 
 
-def differences(a: Release, b: Release) -> list[Difference]:
+def differences(a: Release, b: Release) -> list[BehaviorDifference]:
     """Return the behaviours that differ, in the order of the fields.
 
     Between a release with predicates and one with plugins there is only one difference.
     """
     if a.predicates != b.predicates:
-        return [Difference("predicates", BEHAVIORS["predicates"].describe(), _since("predicates", a, b))]
+        return [BehaviorDifference("predicates", BEHAVIORS["predicates"].describe(), _since("predicates", a, b))]
     found: list[tuple[str, str]] = []
     if a.default_plugins != b.default_plugins:
         found += _plugins(a.default_plugins, b.default_plugins)
     if _rest_differs(a, b):
         found.append(("default_plugins", "the order of plugins, and what versions of a configuration mean"))
     found += [(name, made.describe()) for name, made in BEHAVIORS.items() if getattr(a, name) != getattr(b, name)]
-    return [Difference(name, text, _since(name, a, b)) for name, text in found]
+    return [BehaviorDifference(name, text, _since(name, a, b)) for name, text in found]
 
 
 def _since(name: str, a: Release, b: Release) -> str:

@@ -49,7 +49,7 @@ CASES: Mapping[str, Cases] = {
 }
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """A field of a release that differs from the release before."""
 
     release: str
@@ -58,13 +58,13 @@ class Change(NamedTuple):
     after: Any
 
 
-def changes(name: str) -> list[Change]:
+def changes(name: str) -> list[FieldChange]:
     """Return the changes of one field of a Release, oldest first."""
     order = ORDER if name == "predicates" else [release for release in ORDER if release in FRAMEWORK]
     steps = [
         (newer, getattr(RELEASES[older], name), getattr(RELEASES[newer], name)) for older, newer in pairwise(order)
     ]
-    return [Change(release, name, before, after) for release, before, after in steps if before != after]
+    return [FieldChange(release, name, before, after) for release, before, after in steps if before != after]
 
 
 def page() -> str:
@@ -118,7 +118,7 @@ def _changed() -> Iterator[str]:
         yield from (f"* {words} (`{change.name}`)" for change, words in found if words)
 
 
-def _words(change: Change) -> str:
+def _words(change: FieldChange) -> str:
     """Return what the release does from then on; "" for a field that follows from another one."""
     name, before, after = change.name, change.before, change.after
     if name == "default_plugins":

@@ -16,7 +16,7 @@ from typing import Any
 
 from scheduler_core.api.objects import Condition
 from scheduler_core.cluster.cache_states import Lifecycle
-from scheduler_core.cluster.change_log import Change
+from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.schedule_one import SKIPPED
@@ -51,7 +51,7 @@ class Record:
     data: Mapping[str, Any]
     cause: int = 0
     trace: CycleTrace | None = None
-    changes: list[Change] = field(default_factory=list, compare=False)
+    changes: list[LoggedChange] = field(default_factory=list, compare=False)
 
 
 class Engine:
@@ -95,7 +95,7 @@ class Engine:
         self._due: list[tuple[float, int, int, Action]] = []
         self._count = count()
         self._records: list[Record] = []
-        self._early: list[Change] = []  # changes since the last record, which belong to the next record
+        self._early: list[LoggedChange] = []  # changes since the last record, which belong to the next record
         self.seq = self._cause = 0  # the number of the last record
         self._listed: list[str] | None = None
         self.max_records: float = math.inf  # limit of records, so that the run cannot grow without bounds

@@ -13,7 +13,7 @@ from functools import partial
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Object, StorageClass
 from scheduler_core.cluster import node_matching
-from scheduler_core.cluster.cache_states import Lifecycle, State
+from scheduler_core.cluster.cache_states import CacheState, Lifecycle
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
@@ -116,7 +116,7 @@ class EventHandlers:
 
     def delete_pod(self, pod: PodInfo) -> None:
         """Handle the deletion of a pod. The binding cycle handles assumed pods that are not bound yet."""
-        if self.lifecycle.state_of(pod.key) == State.ADDED:
+        if self.lifecycle.state_of(pod.key) == CacheState.ADDED:
             self.lifecycle.remove(pod)
             self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
             return

@@ -26,7 +26,7 @@ Duration = str | int | float
 """Seconds, or text such as `90s`, `1h30m`."""
 
 
-class Strict(msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class StrictStruct(msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Base class that rejects unknown fields, because a misspelt field would silently have no effect."""
 
 
@@ -34,7 +34,7 @@ class Meta(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     name: str = ""
 
 
-class Reference(Strict, kw_only=True):
+class Reference(StrictStruct, kw_only=True):
     """Reference to an object by name."""
 
     api_version: str = ""
@@ -49,7 +49,7 @@ class Patch(Reference, kw_only=True):
     patch: dict[str, Any]
 
 
-class NodeTaint(Strict, kw_only=True):
+class NodeTaint(StrictStruct, kw_only=True):
     """A taint to add to a node or (untaint) to remove; untaint without an effect removes all taints with the key."""
 
     node: str
@@ -58,7 +58,7 @@ class NodeTaint(Strict, kw_only=True):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute", ""] = ""
 
 
-class Entry(Strict, kw_only=True):
+class TimelineEntry(StrictStruct, kw_only=True):
     """An action at a certain time. Exactly one of the operations is set."""
 
     at: Duration
@@ -81,7 +81,7 @@ class Entry(Strict, kw_only=True):
 OPERATIONS = ("create", "update", "patch", "delete", "cordon", "uncordon", "drain", "taint", "untaint")
 
 
-class Spread(Strict, kw_only=True):
+class RandomDuration(StrictStruct, kw_only=True):
     """A random duration: uniform from `min` to `max`, or exponential with a `mean`."""
 
     min: Duration | None = None
@@ -89,7 +89,7 @@ class Spread(Strict, kw_only=True):
     mean: Duration | None = None
 
 
-class Arrivals(Strict, kw_only=True):
+class Arrivals(StrictStruct, kw_only=True):
     """Pods created by a pattern: at a fixed interval `every`, or as a Poisson process with a `mean` interval.
 
     `start`, `end`: first and last time. `count`: maximum number of pods. `duration`: how long each pod runs after it is
@@ -103,24 +103,24 @@ class Arrivals(Strict, kw_only=True):
     start: Duration = 0
     end: Duration | None = None
     count: int | None = None
-    duration: Duration | Spread | None = None
+    duration: Duration | RandomDuration | None = None
 
 
-class BindFailure(Strict, kw_only=True):
+class BindFailure(StrictStruct, kw_only=True):
     """Makes the next `times` bindings of a pod fail."""
 
     pod: str
     times: int = 1
 
 
-class Binding(Strict, kw_only=True):
+class Binding(StrictStruct, kw_only=True):
     """Duration and failures of bindings."""
 
     seconds: Duration = 0
     failures: list[BindFailure] = []
 
 
-class Controllers(Strict, kw_only=True):
+class Controllers(StrictStruct, kw_only=True):
     """Which other control plane components are simulated."""
 
     admission: bool = True
@@ -129,7 +129,7 @@ class Controllers(Strict, kw_only=True):
     workloads: bool = True
 
 
-class Spec(Strict, kw_only=True):
+class ScenarioSpec(StrictStruct, kw_only=True):
     """Content of a scenario. `config`: a KubeSchedulerConfiguration, as text or object. `until`: end of the run; by
     default 10 minutes after the last planned change."""
 
@@ -146,15 +146,15 @@ class Spec(Strict, kw_only=True):
     binding: Binding = msgspec.field(default_factory=Binding)
     controllers: Controllers = msgspec.field(default_factory=Controllers)
     objects: list[dict[str, Any]] = []
-    timeline: list[Entry] = []
+    timeline: list[TimelineEntry] = []
     arrivals: list[Arrivals] = []
 
 
-class Scenario(Strict, kw_only=True):
+class Scenario(StrictStruct, kw_only=True):
     api_version: Literal["kubesched.dev/v1alpha1"]
     kind: Literal["Scenario"]
     metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: Spec
+    spec: ScenarioSpec
 
     def until(self) -> float:
         """Return the end of the run in seconds."""
@@ -251,7 +251,7 @@ def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
     metadata = arrivals.template.get("metadata") or {}
     _refuse(not isinstance(metadata, dict), f"{path}.template.metadata", "must be a mapping")
     duration = arrivals.duration
-    if isinstance(duration, Spread):
+    if isinstance(duration, RandomDuration):
         for field in ("min", "max", "mean"):
             _duration(getattr(duration, field), f"{path}.duration.{field}")
         ranged = duration.min is not None and duration.max is not None

@@ -31,7 +31,15 @@ from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_virtual_time
 from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.object_diff_text import taint_text
-from scheduler_core.virtual_time.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
+from scheduler_core.virtual_time.scenario import (
+    Arrivals,
+    NodeTaint,
+    RandomDuration,
+    Reference,
+    Scenario,
+    TimelineEntry,
+    at_line,
+)
 
 NOT_LOOKED_AT = "the scheduler does not use objects of this kind"
 
@@ -126,7 +134,7 @@ class ScenarioRun:
 
     def change(self, operation: str, what: Any) -> None:
         """Apply an operation of a timeline entry immediately. Raises InputError if that is impossible."""
-        entry = Entry(at=0, **{operation: what})
+        entry = TimelineEntry(at=0, **{operation: what})
         action, about = self._step_of(entry, self._read(entry, operation))
         with self.engine.caused(self.engine.record("scenario.step", step=0, operation=operation, **about)):
             action()
@@ -187,7 +195,7 @@ class ScenarioRun:
 
     # ---- planned changes
 
-    def _read(self, entry: Entry, path: str) -> list[Object | Workload]:
+    def _read(self, entry: TimelineEntry, path: str) -> list[Object | Workload]:
         """Return what an entry of the timeline creates or updates."""
         name, what = entry.operation
         if name not in ("create", "update"):
@@ -202,7 +210,7 @@ class ScenarioRun:
         assert isinstance(template, Pod)
         return template
 
-    def _plan_entry(self, number: int, entry: Entry, read: list[Object | Workload]) -> None:
+    def _plan_entry(self, number: int, entry: TimelineEntry, read: list[Object | Workload]) -> None:
         action, about = self._step_of(entry, read)
 
         def step() -> None:
@@ -215,7 +223,7 @@ class ScenarioRun:
 
         self.engine.at(seconds(entry.at), step)
 
-    def _step_of(self, entry: Entry, read: list[Object | Workload]) -> tuple[Action, dict[str, str]]:
+    def _step_of(self, entry: TimelineEntry, read: list[Object | Workload]) -> tuple[Action, dict[str, str]]:
         """Return the action of an entry and what it affects: `object` and, where they apply, `pod`, `node`, `taint`."""
         name, what = entry.operation
         match name:
@@ -357,8 +365,8 @@ def _numbered(template: Pod, arrivals: Arrivals, number: int, chance: random.Ran
     return msgspec.structs.replace(template, metadata=metadata, spec=spec)
 
 
-def _draw(duration: str | int | float | Spread, chance: random.Random) -> float:
-    if not isinstance(duration, Spread):
+def _draw(duration: str | int | float | RandomDuration, chance: random.Random) -> float:
+    if not isinstance(duration, RandomDuration):
         return seconds(duration)
     if duration.mean is not None:
         return min(chance.expovariate(1 / max(seconds(duration.mean), 1e-3)), 366 * 86400.0)

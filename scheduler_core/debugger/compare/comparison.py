@@ -26,7 +26,7 @@ BATCH = 100
 First = dict[str, Any] | None
 
 
-class Pod:
+class PodComparison:
     """A pod in both runs. `first`: what differs first in its last cycles; None for nothing, or if not `known` yet."""
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
@@ -71,7 +71,7 @@ class Comparison:
     def __init__(self, a: RunSide, b: RunSide) -> None:
         self.a, self.b = a, b
         names = {**a.outcomes, **b.outcomes}
-        self.pods = {name: Pod(name, a.outcomes.get(name), b.outcomes.get(name)) for name in names}
+        self.pods = {name: PodComparison(name, a.outcomes.get(name), b.outcomes.get(name)) for name in names}
         self._looked = False
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.compare.run_side import RunSide
 from scheduler_core.explain.failure_details import PODS
 
@@ -45,14 +45,14 @@ def _victims(side: RunSide) -> int:
     return int(sizes[victims["victims"]].sum()) if len(victims) else 0
 
 
-def _allocatable(state: State) -> dict[str, Int64]:
+def _allocatable(state: StateAtTimepoint) -> dict[str, Int64]:
     """Map each resource of the nodes to the allocatable quantity of each node."""
     used = np.unique(state.recording.tables["nodes"]["allocatable"][state.versions]).tolist()
     names = dict.fromkeys(name for kind in used for name in state.node_kinds[kind])
     return {name: state.allocatable(name) for name in names}
 
 
-def _shares(state: State) -> dict[str, dict[str, float]]:
+def _shares(state: StateAtTimepoint) -> dict[str, dict[str, float]]:
     """Map each resource to statistics of its requested share over nodes that have it: mean, stddev, min, max."""
     found = {}
     for resource, has in _allocatable(state).items():
@@ -72,7 +72,7 @@ def _kinds(sides: Sequence[RunSide]) -> list[dict[str, int]]:
     return sorted(kinds.values(), key=lambda amounts: sum(amounts.values()))
 
 
-def _stranded(state: State, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
+def _stranded(state: StateAtTimepoint, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
     """Map each resource to its free total on nodes where no pod of the runs that requests it fits."""
     has = _allocatable(state)
     free = {resource: np.maximum(amount - state.used(resource), 0) for resource, amount in has.items()}

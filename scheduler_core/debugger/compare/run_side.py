@@ -8,20 +8,20 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import BOUND, PENDING, Recording
 
 
-class Cycle(NamedTuple):
+class RunCycle(NamedTuple):
     """A recorded cycle. `names` are the nodes in row order."""
 
     trace: CycleTrace
     names: Sequence[str]
 
 
-Cycles = Callable[[Sequence[int]], Mapping[int, Cycle]]
+Cycles = Callable[[Sequence[int]], Mapping[int, RunCycle]]
 """Numbers of cycles -> the cycles."""
 
 
@@ -54,9 +54,9 @@ class RunSide:
     fetch: Fetch
 
     @cached_property
-    def end(self) -> State:
+    def end(self) -> StateAtTimepoint:
         """The cluster at the end."""
-        return State(self.recording, self.recording.end)
+        return StateAtTimepoint(self.recording, self.recording.end)
 
     @cached_property
     def keys(self) -> list[str]:

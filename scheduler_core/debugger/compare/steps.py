@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.compare.run_side import Cycle
+from scheduler_core.debugger.compare.run_side import RunCycle
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 from scheduler_core.releases.behaviors import merged
 
@@ -59,12 +59,12 @@ class ComparedStep:
         return head | {"a": a, "b": b, "nodes": self.nodes, "example": example}
 
 
-def first_difference(a: Cycle, b: Cycle) -> ComparedStep | None:
+def first_difference(a: RunCycle, b: RunCycle) -> ComparedStep | None:
     """Return the first difference in the order of a cycle, None if there is none."""
     return next((step for step in steps(a, b) if not step.same), None)
 
 
-def steps(a: Cycle, b: Cycle) -> Iterator[ComparedStep]:
+def steps(a: RunCycle, b: RunCycle) -> Iterator[ComparedStep]:
     """Yield all results of both cycles, in the order of a cycle."""
     yield _statuses("preenqueue", a.trace.preenqueue, b.trace.preenqueue)
     yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter)
@@ -120,7 +120,7 @@ def _text(value: Any) -> str:
 class Pair:
     """Two cycles that both evaluated nodes. `rows`: rows of the common nodes in each cycle, in a's order."""
 
-    def __init__(self, a: Cycle, b: Cycle) -> None:
+    def __init__(self, a: RunCycle, b: RunCycle) -> None:
         self.a, self.b = a.trace, b.trace
         self.names = a.names, b.names
         alike = a.names is b.names or a.names == b.names

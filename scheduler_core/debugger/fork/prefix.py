@@ -13,7 +13,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import cycle_index
 from scheduler_core.debugger import recording as records
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.columnar import Table, pack
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.objects import Fetch
@@ -157,7 +157,7 @@ class Continuing(Recorder):
         self._names = {name: number for number, name in enumerate(recording.names)}
         self._moment, self._t = prefix.cycle - 1, 0.0
         self._begin_step(prefix.cycle)
-        state = State(recording, recording.end)
+        state = StateAtTimepoint(recording, recording.end)
         pending = {pod.key: pod for pod in simulation.pending}
         for row in np.flatnonzero(state.state != records.GONE).tolist():
             key, where = tables["pods"].at("key", row), int(state.state[row])

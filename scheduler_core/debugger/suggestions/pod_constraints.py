@@ -15,7 +15,7 @@ from scheduler_core.debugger.suggestions.evict_pods import evict
 from scheduler_core.debugger.suggestions.node_context import GIVEN_LABELS, NodeContext, likeness, nearest
 from scheduler_core.debugger.suggestions.steps import POD, Part, Raw, Step, combined, containers_of, node_step, patch_of
 from scheduler_core.framework.interface import CycleState
-from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
+from scheduler_core.plugins.pod_topology_spread import HardConstraint, PodTopologySpread
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -47,7 +47,7 @@ def _without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
                 del port["hostPort"]
 
 
-def _spreads(context: NodeContext) -> list[Spread]:
+def _spreads(context: NodeContext) -> list[HardConstraint]:
     plugin = next((p for p in context.framework.filter if isinstance(p, PodTopologySpread)), None)
     if plugin is None:
         return []
@@ -98,7 +98,7 @@ def spread(context: NodeContext) -> list[Step]:
     return [*map(combined, sides), *others]
 
 
-def _instead_of_defaults(context: NodeContext, found: list[Spread]) -> Step:
+def _instead_of_defaults(context: NodeContext, found: list[HardConstraint]) -> Step:
     """Return the step that gives the pod soft constraints. The profile's defaults apply only to pods without their
     own."""
     keys = [one.constraint.topology_key for one in found]

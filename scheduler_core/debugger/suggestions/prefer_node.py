@@ -13,7 +13,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip, Weight
 from scheduler_core.debugger.suggestions.search import FixSearch, shortened
-from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
+from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Raw, Remedy, Step
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
@@ -109,10 +109,10 @@ class _PreferNodeSearch(FixSearch):
     def win(self) -> list[Remedy]:
         if self.reached(self.trace):
             return []
-        self._outscore(Plan(), self.trace)
+        self._outscore(Combination(), self.trace)
         if not self._feasible(self.trace):
             for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
-                self._solve(Plan(), self.node, frozenset(kinds), 4, self.what_if.runs + RUNS // 4)
+                self._solve(Combination(), self.node, frozenset(kinds), 4, self.what_if.runs + RUNS // 4)
                 if self.found:
                     break
         return self.ranked()
@@ -126,13 +126,13 @@ class _PreferNodeSearch(FixSearch):
             return False
         return all(verdict.at(self.row) is None for verdict in trace.verdicts.values())
 
-    def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
+    def _past_filters(self, plan: Combination, trace: CycleTrace) -> bool:
         if not self._feasible(trace) and not self._not_evaluated(trace):
             return False
         self._outscore(plan, trace)
         return True
 
-    def _outscore(self, plan: Plan, trace: CycleTrace) -> None:
+    def _outscore(self, plan: Combination, trace: CycleTrace) -> None:
         not_evaluated = self._not_evaluated(trace)
         if not not_evaluated and not self._feasible(trace):
             return

@@ -18,7 +18,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions import add_node
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
+from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Remedy, Step, cheapest
 from scheduler_core.debugger.suggestions.strategies import steps_for
 from scheduler_core.debugger.suggestions.targets import worth_trying
 from scheduler_core.debugger.suggestions.what_if import WhatIf
@@ -91,7 +91,7 @@ class FixSearch:
         for name in targets:
             if self._over(end) or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND:
                 return
-            self._solve(Plan(), name, kinds, DEPTH, end)
+            self._solve(Combination(), name, kinds, DEPTH, end)
 
     def _over(self, end: int) -> bool:
         """Return whether the limit of cycles or time is reached. The time limit is doubled while nothing is found."""
@@ -100,7 +100,7 @@ class FixSearch:
 
     def _past_whole(self, name: str) -> CycleTrace:
         """Return the trace of a cycle without what rejects the pod as a whole, as far as steps help against it."""
-        plan, trace = Plan(), self.trace
+        plan, trace = Combination(), self.trace
         while (trace.preenqueue or trace.prefilter) is not None and len(plan.steps) < DEPTH:
             _, obstacles = self._obstacles(plan, name) or ("", [])
             more = plan.and_(cheapest([step for steps in obstacles for step in steps], 1))
@@ -112,7 +112,7 @@ class FixSearch:
                 break
         return trace
 
-    def _obstacles(self, plan: Plan, name: str) -> tuple[str, list[list[Step]]] | None:
+    def _obstacles(self, plan: Combination, name: str) -> tuple[str, list[list[Step]]] | None:
         """Return (the node where the pod goes or "", the steps against each obstacle at the target).
 
         Return None if the steps cannot be applied, or if the target's obstacles are handled by `_past_filters`.
@@ -140,7 +140,7 @@ class FixSearch:
             return None
         return placed[0], obstacles
 
-    def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
+    def _solve(self, plan: Combination, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
         if self._over(end) or (plan.steps and (name, plan.steps) in self._tried):
             return
         self._tried.add((name, plan.steps))
@@ -158,7 +158,7 @@ class FixSearch:
                     continue
                 self._solve(plan.and_(steps), name, kinds, depth - 1, end)
 
-    def _show(self, plan: Plan, node: str, elsewhere: bool = False) -> None:
+    def _show(self, plan: Combination, node: str, elsewhere: bool = False) -> None:
         """Remove unnecessary steps from a plan and store it. `elsewhere`: the pod goes to a node other than the
         target."""
         for step in sorted(plan.steps, key=lambda step: -step.cost):
@@ -175,7 +175,7 @@ class FixSearch:
             self._elsewhere.add(key)
         self.found.setdefault(key, remedy)
 
-    def _fits(self, plan: Plan) -> str:
+    def _fits(self, plan: Combination) -> str:
         try:
             return self.reached(self.what_if.run(plan.changes(self.what_if.document)))
         except InputError:  # its steps conflict or cannot be applied
@@ -191,7 +191,7 @@ class FixSearch:
         """Return the node where the pod goes, "" if that is not the goal."""
         return trace.placed_on
 
-    def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
+    def _past_filters(self, plan: Combination, trace: CycleTrace) -> bool:
         """Return whether the target has no more obstacles. An override then continues with scores."""
         return False
 
@@ -204,7 +204,7 @@ class FixSearch:
         there = add_node.kinds(cluster.nodes.nodes)[:12]
         for like in () if self._over(2 * self.budget) else there:
             step = add_node.step(cluster, like)
-            plan = Plan((step,))
+            plan = Combination((step,))
             if node := self._fits(plan):
                 self._show(plan, node)
         if not any(remedy.kind == ADD for remedy in self.found.values()):
@@ -212,7 +212,7 @@ class FixSearch:
                 step = add_node.step(cluster, like)
                 name = str(step.changes[0].create["metadata"]["name"]) if step.changes[0].create else ""
                 end = self.what_if.runs + 12
-                self._solve(Plan((step,)), name, frozenset({POD}), DEPTH, end)
+                self._solve(Combination((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
         """Try the profile without a rejecting plugin; without a rule of the kubelet only if nothing else helps."""
@@ -228,7 +228,7 @@ class FixSearch:
             change = Change(skip=Skip(pod=pod.key, plugin=name))
             what = "predicate" if self.what_if.simulation.release.predicates else "plugin"
             step = Step(f"leave {what} {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
-            plan = Plan((step,))
+            plan = Combination((step,))
             if node := self._fits(plan):
                 self._show(plan, node)
 

@@ -66,7 +66,7 @@ class Remedy(msgspec.Struct):
 
 
 @dataclass
-class Plan:
+class Combination:
     """A combination of steps."""
 
     steps: tuple[Step, ...] = ()
@@ -87,12 +87,12 @@ class Plan:
             self._changes = [*patches, *(change for step in self.steps for change in step.changes)]
         return self._changes
 
-    def and_(self, steps: Iterable[Step]) -> Plan:
+    def and_(self, steps: Iterable[Step]) -> Combination:
         """Return the plan with more steps, each at most once."""
-        return Plan((*self.steps, *(step for step in steps if step not in self.steps)))
+        return Combination((*self.steps, *(step for step in steps if step not in self.steps)))
 
-    def without(self, step: Step) -> Plan:
-        return Plan(tuple(other for other in self.steps if other is not step))
+    def without(self, step: Step) -> Combination:
+        return Combination(tuple(other for other in self.steps if other is not step))
 
     @property
     def kind(self) -> str:

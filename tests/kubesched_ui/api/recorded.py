@@ -12,7 +12,7 @@ from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 
 COUNTERS = ("placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names")
 
@@ -63,7 +63,7 @@ def alike(run: Run, other: Run) -> None:
     recordings = [recording_of(run), recording_of(other)]
     assert [recording.cycles for recording in recordings] == [run.cycles_done] * 2
     for number in range(1, run.cycles_done + 2):
-        states = [State(recording, recording.before_cycle(number)).as_dict() for recording in recordings]
+        states = [StateAtTimepoint(recording, recording.before_cycle(number)).as_dict() for recording in recordings]
         assert states[0] == states[1]
 
 

@@ -11,7 +11,7 @@ from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.runs import fork_create
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from tests.examples import selection
 from tests.kubesched_ui.api.recorded import alike, cycles_of, events_of, lose_worker
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -44,7 +44,7 @@ def test_without_changes_the_whole_run_is_the_parents(client: Client, path: Any)
     detail = client.get(changed.url).json()
     assert (detail["parent"], detail["fork_at"], detail["changes"]) == (run.pk, at, [{"cordon": name}])
     recording = recording_of(changed)
-    state = State(recording, recording.end).as_dict()
+    state = StateAtTimepoint(recording, recording.end).as_dict()
     assert next(n for n in state["nodes"] if n["name"] == name)["unschedulable"]
     # a fork of the fork at another moment has its changes, too
     alike(forked(client, changed, at=chance.randint(1, changed.cycles_done + 1)), changed)
@@ -69,7 +69,7 @@ def test_changes_and_settings(client: Client, small: Run) -> None:
     assert nodes_of(made) == ["n3", "n1", "n2", "n1", "n2"]
     end = forked(client, small, at=5, changes=[{"delete": {"kind": "Pod", "namespace": "default", "name": "p0"}}])
     recording = recording_of(end)
-    assert State(recording, recording.end).as_dict()["nodes"][0]["pods"] == ["default/p2"]
+    assert StateAtTimepoint(recording, recording.end).as_dict()["nodes"][0]["pods"] == ["default/p2"]
     older = forked(client, small, at=2, settings={"release": "1.27", "seed": 4, "tie_break": "seed", "percentage": 50})
     assert (older.release, older.seed, older.tie_break, older.percentage) == ("1.27", 4, "seed", 50)
     assert older.stages == [

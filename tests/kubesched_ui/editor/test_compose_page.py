@@ -151,6 +151,6 @@ def test_the_fields_are_served(client: Client) -> None:
     found = client.get("/compose/fields.json").json()
     assert found["types"]["PodSpec"]["fields"]["nodeSelector"][0] == "{text}"
     assert found["kinds"]["Scenario"] == {"kubesched.dev/v1alpha1": "Scenario"}
-    assert found["types"]["ScenarioSpec"]["fields"]["timeline"][0] == "[ScenarioEntry]"
-    assert found["types"]["ScenarioEntry"]["fields"]["taint"][0] == "ScenarioNodeTaint"
+    assert found["types"]["ScenarioSpec"]["fields"]["timeline"][0] == "[ScenarioTimelineEntry]"
+    assert found["types"]["ScenarioTimelineEntry"]["fields"]["taint"][0] == "ScenarioNodeTaint"
     assert client.get("/compose/read/").status_code == 405

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from kubesched_ui.event_log.events import event
-from kubesched_ui.event_log.log import Cancelled, CycleRow, LostClaim, ResultRow, RunLog, join, read_blocks
+from kubesched_ui.event_log.log import CycleRow, LostClaim, ResultRow, RunCancelled, RunLog, join, read_blocks
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_cancelling_keeps_what_was_done(run: Run) -> None:
     log = RunLog(run)
     add(log, 1)
     Run.objects.filter(pk=run.pk).update(cancel_requested=True)
-    with pytest.raises(Cancelled):
+    with pytest.raises(RunCancelled):
         log.flush()
     log.finish(Run.State.CANCELLED)
     run.refresh_from_db()

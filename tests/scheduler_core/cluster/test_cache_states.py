@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler_core.cluster.cache_states import Lifecycle, State
+from scheduler_core.cluster.cache_states import CacheState, Lifecycle
 from tests.scheduler_core.build import cluster, info, node, pod
 
 
@@ -27,7 +27,7 @@ class One:
             "remove": lambda: self.life.remove(self.pod),
         }
 
-    def make(self, *moves: str) -> State | None:
+    def make(self, *moves: str) -> CacheState | None:
         for move in moves:
             self.moves[move]()
         return self.life.state_of(self.pod.key)
@@ -36,19 +36,19 @@ class One:
 @pytest.mark.parametrize(
     ("moves", "state"),
     [
-        ("assume", State.ASSUMED),
-        ("assume finish", State.FINISHED),
-        ("assume finish add", State.ADDED),
-        ("assume add", State.ADDED),
-        ("add", State.ADDED),
-        ("add update", State.ADDED),
+        ("assume", CacheState.ASSUMED),
+        ("assume finish", CacheState.FINISHED),
+        ("assume finish add", CacheState.ADDED),
+        ("assume add", CacheState.ADDED),
+        ("add", CacheState.ADDED),
+        ("add update", CacheState.ADDED),
         ("assume forget", None),
         ("assume finish forget", None),
         ("add remove", None),
-        ("add remove add", State.ADDED),
+        ("add remove add", CacheState.ADDED),
     ],
 )
-def test_possible_moves(moves: str, state: State | None) -> None:
+def test_possible_moves(moves: str, state: CacheState | None) -> None:
     one = One()
     assert one.make(*moves.split()) == state
     assert (one.pod.key in one.cluster.pods) == (state is not None)

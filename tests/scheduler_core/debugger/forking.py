@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import recording as parts
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork import prefix as beginnings
 from scheduler_core.debugger.fork.prefix import Prefix
@@ -57,7 +57,7 @@ class Kept:
         """The cluster before each cycle, and at the end."""
         recording = self.recording
         moments = [recording.before_cycle(k) for k in range(1, recording.cycles + 2)]
-        return [State(recording, moment).as_dict() for moment in moments]
+        return [StateAtTimepoint(recording, moment).as_dict() for moment in moments]
 
 
 def opening(simulation: Simulation) -> Kept:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.debugger import change_stream
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
@@ -72,7 +72,7 @@ class Follower:
 
 
 def expected(recording: Recording, moment: int) -> Raw:
-    state = State(recording, moment).as_dict()
+    state = StateAtTimepoint(recording, moment).as_dict()
     nodes = {n["name"]: (n["allocatable"], n["unschedulable"], n["pods"]) for n in state["nodes"]}
     return {"nodes": nodes, "pending": state["pending"], "nominated": state["nominated"]}
 

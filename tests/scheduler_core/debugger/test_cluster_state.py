@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.debugger.cluster_state import State, changes
+from scheduler_core.debugger.cluster_state import StateAtTimepoint, changes
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
@@ -48,7 +48,7 @@ def check(kept: Kept, watched: Watched, name: str) -> None:
     numbers = range(1, recording.cycles + 2)
     chosen = sorted(chance.sample(numbers, min(CYCLES, len(numbers))))
     for number in chosen:
-        told = State(recording, recording.before_cycle(number)).as_dict()
+        told = StateAtTimepoint(recording, recording.before_cycle(number)).as_dict()
         assert told["cycle"] == number
         assert told_state(told) == watched.states[number - 1], f"{name}, before cycle {number}"
 
@@ -109,10 +109,10 @@ def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
         seen.append((timeline.clock.now, core_state(timeline.cluster, set(timeline.api.pods), assumed)))
     recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
     for i, (t, live) in enumerate(seen):
-        assert told_state(State(recording, recording.after_time(t)).as_dict()) == live
+        assert told_state(StateAtTimepoint(recording, recording.after_time(t)).as_dict()) == live
         if i + 1 < len(seen) and seen[i + 1][0] - t > 1e-3:
             between = (t + seen[i + 1][0]) / 2
-            assert told_state(State(recording, recording.after_time(between)).as_dict()) == live
+            assert told_state(StateAtTimepoint(recording, recording.after_time(between)).as_dict()) == live
 
 
 @cache
@@ -126,7 +126,7 @@ def recordings() -> list[Recording]:
 @given(st.data())
 def test_changes_add_up(data: st.DataObject) -> None:
     recording = data.draw(st.sampled_from(recordings()))
-    before, after = (State(recording, data.draw(st.integers(0, recording.end))) for _ in range(2))
+    before, after = (StateAtTimepoint(recording, data.draw(st.integers(0, recording.end))) for _ in range(2))
     change = changes(before, after)
     assert add_up(before.as_dict(), change) == after.as_dict()
     told = {node["name"]: node for node in before.as_dict()["nodes"]}
@@ -136,5 +136,5 @@ def test_changes_add_up(data: st.DataObject) -> None:
 def test_nothing_changes_from_a_moment_to_itself() -> None:
     recording = recordings()[-1]
     for moment in range(0, recording.end, 5):
-        change = changes(State(recording, moment), State(recording, moment))
+        change = changes(StateAtTimepoint(recording, moment), StateAtTimepoint(recording, moment))
         assert not any(value for key, value in change.items() if key not in ("cycle", "t"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.compare.run_side import Cycle
+from scheduler_core.debugger.compare.run_side import RunCycle
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
@@ -18,9 +18,9 @@ profiles: [{plugins: {multiPoint: {disabled: [{name: %s}]}}}]
 """
 
 
-def cycle(*objects: Any, **settings: Any) -> Cycle:
+def cycle(*objects: Any, **settings: Any) -> RunCycle:
     simulation = Simulation(list(objects), **{"tie_break": "name", "pods": ["default/p"]} | settings)
-    return Cycle(next(simulation.run()), list(simulation.nodes))
+    return RunCycle(next(simulation.run()), list(simulation.nodes))
 
 
 P = pod("p", requests={"cpu": "1"})
@@ -45,7 +45,7 @@ BASE = cycle(*NODES, P)
         (cycle(*NODES, pod("p", requests={"cpu": "2"})), ("score", "NodeResourcesFit", "n1")),
     ],
 )
-def test_first(other: Cycle, first: tuple[Any, ...] | None) -> None:
+def test_first(other: RunCycle, first: tuple[Any, ...] | None) -> None:
     found = first_difference(BASE, other)
     told = None if found is None else (found.point, found.plugin, found.node, found.a, found.b)
     assert (told and told[: len(first or ())]) == first

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
@@ -26,7 +26,7 @@ def test_it_agrees_with_the_state_at_every_moment(path: Path) -> None:
         history = history_of(recording, name)
         assert history is not None
         for moment in range(recording.end + 1):
-            state = State(recording, moment).nodes().get(name)
+            state = StateAtTimepoint(recording, moment).nodes().get(name)
             assert (history.version(moment) not in (None, -1)) == (state is not None)
             pods = here.setdefault(name, set())
             for arrival in history.arrivals:

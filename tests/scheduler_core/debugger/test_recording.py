@@ -11,7 +11,7 @@ import pytest
 
 from scheduler_core.api.objects import decode_all
 from scheduler_core.commands.bench import workload
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.objects import ObjectAt, objects_at, written
 from scheduler_core.debugger.recording import (
     FACTS_PART,
@@ -114,7 +114,7 @@ def test_the_opening_of_a_large_cluster_is_small() -> None:
     kept = opening(Simulation(workload("basic", 1000, 2000)))
     assert sum(len(block.data) for block in kept.blocks) < 200_000
     assert len(kept.part(MOVES_PART)) == 1
-    state = State(kept.recording, 0)
+    state = StateAtTimepoint(kept.recording, 0)
     assert (len(state.rows), len(state.pending())) == (1000, 2000)
 
 
@@ -122,14 +122,14 @@ def test_sums_wrap_as_the_core_s_columns_do() -> None:
     large = {"cpu": "4611686018427387904m", "memory": 1 << 62}
     placed = [pod(f"p{i}", on="n1", requests=large) for i in range(3)]
     simulation = Simulation([node("n1"), node("n2"), *placed, pod("q", requests={"cpu": "1", "example.com/gpu": 2})])
-    told = told_state(State(opening(simulation).recording, 0).as_dict())
+    told = told_state(StateAtTimepoint(opening(simulation).recording, 0).as_dict())
     assert told == core_state(simulation.cluster, {"default/q", *(f"default/p{i}" for i in range(3))}, set())
     assert told["nodes"][0]["requested"]["cpu"] < 0
 
 
 def test_pods_on_nodes_that_are_not_there_are_orphans() -> None:
     simulation = Simulation([node("n1"), pod("lost", on="gone"), pod("a", on="n1")])
-    told = State(opening(simulation).recording, 0).as_dict()
+    told = StateAtTimepoint(opening(simulation).recording, 0).as_dict()
     assert told["orphans"] == {"default/lost": "gone"}
     assert [n["pods"] for n in told["nodes"]] == [["default/a"]]
 
@@ -138,7 +138,7 @@ def test_a_cluster_of_nothing() -> None:
     kept = played(Simulation([]))
     assert kept.cycles == []
     recording = kept.recording
-    told = State(recording, recording.before_cycle(1)).as_dict()
+    told = StateAtTimepoint(recording, recording.before_cycle(1)).as_dict()
     empty: dict[str, Any] = {key: [] for key in ("nodes", "pending", "added", "removed")}
     empty |= {key: {} for key in ("nominated", "waiting", "orphans")}
     assert told == empty | {"cycle": 1, "t": 0.0}

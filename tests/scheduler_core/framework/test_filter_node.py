@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Change, CycleState, FilterPlugin, Status
+from scheduler_core.framework.interface import CycleState, FilterPlugin, NodePodsChange, Status
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.scheduler_core import build
@@ -18,7 +18,7 @@ KINDS = ("ports", "spread", "podaffinity", "preemptaff", "volumes", "mixed")
 PLUGINS = {"InterPodAffinity", "NodePorts", "NodeResourcesFit", "NodeVolumeLimits", "PodTopologySpread"}
 
 
-def judged(plugin: FilterPlugin, pod: PodInfo, row: int, change: Change | None = None) -> tuple[str, ...]:
+def judged(plugin: FilterPlugin, pod: PodInfo, row: int, change: NodePodsChange | None = None) -> tuple[str, ...]:
     """The plugin's code and reasons for a node: of its column, or after the change."""
     state = CycleState()
     said = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
@@ -67,7 +67,7 @@ def test_a_change_on_one_node_is_judged_as_if_it_had_happened(release: str) -> N
                 gone = dice.sample(here, dice.randrange(len(here) + 1))
                 others = [pod for pod in simulation.pending if pod is not incoming]
                 come = dice.sample(others, min(len(others), dice.randrange(4)))
-                change = Change(row, come, gone, [*((pod, -1) for pod in gone), *((pod, 1) for pod in come)])
+                change = NodePodsChange(row, come, gone, [*((pod, -1) for pod in gone), *((pod, 1) for pod in come)])
                 known = [
                     *(["NodePorts"] if two_users_of_a_port([*here, *come]) else []),
                     *(["PodTopologySpread"] if counts_nothing_at_first(incoming, [*gone, *come]) else []),
@@ -105,7 +105,7 @@ def test_a_spread_change_counts_pods_that_are_not_counted_at_first(release: str)
         cluster, (incoming,) = simulation.cluster, simulation.pending
         plugin, row = next(p for p in plugins if p.name == "PodTopologySpread"), cluster.nodes.rows["n0"]
         gone = [cluster.pods[f"default/{name}"] for name in removed]
-        change = Change(row, [build.info(p, release) for p in added], gone)
+        change = NodePodsChange(row, [build.info(p, release) for p in added], gone)
         return judged(plugin, incoming, row), judged(plugin, incoming, row, change)
 
     skewed = ("Unschedulable", "node(s) didn't match pod topology spread constraints")

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Change, CycleState, FilterPlugin, PreFilterPlugin, Status, unschedulable
+from scheduler_core.framework.interface import (
+    CycleState,
+    FilterPlugin,
+    NodePodsChange,
+    PreFilterPlugin,
+    Status,
+    unschedulable,
+)
 from scheduler_core.plugins import volumes as vol
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key
 from scheduler_core.plugins.non_csi_limits import EBSLimits
@@ -203,7 +210,7 @@ class Drill:
             verdict, expected = old.filter(state, pod), new.filter(new_state, pod)
             for row, name in enumerate(self.cluster.nodes.names):
                 assert verdict.at(row) == expected.at(row), (old.name, name)
-                assert old.filter_node is None or old.filter_node(state, pod, Change(row)) == expected.at(row)
+                assert old.filter_node is None or old.filter_node(state, pod, NodePodsChange(row)) == expected.at(row)
             fits = [name for row, name in enumerate(self.cluster.nodes.names) if verdict.at(row) is None]
             if isinstance(old, VolumeBinding) and isinstance(new, VolumeBinding) and fits:
                 node = self.random.choice(fits)

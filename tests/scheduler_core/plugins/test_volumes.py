@@ -11,8 +11,8 @@ from scheduler_core.framework.interface import (
     SKIPPED,
     UNRESOLVABLE,
     UNSCHEDULABLE,
-    Change,
     CycleState,
+    NodePodsChange,
     Plugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -115,7 +115,7 @@ class World:
         for row, node_name in enumerate(self.cluster.nodes.names):
             status = verdict.at(row)
             if plugin.filter_node is not None:
-                assert plugin.filter_node(self.state, self.pending[name], Change(row)) == status
+                assert plugin.filter_node(self.state, self.pending[name], NodePodsChange(row)) == status
             if status is not None:
                 found[node_name] = status.reasons
         return found
@@ -219,9 +219,11 @@ def test_disk_conflict_goes_with_the_pod_that_holds_the_disk() -> None:
     plugin = VolumeRestrictions(None, world.cluster)
     assert world.pre_filter(plugin, "p") is None
     user, p, q = world.cluster.pods["default/user"], world.pending["p"], world.pending["q"]
-    assert plugin.filter_node(world.state, p, Change(0)) == Status(UNSCHEDULABLE, (DISK,))
-    assert plugin.filter_node(world.state, p, Change(0, removed=[user])) is None
-    assert plugin.filter_node(world.state, p, Change(0, added=[q], removed=[user])) == Status(UNSCHEDULABLE, (DISK,))
+    assert plugin.filter_node(world.state, p, NodePodsChange(0)) == Status(UNSCHEDULABLE, (DISK,))
+    assert plugin.filter_node(world.state, p, NodePodsChange(0, removed=[user])) is None
+    assert plugin.filter_node(world.state, p, NodePodsChange(0, added=[q], removed=[user])) == Status(
+        UNSCHEDULABLE, (DISK,)
+    )
     world.cluster.remove_pod(user)
     assert world.judge(VolumeRestrictions, "p") == {}
 
@@ -234,7 +236,7 @@ def test_read_write_once_pod(release: str, reason: str) -> None:
     plugin = VolumeRestrictions(None, world.cluster)
     assert world.pre_filter(plugin, "p") is None
     user = world.cluster.pods["default/user"]
-    assert plugin.filter_node(world.state, world.pending["p"], Change(0, removed=[user])) is None
+    assert plugin.filter_node(world.state, world.pending["p"], NodePodsChange(0, removed=[user])) is None
     world.cluster.remove_pod(user)
     assert world.judge(VolumeRestrictions, "p") == ("Skip" if release == "1.34" else {})
 
@@ -320,7 +322,7 @@ def test_in_tree_limits() -> None:
     assert world.judge(GCEPDLimits, "p") == {"a": (TOO_MANY,), "b": (TOO_MANY,)}
     assert world.judge(GCEPDLimits, "q") == {"b": (TOO_MANY,)}
     plugin = GCEPDLimits(None, world.cluster)
-    change = Change(world.cluster.nodes.rows["b"], removed=[world.cluster.pods["default/u"]])
+    change = NodePodsChange(world.cluster.nodes.rows["b"], removed=[world.cluster.pods["default/u"]])
     assert plugin.filter_node(CycleState(), world.pending["q"], change) is None
     assert world.judge(EBSLimits, "p") == {}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.commands.replay import release_of
-from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.debugger.time_travel import RestoredRun
@@ -71,9 +71,9 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
     for trace in traces:
         if id(trace) in before:
             then = before[id(trace)]
-            told = told_state(State(recording, recording.before_cycle(trace.number)).as_dict())
+            told = told_state(StateAtTimepoint(recording, recording.before_cycle(trace.number)).as_dict())
             assert told == then, trace.pod
-    end = told_state(State(recording, recording.end).as_dict())
+    end = told_state(StateAtTimepoint(recording, recording.end).as_dict())
     assert end == core_state(simulation.cluster, existing, set())
 
 

@@ -11,7 +11,7 @@ from scheduler_core.__main__ import main
 from scheduler_core.api.duration import seconds
 from scheduler_core.commands.simulate import as_json
 from scheduler_core.errors import InputError
-from scheduler_core.virtual_time.scenario import OPERATIONS, Spec, export, json_schema, load_scenario
+from scheduler_core.virtual_time.scenario import OPERATIONS, ScenarioSpec, export, json_schema, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.timed import Played, scenario
@@ -28,7 +28,7 @@ def test_the_schema_is_that_of_the_code() -> None:
 
 def test_every_field_and_operation_is_documented() -> None:
     text = (DOCS / "scenario.md").read_text()
-    names = [field.encode_name for field in msgspec.structs.fields(Spec)]
+    names = [field.encode_name for field in msgspec.structs.fields(ScenarioSpec)]
     assert [name for name in (*names, *OPERATIONS) if f"`{name}" not in text] == []
 
 
