@@ -30,7 +30,7 @@ REMAINING: dict[str, str] = {
     "kubesched_ui.models": "told",
 }
 # Upstream has two things of these names, too: a type of the API or of a configuration, and a plugin or a type of a CRD.
-OF_UPSTREAM = {"NodeAffinity", "PodGroup", "PodGroupSpec", "ServiceAffinity", "WaitingPod"}
+OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "ServiceAffinity", "WaitingPod"}
 
 
 def banned(name: str, kind: str) -> bool:

@@ -20,7 +20,7 @@ from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.policy_plugins import profile_of, reads_policies
 from scheduler_core.config.profile import (
     KnownPlugins,
-    PluginEntry,
+    Plugin,
     PluginSet,
     Profile,
     default_plugins,
@@ -345,7 +345,7 @@ class _ProfileReader:
         for point in ("queueSort", "bind"):
             if not expand_point(where, point, plugins, self.known):
                 default = next(name for name, _ in self.release.default_plugins if point in points_of(self.known, name))
-                plugins[point] = PluginSet(enabled=(PluginEntry(name=default),))
+                plugins[point] = PluginSet(enabled=(Plugin(name=default),))
                 self.warnings.append(f"{where}: plugins.{point}: {default} replaces the omitted plugins")
 
     def _usable(self, name: str) -> bool:

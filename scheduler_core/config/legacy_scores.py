@@ -6,7 +6,7 @@ became the scoring strategies of NodeResourcesFit in v1beta2.
 
 from typing import Any
 
-from scheduler_core.config.profile import PluginEntry, PluginSet
+from scheduler_core.config.profile import Plugin, PluginSet
 from scheduler_core.errors import InputError
 
 STRATEGIES = {
@@ -45,8 +45,8 @@ def translate_legacy_scores(
     return translated, rest, warnings
 
 
-def _renamed(plugin: PluginEntry) -> PluginEntry:
-    return PluginEntry(name=FIT, weight=plugin.weight) if plugin.name in STRATEGIES else plugin
+def _renamed(plugin: Plugin) -> Plugin:
+    return Plugin(name=FIT, weight=plugin.weight) if plugin.name in STRATEGIES else plugin
 
 
 def _strategy(kind: str, given: dict[str, Any]) -> dict[str, Any]:

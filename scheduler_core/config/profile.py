@@ -58,7 +58,7 @@ class Profile:
     always_check_all: bool = False
 
 
-class PluginEntry(Strict, frozen=True, kw_only=True):
+class Plugin(Strict, frozen=True, kw_only=True):
     """An entry of `enabled` or `disabled`; a weight of 0 counts as missing."""
 
     name: str = ""
@@ -66,8 +66,8 @@ class PluginEntry(Strict, frozen=True, kw_only=True):
 
 
 class PluginSet(Strict, frozen=True, kw_only=True):
-    enabled: tuple[PluginEntry, ...] = ()
-    disabled: tuple[PluginEntry, ...] = ()
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
 
 
 Plugins = Mapping[str, PluginSet]
@@ -128,14 +128,14 @@ def expand(where: str, plugins: Plugins, known: KnownPlugins) -> dict[str, Plugi
 
 
 def _plugin_set(plugins: PluginWeights, known: KnownPlugins) -> PluginSet:
-    return PluginSet(enabled=tuple(PluginEntry(name=name, weight=weight) for name, weight in plugins if name in known))
+    return PluginSet(enabled=tuple(Plugin(name=name, weight=weight) for name, weight in plugins if name in known))
 
 
 def _merge_set(default: PluginSet, custom: PluginSet, in_place: bool) -> PluginSet:
     disabled = {plugin.name for plugin in custom.disabled}
     # if a name occurs twice, upstream takes the last one; the first stays as a duplicate
     again = {plugin.name: index for index, plugin in enumerate(custom.enabled)} if in_place else {}
-    enabled: list[PluginEntry] = []
+    enabled: list[Plugin] = []
     replaced: set[int] = set()
     for plugin in default.enabled if "*" not in disabled else ():
         if plugin.name in disabled:
