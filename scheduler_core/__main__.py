@@ -16,7 +16,7 @@ Commands = Any  # argparse has no public name for the type
 
 
 def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") -> int:
-    """Run a command. Return 0, 1 for a finding, 2 for bad usage or input."""
+    """Run a command. Return its exit code: 0, 1 for a finding, 2 for bad usage or input."""
     parser = argparse.ArgumentParser(
         prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_replays(commands)
     _add_simulate(commands)
-    _add(commands, "releases", "releases:run", help="print what changed in which release: docs/releases.md")
+    _add(commands, "releases", "releases:run", help="print the changes of each release: docs/releases.md")
     _add_bench(commands)
     _add_explain(commands)
     _add_queries(commands)
@@ -48,7 +48,7 @@ def _hint(problem: InputError, args: argparse.Namespace) -> str:
     from scheduler_core.config import UnknownPlugins, UnreadPolicy
 
     if isinstance(problem, UnreadPolicy) and problem.instead:
-        return f"\nThe same for that release:\n\n{problem.instead}"
+        return f"\nIts equivalent for this release:\n\n{problem.instead}"
     leaves_out = isinstance(problem, UnknownPlugins) and hasattr(args, "unknown_plugins")
     return "; --leave-out-unknown ignores them" if leaves_out else ""
 
@@ -68,7 +68,7 @@ def _add_replays(commands: Commands) -> None:
         help="replay conformance cases and print the decisions",
         description="Schedules the pods of every case (a JSON line with kubernetes, objects, pods, config, preempt, "
         "percentage) and prints its decisions as a JSON line.",
-        epilog="Exit code: 0, or 1 if a case could not be replayed; the others are printed all the same.",
+        epilog="Exit code: 0, or 1 if a case could not be replayed; all other cases are still printed.",
     )
     replay_time = _add(commands, "replay-time", "replay_time:run", help="replay conformance cases in virtual time")
     for command in (replay, replay_time):
@@ -81,8 +81,8 @@ def _add_simulate(commands: Commands) -> None:
     add = simulate.add_argument
     add("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
     add("--format", choices=("table", "jsonl"), default="table", help="a table or JSON lines")
-    add("--until", type=float, help="end of the run in seconds, instead of the file's")
-    add("--seed", type=int, help="seed, instead of the file's")
+    add("--until", type=float, help="end of the run in seconds; overrides the file")
+    add("--seed", type=int, help="seed; overrides the file")
     text = "allow calls to extenders on this host; repeatable"
     add("--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help=text)
     _add_settings(simulate)
@@ -224,7 +224,7 @@ def _add_comparisons(commands: Commands) -> None:
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:
-    """Add a command about the run of a file."""
+    """Add a command that runs a file."""
     command = _add(commands, name, run, **texts)
     add = command.add_argument
     add("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for standard input")
@@ -246,7 +246,7 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
     constant = {"action": "store_const", "const": "take", "default": "leave"}
     text = "let the default profile schedule the pods of schedulers that are not configured"
     add("--take-other-schedulers", dest="other_schedulers", **constant, help=text)
-    text = "how to treat claims that pods name and the snapshot lacks (default: error)"
+    text = "how to treat claims that pods name but the snapshot lacks (default: error)"
     add("--absent-claims", choices=("error", "bound"), default="error", help=text)
 
 

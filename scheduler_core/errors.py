@@ -5,7 +5,7 @@ class InputError(ValueError):
     """A user's input is invalid.
 
     `where` names the object (`Pod default/web-1`, `profiles[0] "default-scheduler"`). `field` is the path inside it
-    (empty for the object as a whole). `problem` says what is wrong. `str()` is a message for users.
+    (empty for the object as a whole). `problem` describes the error. `str()` is a message for users.
     """
 
     def __init__(self, where: str, field: str, problem: str) -> None:

@@ -193,7 +193,7 @@ class Simulation:
             yield member.trace
 
     def attempts(self) -> Iterator[CycleTrace | GroupTrace]:
-        """Yield what `run` does, but one GroupTrace for the cycle of a group."""
+        """Yield the cycles as `run` does, but one GroupTrace for the cycle of a group."""
         done = 0
         while True:
             if done == len(self.to_try):

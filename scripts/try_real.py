@@ -253,7 +253,7 @@ def refusal(context: Any) -> str:
 
 def without_way_out(error: str) -> str:
     """Each way says in its own words how to leave plugins out."""
-    return re.split(r"; --leave-out-unknown|; \"unknown_plugins\"|\nThe same for that release:", error)[0]
+    return re.split(r"; --leave-out-unknown|; \"unknown_plugins\"|\nIts equivalent for this release:", error)[0]
 
 
 def remarks(scenario_id: int) -> list[dict[str, Any]]:

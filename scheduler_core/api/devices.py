@@ -1,4 +1,4 @@
-"""Devices and the requests of pods for them: the kinds of resource.k8s.io.
+"""Devices, and pods' requests for devices: the kinds of resource.k8s.io.
 
 The structs are those of v1 (equal to v1beta2). `check` moves the fields of v1beta1 to their place in v1: the flat
 fields of a request, and those below `basic` of a device.
@@ -372,7 +372,7 @@ def _check_devices_claim(claim: DeviceClaim, where: str, at: str) -> None:
         field = f"{at}.requests[{i}]"
         _named(request.name, where, f"{field}.name")
         if request.name in names:
-            raise InputError(where, f"{field}.name", f"{request.name[:63]!r} is there twice")
+            raise InputError(where, f"{field}.name", f"{request.name[:63]!r} occurs twice")
         names.add(request.name)
         if request.exactly is None and not request.first_available:
             _make_exact(request)  # v1beta1
@@ -386,7 +386,7 @@ def _check_devices_claim(claim: DeviceClaim, where: str, at: str) -> None:
         for j, sub in enumerate(request.first_available):
             _named(sub.name, where, f"{field}.firstAvailable[{j}].name")
             if sub.name in inside:
-                raise InputError(where, f"{field}.firstAvailable[{j}].name", f"{sub.name[:63]!r} is there twice")
+                raise InputError(where, f"{field}.firstAvailable[{j}].name", f"{sub.name[:63]!r} occurs twice")
             inside.add(sub.name)
             _check_exact(sub, where, f"{field}.firstAvailable[{j}]")
     for i, constraint in enumerate(claim.constraints):

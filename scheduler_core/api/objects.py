@@ -705,7 +705,7 @@ def convert(raw: Any, cls: type[_T], where: str) -> _T:
 
 def _unreadable(where: str, error: Exception) -> InputError:
     if isinstance(error, RecursionError):
-        return InputError(where, "", "nested too deeply (or in a circle)")
+        return InputError(where, "", "nested too deeply (or circular)")
     match = _PATH.match(str(error))
     problem, path = (match[1], match[2] or "") if match else (str(error), "")
     return InputError(where, path, problem)
@@ -750,7 +750,7 @@ def decode(raw: Any) -> Object | None:
 
 
 def decode_all(raws: Iterable[Any]) -> list[Object]:
-    """Decode all objects that the scheduler uses, in order. Raises InputError, also for two objects of one name."""
+    """Decode all objects that the scheduler uses, in order. Raises InputError, also if two have the same name."""
     objects: list[Object] = []
     seen: set[tuple[type[Object], str]] = set()
     for raw in raws:
@@ -758,7 +758,7 @@ def decode_all(raws: Iterable[Any]) -> list[Object]:
         if obj is None:
             continue
         if (type(obj), obj.key) in seen:
-            raise InputError(describe(raw), "metadata.name", "is there twice")
+            raise InputError(describe(raw), "metadata.name", "occurs twice")
         seen.add((type(obj), obj.key))
         objects.append(obj)
     return objects
@@ -781,14 +781,14 @@ def timestamp(text: str, where: str = "object", field: str = "timestamp") -> flo
 
 
 def check_number(number: int | None, least: int, most: int, where: str, field: str) -> None:
-    """Raise InputError if the number is given and outside of least..most."""
+    """Raise InputError if the number is given and outside least..most."""
     if number is not None and not least <= number <= most:
         bounds = f"in {least}..{most}" if most < INT32_MAX else f"{least} or more"
         raise InputError(where, field, f"must be {bounds}, got {number}")
 
 
 def check_choice(text: str, choices: Iterable[str], where: str, field: str) -> None:
-    """Raise InputError if the text is none of the choices; "" stands for a missing field."""
+    """Raise InputError if the text is not one of the choices; "" stands for a missing field."""
     if text not in choices:
         raise InputError(where, field, f"{text[:63]!r} is not one of {', '.join(filter(None, choices))}")
 

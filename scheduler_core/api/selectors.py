@@ -66,7 +66,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def requirement_matches(req: Requirement, value: str | None) -> bool:
-    """Whether a node with this label (or field) value, None if absent, meets a node selector requirement.
+    """Whether a node with this label (or field) value, None if missing, meets a node selector requirement.
 
     `Gt` and `Lt` compare integers; a label that is not an integer does not match.
     """

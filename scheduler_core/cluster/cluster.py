@@ -94,7 +94,7 @@ class Cluster:
         self.nodes.set_nodes(nodes)
 
     def find(self, obj: Object) -> Object | None:
-        """Return the stored object of the same kind and key, other than a pod; None if there is none."""
+        """Return the stored object with the same kind and key, except pods; None if there is none."""
         if isinstance(obj, Node):
             entry = self.nodes.entries.get(obj.name)
             return entry.node if entry is not None else None
@@ -144,7 +144,7 @@ class Cluster:
         self.nodes.add_pod(pod, node)
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
-        """Add pods in order, as `add_pod` does, each to the node in its own `node`. Raises InputError."""
+        """Add pods in order, as `add_pod` does, each to the node that its `node` names. Raises InputError."""
         for pod in pods:
             self._enter(pod, pod.node)
         self.nodes.add_pods(pods)

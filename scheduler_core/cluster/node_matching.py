@@ -65,7 +65,7 @@ def required_mask(nodes: NodeTable, pod: PodInfo) -> Bool | None:
 
 
 def required_matches(pod: PodInfo, node: Node) -> bool:
-    """Whether a node, which may be missing in the table, meets the pod's nodeSelector and required node affinity."""
+    """Whether a node, which may be missing from the table, meets the pod's nodeSelector and required node affinity."""
     labels, spec = node.metadata.labels, pod.pod.spec
     if any(labels.get(key) != value for key, value in (spec.node_selector or {}).items()):
         return False

@@ -82,7 +82,7 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
     if name == "openb":
         found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
         if not all(found):
-            raise InputError(str(trace), "", "the openb trace is not there; name its folder with --openb")
+            raise InputError(str(trace), "", "the openb trace is missing; name its folder with --openb")
         objects = openb.scenario(found[0][0], found[1][0], pods or None)["spec"]["objects"]
         return [o for o in objects if o["kind"] != "Node"] + [o for o in objects if o["kind"] == "Node"][
             : nodes or None

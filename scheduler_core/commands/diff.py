@@ -55,7 +55,7 @@ def diff(args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def fork(args: argparse.Namespace, out: IO[str]) -> int:
-    """Run a file, and again with changes from a cycle on, and write the differences. Returns as `diff`."""
+    """Run a file, and again with changes from a cycle on, and write the differences. Returns like `diff`."""
     a = play(args, keep=True)
     return _compare(a, play(args, keep=True, stages=[_stage_of(a, args)]), args, out)
 
@@ -106,9 +106,9 @@ def _compare(a: Played, b: Played, args: argparse.Namespace, out: IO[str]) -> in
         where = f"{found['kind']} {name} {found['path']}".rstrip()
         print(f"{where}: {_value(found['a'])} → {_value(found['b'])}", file=out)
     if data["more_objects"]:
-        print(f"and {count(data['more_objects'], 'difference')} of objects more", file=out)
+        print(f"and {count(data['more_objects'], 'more difference')} of objects", file=out)
     if parting := data["divergence"]:
-        print(f"The runs part in cycle {parting['cycle']:,}, pod {parting['pod']}: {_first(parting)}", file=out)
+        print(f"The runs diverge in cycle {parting['cycle']:,}, pod {parting['pod']}: {_first(parting)}", file=out)
     if args.pod:
         _write_steps(data["steps"], out)
         return code
@@ -119,7 +119,7 @@ def _compare(a: Played, b: Played, args: argparse.Namespace, out: IO[str]) -> in
     ]
     write_table([("POD", "", "FIRST RUN", "SECOND RUN", "FIRST DIFFERENCE"), *rows[:ROWS]] if rows else [], out)
     if len(rows) > ROWS:
-        print(f"and {count(len(rows) - ROWS, 'pod')} more; --json has them all", file=out)
+        print(f"and {count(len(rows) - ROWS, 'more pod')}; --json lists all", file=out)
     return code
 
 

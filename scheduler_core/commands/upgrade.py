@@ -23,7 +23,7 @@ from scheduler_core.virtual_time.scenario import load_scenario
 
 ROWS = 200
 MOST_NAMED = 10
-# fields of a scenario that Inputs has itself
+# fields of a scenario that Inputs stores separately
 SETTINGS = (
     *("objects", "kubernetes", "featureGates", "config", "seed", "tieBreak", "preemption", "percentage", "until"),
     "description",
@@ -57,7 +57,7 @@ def _releases(first: str, last: str, through: bool) -> list[str]:
     names = list(RELEASES)
     a, b = get_release(first).number, get_release(last).number
     if a == b:
-        raise InputError("--to", "", f"must be another release than --from, which is {a}")
+        raise InputError("--to", "", f"must differ from --from, which is {a}")
     i, j = names.index(a), names.index(b)
     if not through:
         return [a, b]
@@ -125,7 +125,7 @@ def _write(step: UpgradeStep, out: IO[str]) -> None:
     rows = [(one.pod, one.change, _where(one.a), _where(one.b)) for one in moved[:ROWS]]
     write_table([("POD", "", step.a, step.b), *rows] if rows else [], out)
     if len(moved) > ROWS:
-        print(f"and {count(len(moved) - ROWS, 'pod')} more; --json has them all", file=out)
+        print(f"and {count(len(moved) - ROWS, 'more pod')}; --json lists all", file=out)
     if step.note:
         print(f"note: {step.note}", file=out)
 

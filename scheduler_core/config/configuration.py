@@ -341,7 +341,7 @@ class _ProfileReader:
         return structs.replace(plugins, enabled=tuple(enabled))
 
     def _fill(self, where: str, plugins: dict[str, PluginSet]) -> None:
-        """Enable the default plugin of queueSort and bind if removals left none: a scheduler needs them."""
+        """Enable the default queueSort and bind plugins if removals left none: a scheduler needs both."""
         for point in ("queueSort", "bind"):
             if not expand_point(where, point, plugins, self.known):
                 default = next(name for name, _ in self.release.default_plugins if point in points_of(self.known, name))

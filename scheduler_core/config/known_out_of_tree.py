@@ -28,12 +28,12 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "NodeMetadata": (_SCHEDULER_PLUGINS, "scores by a number or time in a node's label or annotation"),
     "NodeResourcesAllocatable": (_SCHEDULER_PLUGINS, "scores by what nodes offer, not by what is free"),
     "NodeResourcesFitPlus": (_SCHEDULER_PLUGINS, "scores each resource by a strategy of its own"),
-    "NodeResourceTopologyMatch": (_SCHEDULER_PLUGINS, "looks at NUMA zones in NodeResourceTopology objects"),
-    "Peaks": (_SCHEDULER_PLUGINS, f"scores by the power that a pod would cost: {LEAST_LOAD}"),
+    "NodeResourceTopologyMatch": (_SCHEDULER_PLUGINS, "considers NUMA zones in NodeResourceTopology objects"),
+    "Peaks": (_SCHEDULER_PLUGINS, f"scores by the power that a pod would consume: {LEAST_LOAD}"),
     "PodState": (_SCHEDULER_PLUGINS, "prefers nodes with terminating pods"),
-    "PreemptionToleration": (_SCHEDULER_PLUGINS, "preemption that priority classes may decline"),
+    "PreemptionToleration": (_SCHEDULER_PLUGINS, "preemption from which priority classes can protect pods"),
     "QOSSort": (_SCHEDULER_PLUGINS, "sorts the queue by priority, then quality of service"),
-    "ScarceResourceAvoidance": (_SCHEDULER_PLUGINS, "keeps nodes with scarce resources for pods that ask for them"),
+    "ScarceResourceAvoidance": (_SCHEDULER_PLUGINS, "reserves nodes with scarce resources for pods that request them"),
     "SySched": (_SCHEDULER_PLUGINS, "groups pods by the system calls that their seccomp profiles allow"),
     "TargetLoadPacking": (_SCHEDULER_PLUGINS, f"packs nodes up to a target load: {LEAST_LOAD}"),
     "TopologicalSort": (_SCHEDULER_PLUGINS, "sorts the queue by the order of an AppGroup's workloads"),
@@ -41,20 +41,20 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     # koordinator.sh, cmd/koord-scheduler
     "BatchResourceFit": ("Koordinator", "fits batch-cpu and batch-memory"),
     "CompatibleDefaultPreemption": ("Koordinator", "DefaultPreemption under another name"),
-    "DefaultPreBind": ("Koordinator", "writes what other plugins decided onto the pod"),
+    "DefaultPreBind": ("Koordinator", "writes the decisions of other plugins to the pod"),
     "DeviceShare": ("Koordinator", "shares GPUs and other devices by their Device objects"),
     "ElasticQuota": ("Koordinator", "quota trees that lend to each other"),
-    "LoadAwareScheduling": ("Koordinator", f"keeps off busy nodes: {LEAST_LOAD}"),
+    "LoadAwareScheduling": ("Koordinator", f"avoids busy nodes: {LEAST_LOAD}"),
     "NodeNUMAResource": ("Koordinator", "assigns cores and NUMA zones"),
-    "Reservation": ("Koordinator", "holds places by Reservation objects"),
+    "Reservation": ("Koordinator", "reserves resources with Reservation objects"),
     # gocrane.io, kubewharf.io, yunikorn.apache.org
     "Dynamic": ("Crane", f"filters and scores by load written into annotations of nodes: {LEAST_LOAD}"),
-    "NodeResourceTopology": ("Crane and Katalyst", "looks at NUMA zones"),
+    "NodeResourceTopology": ("Crane and Katalyst", "considers NUMA zones"),
     "NodeOvercommitment": ("Katalyst", "respects how far nodes are overcommitted"),
     "QoSAwareNodeResourcesFit": ("Katalyst", "fits reclaimed resources"),
     "QoSAwareNodeResourcesBalancedAllocation": ("Katalyst", "balances reclaimed resources"),
-    "Loadaware": ("Katalyst", f"keeps off busy nodes: {LEAST_LOAD}"),
-    "YuniKornPlugin": ("Apache YuniKorn", "asks YuniKorn's own queues"),
+    "Loadaware": ("Katalyst", f"avoids busy nodes: {LEAST_LOAD}"),
+    "YuniKornPlugin": ("Apache YuniKorn", "delegates to the queues of YuniKorn"),
     # github.com/alibaba/open-simulator and its descendants
     "Simon": (_GPU_SIMULATOR, "scores by share of free resources, and binds"),
     "Open-Gpu-Share": (_GPU_SIMULATOR, "assigns shares of GPUs"),
@@ -62,27 +62,27 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "Fluence": ("Flux Framework", "asks the Flux scheduler to place a group of pods"),
     "KusciaScheduling": ("Kuscia", "places the pods of a task together"),
     "KusciaSort": ("Kuscia", "sorts the queue by task"),
-    "NodeNumber": ("the samples of Kubernetes", "prefers nodes whose number is the pod's"),
+    "NodeNumber": ("the samples of Kubernetes", "prefers nodes whose number equals the pod's"),
 }
 """Name -> (project, short description)."""
 
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-        ("1.30 and older", "NodeVolumeLimits does its work"),
+        ("1.30 and older", "NodeVolumeLimits replaces it"),
     ),
-    "DefaultPodTopologySpread": ("1.18", "PodTopologySpread does its work; in 1.19 SelectorSpread"),
-    "DefaultPreemption": ("1.19 and newer", "before it preemption is a part of the scheduler"),
+    "DefaultPodTopologySpread": ("1.18", "PodTopologySpread replaces it; in 1.19 SelectorSpread"),
+    "DefaultPreemption": ("1.19 and newer", "before it, preemption is part of the scheduler"),
     "GangScheduling": ("1.35 and newer", ""),
     "NodeDeclaredFeatures": ("1.35 and newer", ""),
-    "NodeLabel": ("1.22 and older", "NodeAffinity with addedAffinity does its work"),
-    "NodePreferAvoidPods": ("1.22 and older", "taints do its work"),
+    "NodeLabel": ("1.22 and older", "NodeAffinity with addedAffinity replaces it"),
+    "NodePreferAvoidPods": ("1.22 and older", "taints replace it"),
     "PodGroupPodsCount": ("1.36 and newer", ""),
-    "SelectorSpread": ("1.19 to 1.24", "PodTopologySpread does its work; in 1.18 DefaultPodTopologySpread"),
-    "ServiceAffinity": ("1.22 and older", "InterPodAffinity does its work"),
+    "SelectorSpread": ("1.19 to 1.24", "PodTopologySpread replaces it; in 1.18 DefaultPodTopologySpread"),
+    "ServiceAffinity": ("1.22 and older", "InterPodAffinity replaces it"),
     "TopologyPlacementGenerator": ("1.36 and newer", ""),
     **{
-        name: ("1.22 and older", f"{FIT} with scoringStrategy.type {kind} does its work")
+        name: ("1.22 and older", f"{FIT} with scoringStrategy.type {kind} replaces it")
         for name, kind in STRATEGIES.items()
     },
 }

@@ -29,7 +29,7 @@ def translate_legacy_scores(
     if not disabled & {"*", "NodeResourcesLeastAllocated"}:
         active.insert(0, "NodeResourcesLeastAllocated")
     if len(active) > 1:
-        problem = f"{' and '.join(active)} cannot both score: since v1beta2 one plugin, {FIT}, does their work"
+        problem = f"{' and '.join(active)} cannot both score: since v1beta2 one plugin, {FIT}, replaces them"
         raise InputError(where, "plugins.score.enabled", problem)
     named = [name for name in (*(plugin.name for plugin in score.enabled), *args) if name in STRATEGIES]
     warnings = [f"{where}: {name} is read as {FIT} scoring by {STRATEGIES[name]}" for name in dict.fromkeys(named)]

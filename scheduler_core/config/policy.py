@@ -227,7 +227,7 @@ def check_one_argument(where: str, argument: PredicateArgument | PriorityArgumen
 
 
 def unknown_problem(name: str, known: Collection[str], what: str) -> str:
-    """Return the problem of a name that is not that of a predicate or priority and selects no algorithm."""
+    """Return the problem of a name that names no known predicate or priority and selects no algorithm."""
     meant = get_close_matches(name[:80], list(known), 1, 0.8)
     hint = f"was {meant[0]} meant?" if meant else f"there are {', '.join(known)}"
     return f"is no {what}, and it has no argument that selects one; {hint}"

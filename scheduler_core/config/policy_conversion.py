@@ -25,7 +25,7 @@ from scheduler_core.releases import RELEASES, Release
 TRANSLATED_BY = "1.22"
 _NO_COUNTERPART = {
     "NodeLabel": "preferring nodes with or without a label whatever its value: preferred node affinity of the pods",
-    "NodePreferAvoidPods": "nodes that prefer to avoid pods: no release reads their annotation any more",
+    "NodePreferAvoidPods": "nodes that prefer to avoid pods: no release reads their annotation now",
     "ServiceAffinity": "keeping a service's pods on nodes with equal labels, or apart: pod (anti-)affinity of the pods",
 }
 
@@ -39,8 +39,8 @@ class UnreadPolicy(InputError):
     def __init__(self, raw: Mapping[str, Any], release: Release, known: KnownPlugins) -> None:
         problem = (
             f"a scheduler Policy is read by kube-scheduler {TRANSLATED_BY} and older only, and this is {release.name}; "
-            f"its extenders can stand under `extenders` of a {KIND} of {GROUP}/v1, what its predicates and "
-            "priorities do is done by plugins there; without it the default plugins run"
+            f"write its extenders under `extenders` of a {KIND} of {GROUP}/v1; plugins replace its predicates and "
+            "priorities; without a Policy the default plugins run"
         )
         super().__init__(POLICY, "kind", problem)
         self.instead = ""

@@ -54,7 +54,7 @@ class UnknownPlugins(InputError):
 
 
 def named_once(found: Iterable[tuple[str, str, str]], known: Iterable[str]) -> list[UnknownPlugin]:
-    """Return one entry by name from the (name, where, field) of every place, in the order found."""
+    """Return one entry per name from the (name, where, field) of every place, in the order found."""
     plugins: dict[str, UnknownPlugin] = {}
     for name, where, field in found:
         if name not in plugins:

@@ -40,7 +40,7 @@ def wanted_taints(node: Node) -> list[tuple[str, str]]:
 
 
 class NodeLifecycle(Controller):
-    """Acts at once. Upstream waits a minute for a silent node and limits the rate if many nodes fail together."""
+    """The controller. It acts at once; upstream waits a minute for a silent node and limits the rate of failures."""
 
     def node_changed(self, old: Node | None, new: Node | None) -> None:
         if new is None:

@@ -19,8 +19,8 @@ from scheduler_core.errors import InputError
 
 Int64 = npt.NDArray[np.int64]
 
-MAX_TIMEPOINTS = 4000  # covered by one piece of the stream
-MAX_CHANGES = 4000  # of pods in one piece, unless a single timepoint has more
+MAX_TIMEPOINTS = 4000  # maximum number of timepoints in one piece of the stream
+MAX_CHANGES = 4000  # maximum number of pod changes in one piece, unless a single timepoint has more
 MAX_VALUES = 1000  # maximum number of values of a label by which nodes can be grouped
 
 
@@ -106,7 +106,7 @@ def pod_columns(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
 
 
 def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
-    """Return the values that are referred to, and the references into them."""
+    """Return the referenced values, and the references into them."""
     used, index = np.unique(of, return_inverse=True)
     return [values[i] for i in used.tolist()], index.tolist()
 

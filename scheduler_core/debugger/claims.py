@@ -190,7 +190,7 @@ class Used(NamedTuple):
 
 @dataclass(slots=True)
 class Claims:
-    """The claims of a cycle's pod; arguments as for Provenance. Raises NotDecided without claims or the plugin."""
+    """The claims of a cycle's pod; arguments as for Provenance. Raises NotDecided if claims or plugin are missing."""
 
     framework: Framework
     pod: PodInfo
@@ -200,7 +200,7 @@ class Claims:
 
     def __post_init__(self) -> None:
         if all(plugin.name != PLUGIN for plugin in self.framework.filter):
-            raise NotDecided("plugin", "", f"{PLUGIN} is not at filter in the pod's profile")
+            raise NotDecided("plugin", "", f"the pod's profile does not run {PLUGIN} at filter")
         self.used = [self._used(uses) for uses in self.pod.pod.spec.resource_claims]
         if not self.used:
             raise NotDecided("pod", "", "it uses no resource claims")

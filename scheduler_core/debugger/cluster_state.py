@@ -30,7 +30,7 @@ class NodeOrder:
         self._next = 0  # row of the next presence
 
     def advance(self, moment: int) -> bool:
-        """Advance to after a timepoint. Return whether nodes were added, removed or moved to another row."""
+        """Advance to the state after a timepoint. Return whether nodes were added, removed or moved to another row."""
         presence, nodes = self.recording.tables["presence"], self.recording.tables["nodes"]
         end = presence.until(moment)
         moved = False
@@ -79,7 +79,7 @@ class NodeOrder:
 
 def places_at(recording: Recording, moment: int) -> tuple[Int64, Int64, Int64]:
     """Return columns over the recording's pods at a timepoint: state, node (-1 for none), row of `places` at which the
-    pod came to its node."""
+    pod reached its node."""
     places, count = recording.tables["places"], len(recording.tables["pods"])
     end = places.until(moment)
     pod, arrived = places["pod"][:end], np.flatnonzero(places["arrived"][:end])

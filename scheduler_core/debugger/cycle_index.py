@@ -1,6 +1,6 @@
-"""A small summary of each cycle, apart from its trace, for searches of all cycles of a run.
+"""A small summary of each cycle, stored separately from its trace, for searches of all cycles of a run.
 
-A cycle refuses a node if PreFilter rejects the pod or leaves the node out, or if a Filter plugin that ran rejects it.
+A cycle refuses a node if PreFilter rejects the pod or excludes the node, or if a Filter plugin that ran rejects it.
 Refused nodes are stored as one bit per node, unless they are none or all.
 """
 

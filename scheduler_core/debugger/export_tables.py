@@ -50,7 +50,7 @@ def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
 
 
 class TableBlock:
-    """The verdicts and scores of some cycles, with their numbers of rows. A row without a node is about all."""
+    """The verdicts and scores of some cycles, with their numbers of rows. A row without a node is about all nodes."""
 
     def __init__(self) -> None:
         self.verdicts = self.scores = 0
@@ -58,7 +58,7 @@ class TableBlock:
         self._scores: list[_Part] = []
 
     def add(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
-        """Add a cycle with the `most` best nodes per plugin, of these names. Return whether nodes were left out."""
+        """Add a cycle with the `most` best nodes per plugin. `names`: all nodes. Return whether nodes were left out."""
         left_out = self._add_verdicts(trace, number, names, most)
         return self._add_scores(trace, number, names, most) or left_out
 

@@ -161,7 +161,7 @@ class Headroom:
             return ""
         ((resource, missing),) = whole
         if resource == PODS:
-            return "room for another pod"
+            return "a free pod slot"
         least = int(missing.min())
         return f"{'' if least == missing.max() else 'at least '}{amount(resource, least)} {resource}"
 
@@ -246,4 +246,4 @@ def _places(pairs: Collection[tuple[int, int]]) -> str:
     if len(pairs) == 1:
         ((free, of),) = pairs
         return f"{of - free:,} of {of:,} pods run there"
-    return "as many pods run there as may"
+    return "the maximum number of pods runs there"

@@ -179,7 +179,7 @@ class Edit:
         new = decode({"kind": patch.kind, **patches.merge_patch(msgspec.to_builtins(stored), patch.patch)})
         assert new is not None
         if new.key != stored.key:
-            raise InputError(f"{patch.kind} {key}", "metadata.name", "a patch may not rename an object")
+            raise InputError(f"{patch.kind} {key}", "metadata.name", "a patch must not rename an object")
         if isinstance(old, PodInfo) and isinstance(new, Pod):
             self.replace_pod(old, new)
         else:

@@ -14,7 +14,7 @@ from scheduler_core.releases import Release
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """A claim that holds the device, and the pods that it is reserved for. `amounts`: of a shared device."""
+    """A claim that holds the device, and the pods that it is reserved for. `amounts`: consumed if it is shared."""
 
     claim: str
     request: str

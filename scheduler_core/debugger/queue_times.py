@@ -146,7 +146,7 @@ class QueueTimes:
         self._pod, self._history, self._rules = pod, history, rules
 
     def explain(self, seq: int, until: bool = False) -> Tree:
-        """Explain when a move happened or `until` when the state it began lasts at the latest. Raises NotDecided."""
+        """Explain when a move happened or, with `until`, when its stay ends at the latest. Raises NotDecided."""
         index = next((i for i, one in enumerate(self._history) if one.seq == seq and isinstance(one, Move)), -1)
         if index < 0:
             raise NotDecided("move", "", f"event {seq} does not move {self._pod} in the queue")
@@ -262,7 +262,7 @@ class QueueTimes:
             return self._popped(move, known, before, what)
         if move.event == events.BACKOFF_COMPLETE and before >= 0:
             over, came = self._flushed(known), self._move(before)
-            tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
+            tree = t.highest([over, _part(came, "when it entered backoffQ")], "its backoff is over", SECONDS)
             return tree.with_text(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
         if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
             reason = "no event had requeued it for more than {} ({})".format(*self._longest)
@@ -277,7 +277,7 @@ class QueueTimes:
     def _what(self, move: Move, known: _Known) -> str:
         if move.to == POPPED:
             return f"Attempt {known.attempts} began"
-        return f"It came to {PARTS.get(move.to, move.to)}"
+        return f"It entered {PARTS.get(move.to, move.to)}"
 
     def _before(self, index: int) -> int:
         """Return the index of the previous move, -1 if there is none."""
@@ -287,7 +287,7 @@ class QueueTimes:
         came = self._move(before)
         if move.was == BACKOFF:
             idle = t.constant(0.0, "an idle scheduler pops it immediately", SECONDS)
-            early = _sum(_part(came, "when it came to backoffQ"), idle, "taken out early (SchedulerPopFromBackoffQ)")
+            early = _sum(_part(came, "when it entered backoffQ"), idle, "taken out early (SchedulerPopFromBackoffQ)")
             earlier = "the earlier of being taken out and the end of its backoff"
             tree = t.lowest([early, self._flushed(known)], earlier, SECONDS)
             end = _s(self._expiry(known).value)
@@ -297,18 +297,18 @@ class QueueTimes:
         why = "a cycle takes no virtual time, so it is popped immediately" if not waited else "other pods went first"
         tree = _sum(came, t.constant(waited, why, SECONDS), "its turn")
         first = came.text[:1].lower() + came.text[1:]
-        _part(came, "when it came to activeQ")
+        _part(came, "when it entered activeQ")
         return tree.with_text(f"{what}, as soon as it was its turn: {first}")
 
     def _came_back(self, move: Move, failed: Failed, what: str) -> Tree:
         why = f"was rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed with an error"
         text = f"{what}: attempt {failed.attempt} {why}"
         if move.to != UNSCHEDULABLE and failed.plugins:
-            text += ", and something that may help had happened during it"
+            text += ", and an event during the attempt may help"
         return _failure(failed).with_text(text)
 
     def _woken(self, move: Move, known: _Known, text: str) -> Tree:
-        """Explain a wake-up by an event that a rejecting plugin asked for; later, time would have woken the pod."""
+        """Explain a wake-up by an event that a rejecting plugin registered, or else by time."""
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:
@@ -317,7 +317,7 @@ class QueueTimes:
             named = " or ".join(plugins)
             hints = [t.constant(True, f"{named}, which rejected it, {registered}, and its hint returned Queue")]
         else:
-            hints = [t.constant(True, f"{plugin}, which rejected it, {registered}: enough here") for plugin in plugins]
+            hints = [t.constant(True, f"{plugin}, which rejected itand {registered}") for plugin in plugins]
         if plugins:
             how = "'s hint returned Queue" if self._rules.with_hints else " registered it"
             text += f" ({' or '.join(plugins)}{how})"
@@ -327,7 +327,7 @@ class QueueTimes:
             over = t.less_equal(self._expiry(known), now, "its backoff is over")
             if over.value:
                 conditions.append(over)
-                text += f"; its backoff was over since {_s(self._expiry(known).value)}"
+                text += f"; its backoff had ended at {_s(self._expiry(known).value)}"
         woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
         later = self._leftover(known)
         return t.either(woken, _event(move), later, "requeued by the event, or later by time", SECONDS).with_text(text)

@@ -253,7 +253,7 @@ def _wrong(message: str) -> WrongExpression:
         return WrongExpression(_without_codes(message))
     problem = match[3].removeprefix("Syntax error: ").replace(" (in container '')", "")
     problem = problem.partition(" expecting ")[0].replace("mismatched input '<EOF>'", "it ends too early")[:300]
-    problem = problem.replace("token recognition error at: '= '", "'=' is no operator, '==' compares")
+    problem = problem.replace("token recognition error at: '= '", "'=' is not an operator; use '=='")
     if problem.startswith("undeclared reference"):
         problem += f"; there are {', '.join(VARIABLES)}, and the functions {', '.join(FUNCTIONS)}"
     return WrongExpression(problem, int(match[1]), int(match[2]))

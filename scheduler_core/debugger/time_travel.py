@@ -31,7 +31,7 @@ class RestoredRun:
         self.state: StateAtTimepoint
 
     def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
-        """Return the run after a timepoint, as `restore_run` restores it. This changes the simulation returned before.
+        """Return the run after a timepoint, as `restore_run` restores it. This changes the previous simulation.
 
         `waiting` is as for `restore_run`, but plugins that list pods always get all of them. Raises InputError.
         """

@@ -12,7 +12,7 @@ from scheduler_core.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Timepoint:
-    """A timepoint: before a cycle, after a second or an event; the end if none is given. Raises InputError for two."""
+    """A timepoint: before a cycle, after a second or an event; the end by default. Raises InputError for several."""
 
     cycle: int | None = None
     t: float | None = None

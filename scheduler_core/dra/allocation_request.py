@@ -37,7 +37,7 @@ class RequestData:
     device_class: DeviceClass | None
     admin: bool
     problem: str = ""  # why it cannot be evaluated at all
-    known: dict[int, bool] = field(default_factory=dict)  # id of a content (outlives the plan) -> is selected
+    known: dict[int, bool] = field(default_factory=dict)  # id of a content (outlives the plan) -> selected or not
 
     @property
     def full_name(self) -> str:

@@ -49,7 +49,7 @@ def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -
 
 
 def _of_classes(release: Release, chosen: list[RequestData]) -> list[DeviceConfiguration]:
-    """Return the classes' configurations, repeated for each request where they do not name their requests."""
+    """Return the classes' configurations, repeated for each request if they name no requests."""
     found: list[DeviceConfiguration] = []
     of_class: dict[str, list[DeviceConfiguration]] = {}
     for request in chosen:

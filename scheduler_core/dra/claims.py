@@ -1,4 +1,4 @@
-"""Claims of a pod, and who may use a claim.
+"""Claims of a pod, and the pods that may use a claim.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim, pkg/scheduler/framework/plugins/dynamicresources
 (foreachPodResourceClaim).
@@ -59,7 +59,7 @@ def _claim(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceCla
 
 
 def problem_of(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceClaim]) -> str:
-    """Return what is wrong with one of the pod's claims; "" if nothing is."""
+    """Return the problem of one of the pod's claims; "" if there is none."""
     try:
         _claim(pod, used, known)
     except ClaimProblem as problem:

@@ -196,9 +196,9 @@ class Devices:
             column.codes[row] = INVALID_POOLS if invalid else CANNOT
 
     def _shape(self, row: int) -> Shape | None:
-        """Return the shape of a node; None if no other node can have the same.
+        """Return the shape of a node; None if no other node can have it.
 
-        Nodes of one shape have the same devices in the same positions, and the same of them are in use.
+        Nodes of one shape have the same devices in the same positions, with the same ones in use.
         """
         kind = self._kinds.get(row)
         if kind is None:

@@ -1,4 +1,4 @@
-"""Explains why a claim cannot get each device on one node, and what is left of shared counters.
+"""Explains why a claim cannot get each device on one node, and how much of shared counters is left.
 
 `node_report` returns plain data for pages and for explanation trees. It changes nothing.
 """
@@ -147,7 +147,7 @@ def _objections(
     if state:
         yield DeviceObjection(POOL, state)
     if entry.id in devices.in_use.devices and not request.admin:
-        yield DeviceObjection(TAKEN, f"given to {', '.join(holders.get(entry.id, ()))}")
+        yield DeviceObjection(TAKEN, f"allocated to {', '.join(holders.get(entry.id, ()))}")
     try:
         refusing = request.refusing(entry, devices.selectors)
         if refusing is not None:
@@ -182,7 +182,7 @@ def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: PoolDevi
     amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
     used = devices.in_use.consumed.get(entry.id, {})
     if amounts is None:
-        yield DeviceObjection(CAPACITY, "does not have a capacity that is asked for")
+        yield DeviceObjection(CAPACITY, "lacks a requested capacity")
     elif not consumable_capacity.fits(amounts, entry.device.capacity, used, {}):
         text = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
         yield DeviceObjection(CAPACITY, f"cannot give {text}")

@@ -1,7 +1,7 @@
 """The devices of all ResourceSlices, and the pools visible to a node.
 
-A pool is the set of slices with the same driver and pool name. A node sees the slices for it with the newest generation
-among these. A pool is incomplete if a slice is missing, and invalid if its slices contradict each other.
+A pool is the set of slices with the same driver and pool name. Of the slices for a node, it sees those of the newest
+generation. A pool is incomplete if a slice is missing, and invalid if its slices contradict each other.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (pools_stable.go, pools_incubating.go).
 """

@@ -126,7 +126,7 @@ class _Explainer:
             return status
         if self.trace.placement is not None:
             return Status(UNRESOLVABLE, (OUTSIDE,))
-        return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
+        return Status(UNRESOLVABLE, ("node(s) were excluded by PreFilter",))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> RejectedNodes:
         words = phrase(reasons)

@@ -51,7 +51,7 @@ def _first_out(members: Any, out: list[int], why: str) -> str:
     number, rest = out[0], len(out) - 1
     member = members[number]
     place = f"the {_ORDINALS[number]}" if number < len(_ORDINALS) else f"member {number + 1}"
-    text = f"needs room made on {member['node']}" if member["preempts"] else why or "fits on no node"
+    text = f"needs preemption on {member['node']}" if member["preempts"] else why or "fits on no node"
     more = f", and {rest} more {'does' if rest == 1 else 'do'} not fit either" if rest else ""
     return f"{place}, {_name(member['pod'])}, {text}{more}"
 
@@ -59,7 +59,7 @@ def _first_out(members: Any, out: list[int], why: str) -> str:
 def _bound(group: Mapping[str, Any], members: int) -> str:
     if group["bound"] == members:
         return "It is bound." if members == 1 else "All are bound."
-    takes = f"a gang that takes {group['min_count']}" if group["policy"] == "gang" else "a group without a minimum"
+    takes = f"a gang that needs {group['min_count']}" if group["policy"] == "gang" else "a group without a minimum"
     return f"{group['bound']} {'is' if group['bound'] == 1 else 'are'} bound, because it is {takes}."
 
 
@@ -76,7 +76,7 @@ def _domain(group: Mapping[str, Any]) -> str:
 def _minimum(group: Mapping[str, Any]) -> str:
     if group["policy"] != "gang":
         return ""
-    running = f"; {count(group['running'], 'member')} ran before" if group["running"] else ""
+    running = f"; {count(group['running'], 'member')} ran already" if group["running"] else ""
     held = [_name(pod) for pod in group["held"]]
     kept = f"; {some(held, NAMED)} {'is' if len(held) == 1 else 'are'} gated" if held else ""
     return f" It takes {group['min_count']}{running}{kept}."
@@ -95,9 +95,7 @@ def of_member(trace: CycleTrace) -> str:
     if not trace.node or trace.reserve is not None:
         return ""
     if trace.nominated_node:
-        return (
-            f"{trace.node} takes it once room is made; its group {trace.group} waits until the pods evicted are gone."
-        )
+        return f"{trace.node} takes it after preemption; its group {trace.group} waits until the evicted pods are gone."
     return f"{trace.node} would take it, but its group {trace.group} is not scheduled as a whole, so it stays pending."
 
 

@@ -15,7 +15,7 @@ _NEAR_OR_FAR = "node(s) didn't match pod affinity/anti-affinity"  # until 1.20, 
 _PHRASES = {reason: phrase for plugin in PLUGINS.values() for reason, phrase in plugin.phrases.items()}
 _PHRASES |= {
     OUTSIDE: OUTSIDE.removeprefix("node(s) "),
-    "node is filtered out by the prefilter result": "are left out by PreFilter",
+    "node is filtered out by the prefilter result": "are excluded by PreFilter",
     # of predicates
     "node(s) had taints that the pod didn't tolerate": "refuse it by a taint",
     "node(s) were not ready": "are not ready",
@@ -32,7 +32,7 @@ def phrase(reasons: Sequence[str]) -> str:
     a=b`."""
     lacks = [reason.removeprefix("Insufficient ") for reason in reasons if reason.startswith("Insufficient ")]
     if "Too many pods" in reasons:
-        lacks.append("room for another pod")
+        lacks.append("a free pod slot")
     parts = [f"lack {listing(lacks)}"] if lacks else []
     for reason in reasons:
         if reason == "Too many pods" or reason.startswith("Insufficient "):
@@ -44,7 +44,7 @@ def phrase(reasons: Sequence[str]) -> str:
             label = f"{taint[1]}={taint[2]}" if taint[2] else taint[1]
             parts.append(f"refuse it by taint {label}" if label else "refuse it by a taint")
         elif left_out:
-            parts.append(f"are left out by {listing(left_out[1].split())}")
+            parts.append(f"are excluded by {listing(left_out[1].split())}")
         else:
             parts.append(_PHRASES.get(reason) or f"refuse it ({reason})")
     return listing(parts) or "refuse it without a reason"

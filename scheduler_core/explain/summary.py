@@ -34,7 +34,7 @@ def answer_sentence(trace: CycleTrace, answer: Answer) -> str:
         return _nowhere(trace, answer)
     waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
     if trace.batch_hint and trace.batch_hint == trace.node:
-        placed = f"Placed on {trace.node}, the next best for pods like the one before, whose node has no room for it."
+        placed = f"Placed on {trace.node}, the next best for pods like the previous one, whose node cannot take it."
         return placed + waited
     return _placed(answer) + waited
 
@@ -97,7 +97,7 @@ def refusals(groups: Sequence[RejectedNodes], most: int = GROUPS) -> str:
 def preemption_sentence(preemption: Preemption, status: Status | None) -> str:
     """Return the result of PostFilter as a sentence."""
     if preemption.nominated_node:
-        words = f"It gets room on {preemption.nominated_node} by evicting {count(len(preemption.victims), 'pod')}"
+        words = f"It fits on {preemption.nominated_node} by evicting {count(len(preemption.victims), 'pod')}"
         words += f" ({some(preemption.victims, 3)})" if preemption.victims else ""
         if len(preemption.candidates) > 1:
             words += f", chosen among {count(len(preemption.candidates))}" + (

@@ -307,7 +307,7 @@ class Plugin:
         self.handle: Handle  # set by the framework that runs the plugin
 
     def events_to_register(self) -> list[EventHint]:
-        """Return the events that may make a pod schedulable which this plugin rejected (upstream EnqueueExtensions).
+        """Return the events that may make a pod rejected by this plugin schedulable (upstream EnqueueExtensions).
 
         The queue requeues such a pod if one of them happens and its hint, if any, returns true. The default is any
         event.
@@ -371,7 +371,7 @@ class FilterPlugin(Plugin):
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:
-        """Return the exact cause of a rejection; "" if the cluster's state does not show it (any more)."""
+        """Return the exact cause of a rejection; "" if the cluster's state does not show it, or no longer does."""
         return ""
 
     # Plugins that depend on the pods of a node replace this by a method. None means that a Change cannot matter.

@@ -2,7 +2,7 @@
 
 * claims that are missing or being deleted fail the cycle before any node is checked (podPassesBasicChecks)
 * predicates check each node in their order; an error on one node fails the cycle
-* nodes are checked in turn, starting where the last search ended; the node that shows that there are enough is counted
+* nodes are checked in turn, starting where the last search ended; the first node beyond those wanted is counted
 * preemption is part of the scheduler and does not appear in events
 
 Source: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go.

@@ -229,7 +229,7 @@ class CheckNodeMemoryPressure(_Pressure):
         return super().filter(state, pod) if _is_best_effort(pod) else fwk.PASSES
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        alone = constant(_is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
+        alone = constant(_is_best_effort(view.pod), "the pod has no requests and no limits (BestEffort)")
         tree = super().explain_filter(state, view)
         return every([alone, tree]).with_text(tree.text if alone.value else "The pod is not BestEffort")
 

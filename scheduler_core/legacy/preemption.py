@@ -24,7 +24,7 @@ NO_NODES = "evicting pods would not help on any node"
 
 
 class OldBudgets(Budgets):
-    """Every pod of a budget that allows no disruption violates it. Allowed disruptions are not counted down."""
+    """Evicting any pod of a budget that allows no disruption violates it. Allowed disruptions are not counted down."""
 
     def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
         return any(left[i] <= 0 for i, _ in self._of(pod))

@@ -1,6 +1,6 @@
 """The scheduling queue of 1.16 and 1.17: activeQ, podBackoffQ and unschedulableQ.
 
-`scheduler_core/queue` has what is unchanged in later releases. The differences:
+`scheduler_core/queue` has the parts that are unchanged in later releases. The differences:
 
 * every event of a list moves all unschedulable pods (`every_event_requeues`)
 * backoff is stored by pod name, separately from the pod; it is forgotten once it is older than the maximum

@@ -31,7 +31,7 @@ REGISTRY: dict[str, type[fwk.Plugin]] = {name: cls for name, cls in PLUGINS.item
 
 
 def known_plugins(registry: Mapping[str, type[fwk.Plugin]]) -> dict[str, PluginInfo]:
-    """Return what configurations are validated against, by plugin name."""
+    """Return the plugins against which configurations are validated, by name."""
     return {
         name: PluginInfo(
             frozenset(point for point, base in fwk.POINTS.items() if issubclass(cls, base)), cls.args_class

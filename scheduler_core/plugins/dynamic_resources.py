@@ -53,8 +53,8 @@ class DynamicResources(
     pod_fields = ("resourceClaims",)
     fixes = ("devices",)
     phrases = {
-        REFUSALS[CANNOT].message: "lack devices that its claims ask for",
-        ELSEWHERE.message: "are not where its claim has its devices",
+        REFUSALS[CANNOT].message: "lack devices that its claims request",
+        ELSEWHERE.message: "cannot use the devices of its claim",
     }
 
     @property
@@ -270,7 +270,7 @@ class DynamicResources(
         return preference(view, group.claims if group is not None else [])
 
     def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
-        text = "the devices that Filter found are there still"
+        text = "the devices that Filter found are still free"
         return constant(False, text).with_text(f"DynamicResources takes {view.node.name}: {text}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:

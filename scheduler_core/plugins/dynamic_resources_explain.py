@@ -21,9 +21,9 @@ def missing_claims(view: View) -> Tree:
     for i, used in enumerate(view.pod.pod.spec.resource_claims):
         problem = claims.problem_of(view.pod, used, view.cluster.device_claims)
         uses = view.holds(view.pod, "spec", "resourceClaims", i, label=f"the pod uses {used.name}")
-        parts.append(every([uses, constant(bool(problem), problem or "its claim is there")], f"claim {used.name}"))
+        parts.append(every([uses, constant(bool(problem), problem or "its claim exists")], f"claim {used.name}"))
         texts += [problem] if problem else []
-    return some(parts, "claims of the pod").with_text(texts[0] if texts else "All claims of the pod are there")
+    return some(parts, "claims of the pod").with_text(texts[0] if texts else "All claims of the pod exist")
 
 
 def refused_claims(view: View, refused: fwk.Status | None) -> Tree:
@@ -46,10 +46,10 @@ def refused_node(
     name = view.node.name
     if refused is None:
         # A claim that looks short by itself may still be satisfiable, since several requests may share a device.
-        text = f"{name}: the pod's claims can be had here"
+        text = f"{name}: the pod's claims can be allocated here"
         return some([part for part in parts if not part.value] or [constant(False, text)], "claims").with_text(text)
     if not any(part.value for part in parts):
-        parts.append(constant(True, f"no choice of devices meets all demands: {refused.message}"))
+        parts.append(constant(True, f"no combination of devices satisfies all claims: {refused.message}"))
     return some(parts, "claims").with_text(f"{name}: {refused.message}")
 
 
@@ -75,7 +75,7 @@ def _too_few(view: View, request: RequestReport) -> Tree:
     """True if there are fewer devices than the request needs: the node's devices minus those with objections."""
     unfit = [device for device in request.devices if device.objections]
     seen = constant(len(request.devices), "devices that the node sees")
-    against = view.long_count([partial(_unfit, device) for device in unfit], "devices", "devices that are out")
+    against = view.long_count([partial(_unfit, device) for device in unfit], "devices", "devices with objections")
     have = subtract(seen, against, f"devices that {request.name} could have")
     need = constant(max(request.wanted, 1), f"devices that {request.name} needs")
     return less(have, need, f"too few devices for {request.name}")
@@ -89,7 +89,7 @@ def _unfit(device: DeviceReport) -> Tree:
 def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
     """Explain the score from prioritized lists: for each request, 8 minus the index of the alternative that is used."""
     if not unallocated:
-        return constant(0, "no devices are chosen").with_text("0 = no devices are to be chosen for the pod")
+        return constant(0, "no devices are chosen").with_text("0 = the pod needs no devices")
     devices = Devices.of_cluster(view.cluster)
     found = devices.column(list(unallocated)).found.get(view.row)
     parts = []
@@ -99,5 +99,5 @@ def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
         name = f"{claim.key}: {request.name}/{request.first_available[alternative].name}"
         most = constant(MAX_SUB_REQUESTS, "alternatives that a request may have")
         parts.append(subtract(most, constant(alternative, "alternatives before it"), name))
-    tree = total(parts, "what was had of prioritized lists")
+    tree = total(parts, "alternatives used from prioritized lists")
     return tree.with_text(f"{tree.value} = {tree.label}: {', '.join(part.label for part in parts) or 'there is none'}")

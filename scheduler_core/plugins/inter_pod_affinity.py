@@ -456,7 +456,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         here = view.long_count(meant, "pods", "pods in a common domain that keep away from this one")
         parts.append(less(constant(0), here, "anti-affinity of pods that run"))
         texts += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
-        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no affinity is against it'}")
+        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no affinity prevents it'}")
 
     def _explain_attraction(self, view: View) -> Tree:
         """True if the node's domains have pods that match every term, or if no pod anywhere matches and this pod is the
@@ -505,7 +505,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             hard = {REQUIRED_AFFINITY: "required_affinity"} if self.args.hard_pod_affinity_weight else {}
             parts[1].append(self._explain_carried(view, hard | {PREFERRED_AFFINITY: "preferred_affinity"}))
             parts[-1].append(self._explain_carried(view, {PREFERRED_ANTI_AFFINITY: "preferred_anti_affinity"}))
-        near, far = total(parts[1], "what draws the pod there"), total(parts[-1], "what keeps it away")
+        near, far = total(parts[1], "weights in favour of the node"), total(parts[-1], "weights against the node")
         tree = subtract(near, far)
         return tree.with_text(
             f"{tree.value} = {near.value} for pods to be near, less {far.value} for pods to be away from"
@@ -518,7 +518,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             hard = role == REQUIRED_AFFINITY
             weight = self.args.hard_pod_affinity_weight if hard else getattr(other, roles[role])[i].weight
             terms.append((weight, partial(self._explain_weight, view, other, role, i)))
-        return view.long_sum(terms, "terms", f"weights of {' and '.join(roles)} terms of pods there that mean this one")
+        return view.long_sum(terms, "terms", f"weights of {' and '.join(roles)} terms of pods that match this one")
 
     def _explain_weight(self, view: View, other: PodInfo, role: str, i: int) -> Tree:
         side = ANTI if role == PREFERRED_ANTI_AFFINITY else NEAR
@@ -538,7 +538,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         if least.value == most.value:
             tree = either(equal(most, least, "all alike"), constant(0), raw)
             return tree.with_text(f"0: all feasible nodes have the raw score {raw.value}")
-        share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
+        share = divide(subtract(raw, least), subtract(most, least), "position between lowest and highest")
         tree = truncated(multiply(max_node_score(self.max_score), share))
         between = f"{raw.value} lies between {least.value} and {most.value}, the lowest and highest raw score"
         return tree.with_text(f"{tree.value} = how far {between}, in {parts(self.max_score)}: {view.node.name}")

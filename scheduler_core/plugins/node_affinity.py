@@ -256,7 +256,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         wanted, name = required_nodes(view, view.pod), view.node.name
         text = (
-            "meets what the pod asks of nodes" if wanted.value else "does not match the pod's node selector or affinity"
+            "meets the pod's node constraints" if wanted.value else "does not match the pod's node selector or affinity"
         )
         parts = [opposite(wanted, "does not match")]
         if self.added is not None and self.added.required is not None:

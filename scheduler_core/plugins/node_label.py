@@ -45,7 +45,7 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
     name = "NodeLabel"
     args_class = NodeLabelArgs
     opt_in = True
-    phrases = {VIOLATED.message: "do not have the labels that the configuration wants"}
+    phrases = {VIOLATED.message: "do not have the labels that the configuration requires"}
 
     def _has(self, label: str) -> fwk.Bool:
         """Return the nodes that have the label; bool over nodes."""
@@ -86,8 +86,8 @@ class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
             *self._parts(view, self.args.present_labels, False, "presentLabels"),
             *self._parts(view, self.args.absent_labels, True, "absentLabels"),
         ]
-        text = next((part.label for part in wrong if part.value), "has the labels that are asked for")
-        return some(wrong, "a label is not as asked for").with_text(f"{view.node.name}: {text}")
+        text = next((part.label for part in wrong if part.value), "has the required labels")
+        return some(wrong, "a label is missing or forbidden").with_text(f"{view.node.name}: {text}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         met = [

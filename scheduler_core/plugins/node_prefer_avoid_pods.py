@@ -84,7 +84,7 @@ class NodePreferAvoidPods(fwk.ScorePlugin):
         if stays_away:
             avoids = view.holds(view.node, *path, label=f"asks the pods of {owner.name if owner else ''} to stay away")
         else:
-            avoids = opposite(constant(True, "no annotation of the node means the pod's controller"))
+            avoids = opposite(constant(True, "no annotation of the node names the pod's controller"))
         tree = either(avoids, constant(0), max_node_score(self.max_score))
         why = "asks the pods of its controller to stay away" if stays_away else "does not ask the pod to stay away"
         return tree.with_text(f"{tree.value}: {name} {why}")

@@ -123,7 +123,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
             else:
                 shares.append(divide(found[1], found[0], f"used share of {name}"))
         text = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
-        apart = absolute(subtract(shares[0], shares[1]), "how far they are apart")
+        apart = absolute(subtract(shares[0], shares[1]), "difference of the shares")
         even = truncated(multiply(subtract(constant(1), apart), max_node_score(self.max_score)))
         full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
         tree = either(full, constant(0), even)
@@ -144,7 +144,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         half = divide_int(max_node_score(), constant(2), "half of MaxNodeScore")
         tree = total([half, divide_int(total([half, change]), constant(2))])
         return tree.with_text(
-            f"{tree.value} = what the pod does to the balance, from {without.value} to {change.value + without.value}: "
+            f"{tree.value} = change of the balance by the pod, from {without.value} to {change.value + without.value}: "
             f"{text} with it ({view.node.name})"
         )
 

@@ -218,7 +218,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             parts.append(short)
             if short.value:
                 texts.append(f"Insufficient {resource}: {formatting.balance(resource, asks, free.value, has.value)}")
-        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'has what the pod asks for'}")
+        return some(parts).with_text(f"{name}: {'; '.join(texts) or 'has the requested resources'}")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(

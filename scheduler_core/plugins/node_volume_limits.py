@@ -60,7 +60,7 @@ def _limit_text(limit: int) -> str:
 class NodeVolumeLimits(VolumeLimits):
     name = "NodeVolumeLimits"
     pod_fields = ("volumes",)
-    phrases = {TOO_MANY.message: "have no room for another volume"}
+    phrases = {TOO_MANY.message: "have reached their volume limit"}
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Skip pods that have neither claims nor in-tree volumes that a CSI driver may serve."""
@@ -290,7 +290,7 @@ class NodeVolumeLimits(VolumeLimits):
             users = {key for key in used if key[0] == driver and key not in self._lingering_only(view, csi_node)}
             handles = sorted({a.handle for a in wanted if a.driver == driver and (driver, a.handle) not in users})
             mine = [partial(view.holds, view.pod, "spec", "volumes", label=handle) for handle in handles]
-            new = view.long_count(mine, "volumes", "volumes that come with the pod")
+            new = view.long_count(mine, "volumes", "volumes of the pod")
             over_limit = less(limit, total([attached, new], "volumes with this pod"))
             parts.append(every([less(constant(0), new), over_limit], f"too many volumes of {driver}"))
             texts.append(

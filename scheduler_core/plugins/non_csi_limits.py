@@ -151,14 +151,14 @@ class NonCSILimits(VolumeLimits):
         here = [partial(view.holds, pod, "spec", "volumes", label=f"{disk} of {pod.key}") for disk, pod in used.items()]
         attached = view.long_count(here, "volumes", "volumes of the pods on the node")
         mine = [partial(view.holds, view.pod, "spec", "volumes", label=disk) for disk in sorted(wanted - used.keys())]
-        new = view.long_count(mine, "volumes", "volumes that come with the pod")
+        new = view.long_count(mine, "volumes", "volumes of the pod")
         refused = less(limit, total([attached, new], "volumes with this pod"))
         return refused.with_text(f"{name}: {attached.value} attached and {new.value} new, of at most {limit.value}")
 
     def _explain_limit(self, view: View) -> Tree:
         node = view.node
         if self._limit(view.row) == NO_LIMIT:
-            return constant(NO_LIMIT, "a CSI driver has taken over: no limit here")
+            return constant(NO_LIMIT, "a CSI driver replaces the plugin: no limit here")
         if self.resource in node.status.allocatable:
             return view.field(node, "status", "allocatable", self.resource, unit="")
         return constant(self.default_limit(node), "the cloud's default limit")

@@ -592,7 +592,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return either(none, max_node_score(), raw).with_text(
                 "100: there are no matching pods around any feasible node"
             )
-        away = subtract(total([most, least]), raw, "the fewer around the better")
+        away = subtract(total([most, least]), raw, "fewer matching pods score higher")
         tree = divide_int(multiply(max_node_score(), away), most)
         around = f"{most.value} + {least.value} less {raw.value}, of {most.value}: highest, lowest and own raw score"
         return tree.with_text(f"{tree.value} = {around}, in hundredths: {name}")

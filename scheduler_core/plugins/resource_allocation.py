@@ -341,7 +341,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
         if found is None and not old:
             continue
         if found is None:
-            has, used = constant(1, f"no {spec.name}"), constant(_ABSENT[strategy.type], "what counts as asked for")
+            has, used = constant(1, f"no {spec.name}"), constant(_ABSENT[strategy.type], "requests that count")
         else:
             has, used = found
         own = _points(view, plugin, strategy, has, used).with_label(f"points for {spec.name}")
@@ -383,7 +383,7 @@ def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) 
     if strategy.type == "MostAllocated" and strategy.overcommitted_is_zero and used.value > has.value:
         return either(less(has, used, "would be overcommitted"), constant(0), constant(0))
     if strategy.type == "MostAllocated":
-        part = used if used.value <= has.value else lowest([used, has], "at most what there is", used.unit)
+        part = used if used.value <= has.value else lowest([used, has], "at most the allocatable amount", used.unit)
     else:
         part = subtract(has, used, "free after this pod", used.unit)
         if part.value < 0:

@@ -83,9 +83,9 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
         name = view.node.name
         if state[self.name] is None:
-            return multiply(raw, constant(1), "left as it is").with_text(f"{raw.value}: left as it is")
+            return multiply(raw, constant(1), "unchanged").with_text(f"{raw.value}: unchanged")
         most = extreme(view, scores, "max")
-        here = self._explain_share(raw, most).with_label("the fewer on the node the better")
+        here = self._explain_share(raw, most).with_label("fewer pods on the node score higher")
         zones = self._zones()[view.rows]
         mine = int(self._zones()[view.row])
         if mine < 0:
@@ -98,7 +98,7 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         around = over("sum", int(sums[mine]), count, "pods on the feasible nodes of the zone")
         fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
         share = constant(_ZONE_WEIGHTING, "zoneWeighting")
-        zone = multiply(share, self._explain_share(around, fullest).with_label("the fewer in the zone the better"))
+        zone = multiply(share, self._explain_share(around, fullest).with_label("fewer pods in the zone score higher"))
         tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
         return tree.with_text(
             f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "

@@ -62,7 +62,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     name = "ServiceAffinity"
     args_class = ServiceAffinityArgs
     opt_in = True
-    phrases = {NOT_MATCHED.message: "are not like the nodes of its service's pods"}
+    phrases = {NOT_MATCHED.message: "have other labels than the nodes of its service's pods"}
     no_node = fwk.error("node not found")
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
@@ -215,7 +215,7 @@ class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
                 share = multiply(max_node_score(self.max_score), divide(subtract(pods, same), pods))
             else:
                 share = multiply(constant(1.0, "there is none"), max_node_score(self.max_score))
-            parts.append(divide(share, many, f"the fewer with the same {label} the better"))
+            parts.append(divide(share, many, f"fewer pods with the same {label} score higher"))
         tree = truncated(total_floats(parts) if parts else constant(0.0, "has none of the labels"))
         return tree.with_text(f"{tree.value} = how few of the {pods.value} pods are where {view.node.name} is")
 

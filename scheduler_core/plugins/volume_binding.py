@@ -137,7 +137,7 @@ class VolumeBinding(
         _REASONS[_AFFINITY]: "cannot reach its volume",
         _OLD_AFFINITY: "cannot reach its volume",
         _REASONS[_NO_VOLUME]: "have no volume to bind",
-        _REASONS[_NO_SPACE]: "have no room for its volume",
+        _REASONS[_NO_SPACE]: "have too little storage for its volume",
     }
 
     @cached_property
@@ -456,11 +456,11 @@ class VolumeBinding(
                 volume = self._free.volume(int(picks[view.row]))
                 taken.append(view.holds(volume, "metadata", "name", label=f"{volume.name} for {claim.name}"))
             else:
-                taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
+                taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is provisioned here"))
         for claim in cycle.provisioned if cycle is not None else ():
-            taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
+            taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is provisioned here"))
         text = ", ".join(part.label for part in taken) or "nothing to do"
-        return opposite(every(taken, "all can be had"), "something cannot be had").with_text(f"VolumeBinding: {text}")
+        return opposite(every(taken, "all can be bound"), "a claim cannot be bound").with_text(f"VolumeBinding: {text}")
 
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
@@ -492,9 +492,9 @@ class VolumeBinding(
             selected = claim.metadata.annotations.get(volumes.SELECTED_NODE)
             if selected is not None:
                 chosen = view.field(claim, "metadata", "annotations", volumes.SELECTED_NODE)
-                here = equal(chosen, view.field(view.node, "metadata", "name"), f"{claim.name} is to be made here")
+                here = equal(chosen, view.field(view.node, "metadata", "name"), f"{claim.name} is provisioned here")
                 parts.append(
-                    opposite(every([here, self._explain_making(view, claim)]), f"{claim.name} cannot be made here")
+                    opposite(every([here, self._explain_making(view, claim)]), f"{claim.name} is not provisioned")
                 )
         taken: list[str] = []
         for claim, picks in cycle.matched:
@@ -532,8 +532,8 @@ class VolumeBinding(
         """Explain whether an existing volume is suitable; if one was picked, the tree shows why."""
         wanted = class_of_claim(claim)
         if volume is None:
-            there = over("count", 0, len(self.cluster.volumes), f"free volumes of class {wanted!r} that would do here")
-            return less(constant(0), there, "a volume is there")
+            there = over("count", 0, len(self.cluster.volumes), f"free volumes of class {wanted!r} that suit the node")
+            return less(constant(0), there, "a volume is available")
         asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES, missing=0)
         has = view.field(volume, "spec", "capacity", "storage", unit=BYTES, missing=0)
         own = view.field(volume, "spec", "storageClassName", missing=volumes.class_of_volume(volume))
@@ -575,11 +575,11 @@ class VolumeBinding(
                 "max", largest, number, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES
             )
             parts.append(less_equal(asks, room, "there is room"))
-        return every(parts, f"{found.name} can make it here")
+        return every(parts, f"{found.name} can provision it")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         tree = constant(0, "VolumeCapacityPriority is off")
-        return tree.with_text("0: VolumeBinding scores with a feature gate alone that is off by default")
+        return tree.with_text("0: VolumeBinding scores only with a feature gate that is off by default")
 
     # ---- events that may make a pod schedulable
 

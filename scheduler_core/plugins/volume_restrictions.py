@@ -132,8 +132,8 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     precise_node_updates = "always"
     phrases = {
         DISK_CONFLICT.message: "have its disk in use",
-        CLAIM_IN_USE.message: "have a pod that has its volume for itself",
-        OLD_CLAIM_IN_USE.message: "have a pod that has its volume for itself",
+        CLAIM_IN_USE.message: "have a pod that uses its volume exclusively",
+        OLD_CLAIM_IN_USE.message: "have a pod that uses its volume exclusively",
     }
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
@@ -198,7 +198,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         minded = spec.volumes if self.cluster.release.read_write_once_pod else []
         named = [v.persistent_volume_claim.claim_name for v in minded if v.persistent_volume_claim is not None]
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
-        text = next((part.label for part in parts if part.value), "its claims are there")
+        text = next((part.label for part in parts if part.value), "its claims exist")
         return some(parts).with_text(f"The pod as a whole: {text}")
 
     @staticmethod
@@ -244,11 +244,9 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 users = view.long_count(
                     list(self._explain_users(view, mine)), "pods", f"pods that use the claim {name}"
                 )
-                parts.append(every([once, less(constant(0), users)], f"claim {name} is for one pod alone and in use"))
+                parts.append(every([once, less(constant(0), users)], f"claim {name}, for one pod only, is in use"))
                 texts += [f"{name} is ReadWriteOncePod and in use by another pod"] if users.value else []
-        return some(parts).with_text(
-            f"{view.node.name}: {'; '.join(texts) or 'no disk or claim of the pod is in the way'}"
-        )
+        return some(parts).with_text(f"{view.node.name}: {'; '.join(texts) or 'no disk or claim of the pod conflicts'}")
 
     def _explain_users(self, view: View, claim: Tree) -> Iterator[Callable[[], Tree]]:
         """Yield functions that create a tree for each pod in this namespace that uses the claim."""

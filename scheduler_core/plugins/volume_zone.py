@@ -174,8 +174,8 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
             broken = self._broken_claims(view)
             away += broken
             texts += [part.label for part in broken if part.value]
-        refused = every([labelled, some(away, "a volume is elsewhere")])
-        return refused.with_text(f"{node.name}: {'; '.join(texts) if refused.value else 'is where the volumes are'}")
+        refused = every([labelled, some(away, "a volume is in another zone")])
+        return refused.with_text(f"{node.name}: {'; '.join(texts) if refused.value else 'is in the volume zones'}")
 
     def _explain_zone(self, view: View, volume: PersistentVolume, key: str, zones: frozenset[str]) -> Tree:
         """Explain whether the node's label is one of the zones in the volume's label."""

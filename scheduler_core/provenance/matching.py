@@ -52,7 +52,7 @@ def requirement(view: View, obj: Object | PodInfo, req: Requirement, owner: Owne
     try:
         number = selectors.whole_number(have.value)
     except ValueError:
-        return every([there, constant(False, f"{have.value} is no whole number")], label)
+        return every([there, constant(False, f"{have.value} is not a whole number")], label)
     bound = owner("values", 0)
     bound.value, have.value = int(bound.value), number
     return less(bound, have, label) if req.operator == "Gt" else less(have, bound, label)
@@ -81,7 +81,7 @@ def node_term(view: View, node: Node, term: NodeSelectorTerm, owner: Owner, by_n
         if by_name:
             found = contains(values, view.field(node, "metadata", "name"), "is the node that the term names")
         else:
-            found = contains(values, constant("", "volumes are matched against labels alone"))
+            found = contains(values, constant("", "volumes are matched against labels only"))
         parts.append(opposite(found) if req.operator == "NotIn" else found)
     return parts[0] if len(parts) == 1 else every(parts, "all requirements of the term")
 
@@ -145,7 +145,7 @@ def term_selects(view: View, term: PodAffinityTerm, owner: Owner, other: PodInfo
             wheres.append(_namespace_selected(view, term.namespace_selector, below(owner, "namespaceSelector"), other))
         parts.append(wheres[0] if len(wheres) == 1 else some(wheres, "in one of the namespaces"))
     else:
-        own = constant(carrier.namespace, "the term looks at the pod's own namespace")
+        own = constant(carrier.namespace, "the term selects the pod's own namespace")
         parts.append(equal(constant(other.namespace, "namespace"), own, "namespace"))
     parts.append(selected(view, other, term.label_selector, below(owner, "labelSelector")))
     return every(parts, f"{other.key} is meant")

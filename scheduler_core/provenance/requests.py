@@ -56,7 +56,7 @@ def in_use(
         if (amount := requested_amount(pod, resource, nonzero))
     ]
     unit = unit_of(resource)
-    there = view.long_sum(terms, "pods", label or f"{resource} that the pods on the node ask for", unit)
+    there = view.long_sum(terms, "pods", label or f"{resource} requested by the pods on the node", unit)
     return there if also is None else total([there, also], f"{resource} in use with this pod", unit)
 
 
@@ -170,6 +170,6 @@ class _RequestTree:
         if self._missing is None:
             return []
         amount, constant = self._missing
-        text = f"{label} asks for none: counts as {constant}"
+        text = f"{label} requests none: counts as {constant}"
         where = ("spec", field, index, "resources", "requests", name)
         return [self._view.field(self._info, *where, label=text, missing=amount).measured(self._unit)]

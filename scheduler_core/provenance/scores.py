@@ -44,6 +44,6 @@ def by_highest(view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bo
     name, value = view.node.name, raw.value
     of_highest = f"{value} of {most.value}, the highest raw score, in {parts(max_score)}: {name}"
     if reverse:
-        tree = subtract(scale(), scaled, "the lower the better")
+        tree = subtract(scale(), scaled, "lower raw scores are better")
         return tree.with_text(f"{tree.value} = {max_score} less {of_highest}")
     return scaled.with_text(f"{scaled.value} = {of_highest}")

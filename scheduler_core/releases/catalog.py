@@ -1,6 +1,6 @@
 """The releases, each with its default feature gates: versions of configurations, default plugins, points.
 
-Behaviours have the value that their metadata in release.py give for the release.
+The metadata in release.py determine the values of behaviours.
 """
 
 from dataclasses import replace

@@ -81,22 +81,22 @@ _HEAD = [
     "Conformance cases compare every field of every cycle, and in virtual time every attempt and every queue move.",
     "*differ* counts the cycles that differ in at least one field.",
     "`tests/golden/differences.json` lists all cases that differ, and a test fails if that list changes.",
-    "Nine of them, of 1.16, 1.22, 1.23 and 1.24, are in `tests/golden/found` and not in the table.",
+    "Nine of these cases (1.16, 1.22, 1.23 and 1.24) are in `tests/golden/found` and not in the table.",
     "Bug fixes of later patch releases are not included.",
     "",
-    "1.17, 1.18, 1.19 and 1.21 follow their neighbours and upstream's sources and change logs.",
+    "1.17, 1.18, 1.19 and 1.21 are derived from their neighbours and from upstream's sources and change logs.",
     "Their cases come from 1.17.17, 1.18.20, 1.19.13 and 1.21.9.",
     "In 1.17, predicates and priorities were plugins under their old names; only its feature gates and its queue",
     "differ here from 1.18.",
-    "Releases without virtual-time scenarios follow upstream's sources and their neighbours in virtual time.",
+    "In virtual time, releases without such scenarios are derived from upstream's sources and their neighbours.",
     "",
-    "| release | held to | cases | cycles | differ | virtual-time scenarios | attempts |",
+    "| release | verified with | cases | cycles | differ | virtual-time scenarios | attempts |",
     "| --- | --- | --- | --- | --- | --- | --- |",
 ]
 
 _BETWEEN = [
     "",
-    "## What changed when",
+    "## Changes by release",
     "",
     "The name at the end is the field in `scheduler_core/releases/release.py`.",
     "[configuration.md](configuration.md#api-versions) lists the versions of configurations.",
@@ -136,10 +136,10 @@ def _words(change: FieldChange) -> str:
 def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:
     old, new = dict(before), dict(after)
     parts = [f"{name} is a default plugin" for name in new if name not in old]
-    parts += [f"{name} is no default plugin any more" for name in old if name not in new]
+    parts += [f"{name} is no longer a default plugin" for name in old if name not in new]
     parts += [f"{name} weighs {new[name]}, not {old[name]}" for name in new if old.get(name, new[name]) != new[name]]
     common = [[name for name in each if name in old and name in new] for each in (old, new)]
     if common[0] != common[1]:
         moved = next(b for a, b in zip(*common, strict=True) if a != b)
-        parts.append(f"{moved} comes earlier in the order")
+        parts.append(f"{moved} runs earlier")
     return "; ".join(parts)

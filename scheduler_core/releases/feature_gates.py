@@ -128,7 +128,7 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
     for name, on in wanted.items():
         missing = [other for other in GATES[name].needs if on and not wanted[other]]
         if missing:
-            raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on, too")
+            raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on as well")
     set_ = {name: on for name, on in wanted.items() if on != usual[name]}
     behaviors = {field: made.gate for field, made in BEHAVIORS.items() if made.gate in wanted}
     values: dict[str, Any] = {field: wanted[gate] != GATES[gate].inverse for field, gate in behaviors.items()}
@@ -142,7 +142,7 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
 
 
 def with_known_gates(release: Release, gates: Mapping[str, bool]) -> Release:
-    """Return the release with those of the gates that it has and that are not locked. Raises InputError."""
+    """Return the release with these gates set, except gates that it lacks or that are locked. Raises InputError."""
     known = gates_of(release)
     return with_gates(release, {n: on for n, on in gates.items() if n in known and not is_locked(release, n)})
 
@@ -157,9 +157,9 @@ def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
 def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
     if name in GATES:
         if numbered(release.number) < numbered(GATES[name].since):
-            return f"is there from Kubernetes {GATES[name].since} on, not in {release.number}"
-        return f"is there up to Kubernetes {GATES[name].until}, not in {release.number}"
+            return f"is available from Kubernetes {GATES[name].since} on, not in {release.number}"
+        return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}"
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
     if meant:
         return f"is not known; was {meant[0]} meant?"
-    return f"is not one of the gates that are reproduced in {release.number}: {', '.join(there) or 'none'}"
+    return f"is not one of the supported gates of {release.number}: {', '.join(there) or 'none'}"

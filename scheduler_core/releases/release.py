@@ -115,7 +115,7 @@ class Release:
     stable_zone_labels: bool = on("topology.kubernetes.io/zone and region are zone labels", since="1.17", kep=1659)
     affinity_namespace_selectors: bool = on("pod affinity terms can select namespaces", since="1.22", kep=2249)
     affinity_label_keys: bool = on(
-        "matchLabelKeys of pod affinity terms join their selectors",
+        "matchLabelKeys of pod affinity terms are added to their selectors",
         since="1.31",
         gate="MatchLabelKeysInPodAffinity",
         kep=3633,
@@ -197,7 +197,7 @@ class Release:
     volume_zone_prefilter: bool = on(
         "VolumeZone checks claims once in PreFilter instead of for each node", since="1.27"
     )
-    attach_limits_from_allocatable: bool = off("the node's allocatable can limit CSI volumes, too", until="1.31")
+    attach_limits_from_allocatable: bool = off("the node's allocatable can also limit CSI volumes", until="1.31")
     counts_attachments_without_pods: bool = on("attached volumes without a pod count against the limit", since="1.32")
     unusable_claim_fails_cycle: bool = off("an unusable claim is an error of the cycle, not a rejection", until="1.18")
     missing_claim_fails: bool = on("volume limits treat a missing claim of a pod as an error", since="1.23")
@@ -208,7 +208,7 @@ class Release:
         "GCE PD counts as CSI on every node with a CSINode, whatever the CSINode announces", since="1.28"
     )
     portworx_migration: bool = on(
-        "Portworx is CSI where the CSINode announces it", since="1.31", gate="CSIMigrationPortworx", kep=2589
+        "Portworx counts as CSI if the CSINode announces it", since="1.31", gate="CSIMigrationPortworx", kep=2589
     )
     rbd_migratable: bool = off("CSI translation supports RBD, so that NodeVolumeLimits does not skip it", until="1.30")
 
@@ -266,7 +266,7 @@ class Release:
     # Preemption.
     preemption_is_plugin: bool = on("preemption is a plugin instead of a part of the scheduler", since="1.19")
     preemption_policy_never: bool = on(
-        "preemptionPolicy Never is obeyed", since="1.19", gate="NonPreemptingPriority", kep=902
+        "preemptionPolicy Never is respected", since="1.19", gate="NonPreemptingPriority", kep=902
     )
     preemption_samples_nodes: bool = on("preemption is simulated on a sample of many nodes", since="1.20")
     preemption_reports_nodes: bool = on("preemption reports why it does not help, for each node", since="1.21")
@@ -277,7 +277,7 @@ class Release:
         "a pod whose nominated node is unresolvable can preempt again", since="1.19"
     )
     waits_only_for_preempted_pods: bool = on(
-        "pods that terminate for other reasons than preemption do not prevent preemption", since="1.26"
+        "pods that terminate for reasons other than preemption do not prevent preemption", since="1.26"
     )
     victims_by_importance: bool = on(
         "victims are sorted by importance instead of by budget violation first", since="1.32"
@@ -285,11 +285,9 @@ class Release:
     failed_preemption_clears_nomination: bool = on(
         "a pod loses its nomination if preemption helps on no node", since="1.24"
     )
-    reports_postfilter_message: bool = on(
-        "a FailedScheduling message contains why preemption does not help", since="1.24"
-    )
+    reports_postfilter_message: bool = on("a FailedScheduling message says why preemption does not help", since="1.24")
     no_victims_message_reworded: bool = on(
-        "'No preemption victims found' comes without the names of node and pod", since="1.24"
+        "'No preemption victims found' omits the names of node and pod", since="1.24"
     )
     # It begins in 1.26; earlier releases have no such message.
     postfilter_message_suffix: str = behavior(
@@ -326,7 +324,7 @@ class Release:
         "an update of a node is one event for each kind of change instead of one for the first", since="1.30"
     )
     queueing_hint_node_taints: bool = on(
-        "plugins that register for added nodes receive taint updates, too", since="1.30"
+        "plugins that register for added nodes also receive taint updates", since="1.30"
     )
     queueing_hint_node_deletes: bool = on("a deleted node requeues pods that PodTopologySpread rejected", since="1.32")
     queueing_hint_pod_changes: bool = on("only relevant updates of a running pod are events", since="1.31")
@@ -356,9 +354,9 @@ class Release:
     class_configuration_names_requests: bool = on(
         "configurations of device classes name the requests that they apply to", since="1.35"
     )
-    reports_invalid_pools: bool = on("an invalid pool is a reason of its own", since="1.35")
+    reports_invalid_pools: bool = on("an invalid pool is reported as a separate reason", since="1.35")
     all_devices_alternatives_use_first: bool = off(
-        "alternatives that ask for all devices use the devices of the first one", until="1.35"
+        "alternatives that request all devices use the devices of the first one", until="1.35"
     )
     device_taints: bool = on("taints of devices repel claims", since="1.36", gate="DRADeviceTaints", kep=5055)
     shared_counters: bool = on(

@@ -79,7 +79,7 @@ def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterat
     if not isinstance(items, list):
         raise InputError(path, f"{place}.{field}".lstrip("."), "must be a list")
     if depth == _MAX_LISTS:
-        raise InputError(path, place, f"has more than {_MAX_LISTS} lists in each other")
+        raise InputError(path, place, f"has more than {_MAX_LISTS} nested lists")
     for i, item in enumerate(items):
         if item is not None:
             yield from _objects(item, path, f"{place}.{field}[{i}]".lstrip("."), kind, depth + 1)

@@ -261,7 +261,7 @@ class Engine:
         self.api.nominate(pod, nominated)
 
     def _failed_of_old(self, queue: OldQueue, queued: QueuedPod, trace: CycleTrace) -> None:
-        """Do the same for releases in which preemption is not a plugin.
+        """Handle a failed attempt in releases in which preemption is not a plugin.
 
         The pod's nomination is written before the victims are evicted, so that the pod is already unschedulable when
         they are deleted. The pod loses its nomination only if preemption clears it. Source: pkg/scheduler/scheduler.go

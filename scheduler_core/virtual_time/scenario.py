@@ -231,7 +231,7 @@ def _check(scenario: Scenario) -> None:
             _duration(getattr(arrivals, field), f"spec.arrivals[{i}].{field}")
     names: set[str] = set()
     for i, arrivals in enumerate(spec.arrivals):
-        _refuse(arrivals.name in names, f"spec.arrivals[{i}].name", "is there twice")
+        _refuse(arrivals.name in names, f"spec.arrivals[{i}].name", "occurs twice")
         names.add(arrivals.name)
         _check_arrivals(arrivals, f"spec.arrivals[{i}]", scenario)
 
@@ -239,7 +239,7 @@ def _check(scenario: Scenario) -> None:
 def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
     _refuse((arrivals.every is None) == (arrivals.mean is None), path, "must have exactly one of every, mean")
     name = re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", arrivals.name)
-    _refuse(name is None, f"{path}.name", "must be lower case letters, digits and -, as names of pods are")
+    _refuse(name is None, f"{path}.name", "must consist of lower case letters, digits and -, like pod names")
     kind = "every" if arrivals.every is not None else "mean"
     period = seconds(getattr(arrivals, kind))
     _refuse(period <= 0, f"{path}.{kind}", "must be more than 0")

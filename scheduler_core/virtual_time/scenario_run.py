@@ -151,7 +151,7 @@ class ScenarioRun:
             filled, obj = self._decode(raw, path)
             if obj is not None:
                 if (type(obj), obj.key) in seen:
-                    raise self._error(InputError(f"{type(obj).__name__} {obj.key}", "", "is there twice"), path)
+                    raise self._error(InputError(f"{type(obj).__name__} {obj.key}", "", "occurs twice"), path)
                 seen.add((type(obj), obj.key))
                 objects.append(obj)
             if self.scenario.spec.controllers.workloads and defaults.is_typed(filled):
@@ -310,7 +310,7 @@ class ScenarioRun:
         new = decode({"kind": patch.kind, **merged})
         assert new is not None
         if new.key != stored.key:
-            raise InputError(f"{patch.kind} {stored.key}", "metadata.name", "a patch may not rename an object")
+            raise InputError(f"{patch.kind} {stored.key}", "metadata.name", "a patch must not rename an object")
         self.api.update(new)
 
     def _delete(self, reference: Reference) -> None:

@@ -23,7 +23,7 @@ def test_from_node_to_node(page: Page, devices: int) -> None:
     expect(page).to_have_url(re.compile(r"node=gpu-c"))
     claims.get_by_role("combobox", name="Node").fill("gpu-b")
     page.keyboard.press("Enter")
-    expect(claims.locator("[data-node=gpu-b]")).to_contain_text("given to default/train-gpus")
+    expect(claims.locator("[data-node=gpu-b]")).to_contain_text("allocated to default/train-gpus")
     page.reload()
     expect(claims.locator("[data-node=gpu-b]")).to_be_visible()
     page.go_back()

@@ -204,10 +204,10 @@ def test_half_of_a_surrogate_pair_is_an_error_that_can_be_printed() -> None:
 def test_two_objects_of_one_name_are_an_error() -> None:
     for raw in (node("n"), pod("p"), BUDGET):
         name = raw["metadata"]["name"]
-        with pytest.raises(InputError, match=rf"{raw['kind']} (default/)?{name}: metadata.name: is there twice"):
+        with pytest.raises(InputError, match=rf"{raw['kind']} (default/)?{name}: metadata.name: occurs twice"):
             run(raw, raw)
     # without a namespace is the namespace "default"
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         run(pod("p"), {"kind": "Pod", "metadata": {"name": "p"}})
     assert run(node("p"), pod("p"), pod("p", namespace="other"))  # other kinds and namespaces are others
 

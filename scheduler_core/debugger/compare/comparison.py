@@ -27,7 +27,7 @@ First = dict[str, Any] | None
 
 
 class PodComparison:
-    """A pod in both runs. `first`: what differs first in its last cycles; None for nothing, or if not `known` yet."""
+    """A pod in both runs. `first`: what differs first in its last cycles; None if equal or not `known` yet."""
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
 
@@ -156,7 +156,7 @@ class Comparison:
         return sentence(self.summary)
 
     def as_dict(self, pod: str = "") -> dict[str, Any]:
-        """Return the keys of docs/debugger.md. `pod`: it alone, with `steps`. Raises InputError for an unknown pod."""
+        """Return the keys of docs/debugger.md. `pod`: only it, with `steps`. Raises InputError for an unknown pod."""
         steps = self.steps(pod) if pod else []
         if pod:
             self.look([pod])
@@ -175,7 +175,7 @@ class Comparison:
         } | ({"steps": steps} if pod else {})
 
     def flows(self, label: str = ZONE) -> list[tuple[str, str, int]]:
-        """Return (from, to, pods): how many pods moved between groups of nodes, the most first; "" is no node."""
+        """Return (from, to, pods): how many pods moved between groups of nodes, largest first; "" is no node."""
         groups = [groups_of(side, label) for side in (self.a, self.b)]
 
         def group(side: int, outcome: RecordedOutcome | None) -> str:

@@ -37,7 +37,7 @@ b""."""
 
 
 class Item(NamedTuple):
-    """A change or setting of a fork, before cycle `at` or after second `t`. `only`: of a release, these behaviours."""
+    """A change or setting of a fork, before cycle `at` or after second `t`. `only`: behaviours of a release."""
 
     at: int | None
     t: float | None

@@ -145,7 +145,7 @@ class MinimalCause:
     minimal: bool = False
 
     def find(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
-        """Search for a set of which every unit is necessary, among `units` units. `does` may raise to stop the
+        """Search for a set in which every unit is necessary, among `units` units. `does` may raise to stop the
         search."""
         everything = frozenset(range(units))
         for one in range(units):

@@ -116,8 +116,8 @@ class UpgradeStep:
 
 
 def upgrade_sentence(summary: Mapping[str, int]) -> str:
-    """Return a summary such as `Of 40 pods, 36 have the same outcome; 3 move and 1 gains a node. 2 messages only read
-    differently.`"""
+    """Return a summary such as `Of 40 pods, 36 have the same outcome; 3 move and 1 gains a node. 2 messages differ in
+    wording.`"""
     words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))
     decided = {kind: summary[kind] for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
     more = [

@@ -43,7 +43,7 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
     if not np.array_equal(begun, np.arange(1, cycle)):
         at = recording.tables["cycles"]["at"]
         free = next(k for k in range(cycle - 1, 0, -1) if np.array_equal(np.sort(at[: k - 1]), np.arange(1, k)))
-        raise InputError("at", "", f"Permit held a pod before cycle {cycle}; the last cycle without is {free}")
+        raise InputError("at", "", f"Permit held a pod before cycle {cycle}; the last cycle without one is {free}")
     moves = _moves(recording, moment, facts, cycle)
     shortened = Recording([moves])
     tables = shortened.tables

@@ -64,7 +64,7 @@ def reconfigure(
 
 
 def _recompute_pods(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
-    """Recompute what the new release derives from pods: their requests and host ports."""
+    """Recompute the pod data that depends on the release: requests and host ports."""
     cluster = simulation.cluster
     for pod in list(pods):
         new = PodInfo(pod.pod, cluster.release)

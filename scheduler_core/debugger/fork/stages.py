@@ -42,7 +42,7 @@ def apply_single_pass(simulation: Simulation, stage: Stage, before: Sequence[Sta
 
 
 def apply_again(edit: Edit, changes: Sequence[Change]) -> None:
-    """Apply decisions again to a new scheduler. Skip those about objects that no longer exist."""
+    """Apply decisions again to a new scheduler, except those about objects that no longer exist."""
     for change in changes:
         try:
             edit.apply([change])
@@ -86,7 +86,7 @@ def apply_virtual_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] =
 
 
 def _affected_pods(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
-    """Return the pods that may profit from a decision."""
+    """Return the pods that may benefit from a decision."""
     if name == "weight":
         return []
     if what.pod is not None:

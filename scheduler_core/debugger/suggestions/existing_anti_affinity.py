@@ -18,7 +18,7 @@ MOST = 300  # maximum number of label changes to try
 
 
 def steps(context: NodeContext) -> list[Step]:
-    """Delete the pods whose anti-affinity excludes this pod, or change this pod's labels so that they do not match."""
+    """Delete the pods whose anti-affinity excludes this pod, or change this pod's labels so that it does not match."""
     known = [term for term in context.cluster.columns.carried(REQUIRED_ANTI_AFFINITY) if _applies(context, term)]
     against = [term for term in known if _excludes(context, term, context.pod.labels)]
     keys = {term.topology_key for term in against}

@@ -68,7 +68,7 @@ def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[
 
 
 def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
-    """Return such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has the label value."""
+    """Return a text such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has the label value."""
     values = context.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):

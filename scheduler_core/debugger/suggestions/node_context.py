@@ -32,8 +32,8 @@ GIVEN_LABELS = (
     *("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
     "failure-domain.beta.kubernetes.io/region",
 )
-SIMILAR = 0.6  # likeness of words of which a user may have meant the other
-MOST_WORDS = 500  # words that are compared at most
+SIMILAR = 0.6  # minimum likeness of a word that the user may have meant
+MOST_WORDS = 500  # maximum number of compared words
 
 
 @dataclass
@@ -95,7 +95,7 @@ class NodeContext:
         if nominated is not None:
             found.setdefault(nominated.plugin, nominated)
         if not found and not trace.in_subset(self.row):
-            found[""] = trace.subset_status or Status("", ("node(s) were left out by PreFilter",))
+            found[""] = trace.subset_status or Status("", ("node(s) were excluded by PreFilter",))
         for denial in (trace.reserve, trace.permit):
             if not found and denial is not None and denial.rejected:
                 found[denial.plugin] = denial

@@ -191,7 +191,7 @@ class _PreferNodeSearch(FixSearch):
         for plugin, score in trace.scores.items():
             slope = (score.normalized[mine] - score.normalized)[others]
             for weight in _nearest(lead, slope, score.weight):
-                text = f"weigh {plugin} {weight} instead of {score.weight}"
+                text = f"set the weight of {plugin} to {weight} instead of {score.weight}"
                 cost = 2.0 + abs(weight - score.weight) / max(score.weight, 1) / 10
                 yield Step(text, CONFIG, cost, None, (Change(weight=Weight(plugin=plugin, weight=weight)),))
 

@@ -26,14 +26,14 @@ from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
-MOST = 8  # fixes that are shown
+MOST = 8  # maximum number of fixes
 PER_KIND = 3
 DEPTH = 5  # rounds, each for obstacles that appear after the previous steps
 BREADTH = 5  # combinations of steps per round
 ALTERNATIVES = 4  # steps per obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
 LEAST_RUNS, MOST_RUNS = 60, 300
-NANOSECONDS = 1_500_000_000  # by the scheduler's timer
+NANOSECONDS = 1_500_000_000  # measured by the scheduler's timer
 # The kubelet rejects pods that violate these plugins: without the plugin, the pod goes where it cannot run.
 KUBELETS = frozenset(name for name, plugin in REGISTRY.items() if plugin.kubelet_admits)
 _LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
@@ -99,7 +99,7 @@ class FixSearch:
         return self.what_if.runs >= end or late > (0 if self.found else NANOSECONDS)
 
     def _past_whole(self, name: str) -> CycleTrace:
-        """Return the trace of a cycle without what rejects the pod as a whole, as far as steps help against it."""
+        """Return the trace of a cycle without the rejections of the whole pod that steps can remove."""
         plan, trace = Combination(), self.trace
         while (trace.preenqueue or trace.prefilter) is not None and len(plan.steps) < DEPTH:
             _, obstacles = self._obstacles(plan, name) or ("", [])
@@ -215,7 +215,7 @@ class FixSearch:
                 self._solve(Combination((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
-        """Try the profile without a rejecting plugin; without a rule of the kubelet only if nothing else helps."""
+        """Try the profile without a rejecting plugin; leave out a rule of the kubelet only if nothing else helps."""
         trace, pod = self.trace, self.what_if.pod
         whole = trace.preenqueue or trace.prefilter
         names = [whole.plugin] if whole is not None else list(trace.verdicts)

@@ -81,7 +81,7 @@ class Combination:
                     if step.edit is not None:
                         step.edit(edited)
                 except (LookupError, TypeError):  # another step removed what this one edits
-                    raise InputError("remedy", "", f"does not go with the others: {step.text}") from None
+                    raise InputError("remedy", "", f"conflicts with other steps: {step.text}") from None
             namespace, name = document["metadata"].get("namespace", "default"), document["metadata"]["name"]
             patches = [patch_of("Pod", namespace, name, part) for part in _parts(difference(document, edited))]
             self._changes = [*patches, *(change for step in self.steps for change in step.changes)]

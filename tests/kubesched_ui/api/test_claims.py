@@ -34,7 +34,7 @@ def test_a_pod_that_no_device_is_large_enough_for(client: Client, run: Run) -> N
     assert kinds.count(["taken", "selector"]) == 3
     page = page_text(client, f"/runs/{run.pk}/pods/default/huge/claims/", node="gpu-b")
     assert "quantity(&quot;141Gi&quot;)" in page
-    assert "given to default/train-gpus" in page
+    assert "allocated to default/train-gpus" in page
 
 
 def test_wrong_questions(client: Client, run: Run) -> None:

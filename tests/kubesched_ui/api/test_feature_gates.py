@@ -74,7 +74,7 @@ def test_by_page(client: Client) -> None:
     given = {"which": "pending", "release": "1.36", "preemption": "on"}
     answer = client.post(f"/scenarios/{scenario}/run/", given | {"gates": "Fancy=true"})
     assert answer.status_code == 400
-    assert "Fancy: is not one of the gates" in html.unescape(answer.content.decode())
+    assert "Fancy: is not one of the supported gates" in html.unescape(answer.content.decode())
     client.post(f"/scenarios/{scenario}/run/", given | {"gates": " NodeDeclaredFeatures=F "})
     assert Run.objects.get().release == NAMED
 

@@ -120,7 +120,7 @@ def test_a_broken_object_is_named_with_file_and_field(cli, change, message):
         ("a.gz", gzip.compress(b"x" * 100, mtime=0)[:20], "cannot be read"),
         ("a.bin", b"\xff\xfe\x00", "is not UTF-8 text"),
         ("a.json", b"[" * 100_000, "a.json: is n"),
-        ("a.json", b'{"kind":"List","items":[' * 20 + b"]}" * 20, "lists in each other"),
+        ("a.json", b'{"kind":"List","items":[' * 20 + b"]}" * 20, "nested lists"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_bad_input(cli, name, data, message):

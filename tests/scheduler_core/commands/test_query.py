@@ -72,7 +72,7 @@ def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(cli: Cli) -> None:
         (["state", "FILE", "--seq", "1"], "seq: is for runs in virtual time"),
         (["state", "FILE", "--cycle", "2", "--since", "1.5"], "since: must be a whole number"),
         (["state", "/nowhere"], "cannot be read"),
-        (["find", "FILE", "pod = 'x'"], "where: line 1, column 5: '=' is no operator"),
+        (["find", "FILE", "pod = 'x'"], "where: line 1, column 5: '=' is not an operator"),
         (["find", "FILE", "true", "--limit", "0"], "limit: must be in"),
         (["find", "FILE", "true", "--config", "/nowhere"], "cannot be read"),
         (["find", "FILE", "true", "--release", "0.9"], "release"),

@@ -219,10 +219,10 @@ WHERE = 'profiles[0] "default-scheduler": '
          "plugins.filter.enabled[1]: plugin 'Nope' is not part of kube-scheduler 1.34"),
         ({"filter": {"enabled": entries("EBSLimits")}},
          "plugins.filter.enabled[0]: plugin 'EBSLimits' is not part of kube-scheduler 1.34"
-         " (kube-scheduler 1.30 and older have it; NodeVolumeLimits does its work)"),
+         " (kube-scheduler 1.30 and older have it; NodeVolumeLimits replaces it)"),
         ({"score": {"enabled": entries("NodeResourcesMostAllocated")}},
          "plugins.score.enabled[0]: plugin 'NodeResourcesMostAllocated' is not part of kube-scheduler 1.34"
-         " (kube-scheduler 1.22 and older have it; NodeResourcesFit with scoringStrategy.type MostAllocated does its work)"),
+         " (kube-scheduler 1.22 and older have it; NodeResourcesFit with scoringStrategy.type MostAllocated replaces it)"),
         ({"filter": {"enable": []}}, "plugins.filter: unknown field enable"),
         ({"filters": {}}, "plugins: unknown field filters"),
         ({"unreserve": {}}, "plugins.unreserve: unknown field in v1"),

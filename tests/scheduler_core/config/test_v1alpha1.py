@@ -95,7 +95,7 @@ def test_1_17_reads_the_older_one_alone() -> None:
 def test_plugins_of_other_releases() -> None:
     for version, point, plugin, message in (
         ("v1alpha2", "score", "SelectorSpread", "1.19 to 1.24 have it"),
-        ("v1beta1", "postFilter", "DefaultPreemption", "1.19 and newer have it; before it preemption is a part of"),
+        ("v1beta1", "postFilter", "DefaultPreemption", "1.19 and newer have it; before it, preemption is part of"),
     ):
         profile = {"schedulerName": "a", "plugins": {point: {"enabled": [{"name": plugin}]}}}
         with pytest.raises(UnknownPlugins, match=message):

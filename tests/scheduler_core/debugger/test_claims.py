@@ -73,7 +73,7 @@ def test_each_device_says_what_is_against_it() -> None:
     )
     assert reasons(claims, "n1") == {
         "good": [],
-        "held": ["taken: given to default/old"],
+        "held": ["taken: allocated to default/old"],
         "tainted": ["taint: hot=very:NoSchedule"],
         "small": [f"selector: selector #0: {large}"],
     }

@@ -74,7 +74,7 @@ def test_what_is_refused(raw: Any, told: str) -> None:
         ({"cordon": "z"}, "changes[0]: cordon: Node z: does not exist"),
         ({"create": node("a")}, "exists already"),
         ({"patch": {"kind": "Lease", "name": "x", "patch": {}}}, "does not use objects of this kind"),
-        ({"patch": {"kind": "Node", "name": "a", "patch": {"metadata": {"name": "x"}}}}, "may not rename"),
+        ({"patch": {"kind": "Node", "name": "a", "patch": {"metadata": {"name": "x"}}}}, "must not rename"),
         ({"patch": {"kind": "Node", "name": "a", "patch": {"status": {"allocatable": {"cpu": "x"}}}}}, "allocatable"),
         ({"skip": {"plugin": "Nothing"}}, "is in no profile; there are "),
         ({"weight": {"plugin": "NodeName", "weight": 2}}, "does not score in any profile"),

@@ -280,7 +280,7 @@ def test_what_has_no_answer_is_no_match_and_is_said_if_nothing_matches() -> None
         ("pod == 3", 1, 5, "no matching overload"),
         ("pod == 'x' &&\n  cycle == 'x'", 2, 9, "no matching overload"),
         ("result == 'a' &&", 1, 17, "it ends too early"),
-        ("pod = 'x'", 1, 5, "'==' compares"),
+        ("pod = 'x'", 1, 5, "use '=='"),
         ("foo == 3", 1, 1, "undeclared reference to 'foo'; there are pod, name, namespace"),
         ("namespace == 3", 1, 11, "no matching overload"),
         ("refused_by(3)", 1, 11, "no matching overload"),

@@ -28,7 +28,7 @@ def test_what_is_against_each_device() -> None:
     found = node_report(Devices.of_cluster(cluster), 0, [cluster.device_claims["default/c"]])
     ((request,),) = found.claims[0].requests
     said = {one.device: [(o.kind, o.text) for o in one.objections] for one in request.devices}
-    assert said["taken"] == [("taken", "given to default/other")]
+    assert said["taken"] == [("taken", "allocated to default/other")]
     assert said["low"] == [("selector", 'selector #0: device.attributes["gpu.example.com"].index > 0')]
     assert said["hot"] == [("taint", "hot=yes:NoSchedule")]
     assert said["part"] == [("counters", "needs 3 of memory of c, 2 are left")]

@@ -115,7 +115,7 @@ def test_resources_with_units():
 def test_a_full_node():
     answer = why(node("n1", pods=1), pod("old", on="n1"), pod("new"))
     assert near(answer, "n1") == [("NodeResourcesFit", "all 1 places for pods are taken")]
-    assert answer.sentence == "No node fits: 1 lacks room for another pod (closest: n1, short by 1 pod)."
+    assert answer.sentence == "No node fits: 1 lacks a free pod slot (closest: n1, short by 1 pod)."
 
 
 def test_all_untolerated_taints_are_named():
@@ -229,7 +229,7 @@ def test_preemption_with_victims_and_the_rule():
     assert answer.preemption.rule == "lowest highest priority of the victims"
     assert {c.node: c.victims for c in answer.preemption.candidates} == {"n1": ["default/low"], "n2": ["default/lower"]}
     assert answer.sentence.endswith(
-        "It gets room on n2 by evicting 1 pod (default/lower), "
+        "It fits on n2 by evicting 1 pod (default/lower), "
         "chosen among 2 nodes by lowest highest priority of the victims."
     )
     # the victim still counts where it ran
@@ -317,7 +317,7 @@ def test_an_answer_is_json_and_text():
 @pytest.mark.parametrize(
     ("number", "reasons", "words"),
     [
-        (2, ["Insufficient cpu", "Too many pods"], "lack cpu and room for another pod"),
+        (2, ["Insufficient cpu", "Too many pods"], "lack cpu and a free pod slot"),
         (1, ["Insufficient cpu", "Insufficient memory"], "lacks cpu and memory"),
         (1, ["node(s) had untolerated taint {a: b}"], "refuses it by taint a=b"),
         (1, ["no license"], "refuses it (no license)"),

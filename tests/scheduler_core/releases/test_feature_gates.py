@@ -73,10 +73,10 @@ def test_a_simulation_goes_by_the_gates() -> None:
 @pytest.mark.parametrize(
     ("release", "gates", "problem"),
     [
-        ("1.36", {"Fancy": True}, "Fancy: is not one of the gates that are reproduced in 1.36: .*NodeDeclaredFeatures"),
+        ("1.36", {"Fancy": True}, "Fancy: is not one of the supported gates of 1.36: .*NodeDeclaredFeatures"),
         ("1.36", {"NodeDeclaredFeature": True}, "NodeDeclaredFeature: is not known; was NodeDeclaredFeatures meant"),
-        ("1.34", {"NodeDeclaredFeatures": False}, r"is there from Kubernetes 1\.35 on, not in 1\.34"),
-        ("1.27", {"": True}, r"reproduced in 1\.27"),
+        ("1.34", {"NodeDeclaredFeatures": False}, r"is available from Kubernetes 1\.35 on, not in 1\.34"),
+        ("1.27", {"": True}, r"supported gates of 1\.27"),
         ("1.34", {"SchedulerQueueingHints": False}, r"SchedulerQueueingHints: is locked to true since"),
         ("1.36", {"NodeDeclaredFeatures": "yes"}, "must be true or false, got 'yes'"),
     ],
