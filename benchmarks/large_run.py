@@ -80,7 +80,7 @@ def memory(var: Path, part: str) -> dict[str, float]:
     found = {"mb": 0.0, "peak_mb": 0.0}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            mine = f"VAR_DIR={var}".encode() in (folder / "environ").read_bytes().split(b"\0")
+            mine = f"KUBESCHED_VAR_DIR={var}".encode() in (folder / "environ").read_bytes().split(b"\0")
             if not mine or part.encode() not in (folder / "cmdline").read_bytes():
                 continue
             status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())

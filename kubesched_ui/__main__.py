@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"Commands that read a file: {', '.join(CORE)}. `kubesched COMMAND --help` describes one.",
     )
     parser.add_argument("--version", action="version", version=f"KubeSched {__version__}")
-    parser.add_argument("--data", metavar="FOLDER", help="where data is stored (default: VAR_DIR, or a user folder)")
+    parser.add_argument("--data", metavar="FOLDER", help="where data is stored (default: KUBESCHED_VAR_DIR, or a user folder)")
     parser.add_argument("command", metavar="COMMAND")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
     args = parser.parse_args(argv)
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return run_core([args.command, *args.arguments], prog="kubesched")
     if args.data:
-        os.environ["VAR_DIR"] = os.path.abspath(args.data)
+        os.environ["KUBESCHED_VAR_DIR"] = os.path.abspath(args.data)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     from django.core.management import execute_from_command_line
 

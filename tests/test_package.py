@@ -82,6 +82,7 @@ def test_a_command_of_the_application_keeps_its_data_where_it_is_told_to(tmp_pat
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stderr
+    assert "VAR_DIR" not in done.stderr, "no warning about an old name"
     assert re.search(r"^\S+/\S+ +unschedulable", done.stdout, re.M)
     assert (data / "kubesched.sqlite3").exists()
     assert list(elsewhere.iterdir()) == []
