@@ -54,7 +54,7 @@ VARIABLES: Mapping[str, Variable] = {
     "OIDC_NAME": Variable("OpenID Connect", "Name of the provider on the sign-in page."),
     "AUDIT_DAYS": Variable("365", "Days that audit log entries are kept."),
     # Logs and metrics
-    "LOG_LEVEL": Variable("INFO", "Least level that is logged."),
+    "LOG_LEVEL": Variable("INFO", "Lowest level that is logged."),
     "LOG_FORMAT": Variable("plain", "`plain` or `json`."),
     "METRICS_TOKEN": Variable("", "Bearer token for `/metrics`."),
     "METRICS_NETWORKS": Variable("127.0.0.0/8,::1/128", "Networks that read `/metrics` without a token."),

@@ -240,7 +240,7 @@ class Simulation:
             yield self._try_group(pod)
 
     def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
-        """Run a cycle of the pod's group; of a gated pod, its own cycle."""
+        """Run a cycle of the pod's group; for a gated pod, run its own cycle."""
         framework = self.scheduler.framework_of(popped)
         key = popped.group
         group = self.cluster.scheduling_groups.get(key)

@@ -680,7 +680,7 @@ def describe(raw: object) -> str:
 
 
 def _without_nulls(value: Any, depth: int = 0) -> Any:
-    """Return a copy without null members: in Kubernetes null means absent."""
+    """Return a copy without null members: in Kubernetes, null means missing."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(value, dict):

@@ -85,7 +85,7 @@ _IGNORED = "EqualPriority"
 
 
 def successor(name: str) -> str:
-    """Return the plugin that replaced a predicate for most of its rejections; for a plugin, its own name."""
+    """Return the plugin that replaced a predicate for most of its rejections; a plugin name is returned unchanged."""
     return name if name in _BY_ARGUMENT else _PREDICATES.get(name, (name,))[0]
 
 

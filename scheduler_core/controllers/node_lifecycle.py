@@ -40,7 +40,7 @@ def wanted_taints(node: Node) -> list[tuple[str, str]]:
 
 
 class NodeLifecycle(Controller):
-    """The controller. It acts at once; upstream waits a minute for a silent node and limits the rate of failures."""
+    """The controller. It acts at once; upstream waits a minute for a silent node and limits the rate of evictions."""
 
     def node_changed(self, old: Node | None, new: Node | None) -> None:
         if new is None:

@@ -175,7 +175,7 @@ class Workload:
         return f"{self.owner.name}-{''.join(chance.choices(_LETTERS, k=5))}"
 
     def takes(self, node: Node, release: Release) -> bool:
-        """Whether a DaemonSet has a pod on a node: the node matches and its taints are tolerated."""
+        """Whether a DaemonSet needs a pod on a node: the node matches and its taints are tolerated."""
         if not node_matching.required_matches(PodInfo(self.base, release), node):
             return False
         return selectors.first_untolerated(node.spec.taints, self.base.spec.tolerations, selectors.NO_SCHEDULE) is None

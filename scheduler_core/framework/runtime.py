@@ -114,7 +114,7 @@ class Framework:
     # ---- PreEnqueue, PreFilter
 
     def run_pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
-        """Return the first status that gates the pod; None if PreEnqueue lets it in."""
+        """Return the first status that gates the pod; None if no plugin does."""
         for plugin in self.pre_enqueue:
             status = plugin.pre_enqueue(pod)
             if status is not None:

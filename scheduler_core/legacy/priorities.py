@@ -117,7 +117,7 @@ class EvenPodsSpreadPriority(_Priority, PodTopologySpread):
 
 
 class SelectorSpreadPriority(_Priority, SelectorSpread):
-    """Spreads pods with topology spread constraints as well."""
+    """Also spreads pods with topology spread constraints."""
 
     name = "SelectorSpreadPriority"
 

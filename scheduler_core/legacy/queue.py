@@ -88,7 +88,7 @@ class OldQueue(SchedulingQueue):
     ) -> None:
         """Requeue a pod that failed.
 
-        The pod goes to podBackoffQ if the last move was in the cycle in which the pod comes back, not the one in which
+        The pod goes to podBackoffQ if the last move was in the cycle in which the pod returns, not in the one in which
         it was popped. Its nomination is taken from its status.
         """
         super().add_unschedulable(pod, plugins, pending)

@@ -116,7 +116,7 @@ class DynamicResources(
     def post_filter(
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
     ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
-        """Deallocate a claim that keeps the pod off some node and that no other pod uses."""
+        """Deallocate a claim that excludes the pod from some node and that no other pod uses."""
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None, NOTHING_TO_FREE
@@ -130,7 +130,7 @@ class DynamicResources(
         return None, STILL_NOT
 
     def _unavailable_claims(self, cycle: ClaimCycle, filtered: fwk.Filtered) -> Iterator[ResourceClaim]:
-        """Yield the claims because of which this plugin rejected some node."""
+        """Yield the claims that caused this plugin to reject a node."""
         for claim, away in zip(cycle.claims, cycle.elsewhere, strict=False):
             for row in np.flatnonzero(away).tolist() if away is not None else ():
                 status = filtered.status_at(row)

@@ -1,4 +1,4 @@
-"""ImageLocality: scores nodes higher that already have the pod's images.
+"""ImageLocality: gives higher scores to nodes that already have the pod's images.
 
 Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """

@@ -225,7 +225,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         labels = {key: pod.labels[key] for key in constraint.match_label_keys if key in pod.labels}
         if not labels:
             return selector
-        # Merging with a selector that matches nothing leaves only the labels: upstream merges requirements only.
+        # Merging with a selector that matches nothing leaves only the labels: upstream merges only requirements.
         return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
 
     def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> CompiledConstraint:

@@ -165,7 +165,7 @@ def columns(
         used = nodes.nonzero_memory if nonzero else nodes.requested[name]
         amount = pod.nonzero_incoming[1] if nonzero else pod.requests.get(name, 0)
     else:
-        amount = pod.held.get(name, 0)  # 1.16 leaves init containers out
+        amount = pod.held.get(name, 0)  # 1.16 omits init containers
         if allocatable is None or (amount == 0 and name != resources.EPHEMERAL and absent is None):
             ones = np.ones(len(nodes), np.int64)[rows]
             return (ones, absent * ones, None) if absent is not None else None
@@ -288,7 +288,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
                 continue
             allocatable, requested, counts = found
             points = formula(requested, allocatable)
-            if ratio:  # for this strategy, resources with a score of 0 are left out of the mean as well
+            if ratio:  # for this strategy, resources with a score of 0 are also left out of the mean
                 counts = points > 0 if counts is None else counts & (points > 0)
             if counts is None:
                 total = total + points * weight

@@ -88,7 +88,7 @@ def no_victims(pod: PodInfo, node: str) -> Status:
 def select_victims(
     pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits
 ) -> Candidate | Status:
-    """Return the candidate for this node, or the status that says why preemption does not help.
+    """Return the candidate for this node, or the status with the reason why preemption does not help.
 
     `fits(change)` checks the node with pods removed. Pods that violate a budget are reprieved first, then the others,
     each from the most important to the least.

@@ -119,7 +119,7 @@ def _changed() -> Iterator[str]:
 
 
 def _words(change: FieldChange) -> str:
-    """Return what the release does from then on; "" for a field that follows from another one."""
+    """Return the new behaviour as text; "" for a field that follows from another one."""
     name, before, after = change.name, change.before, change.after
     if name == "default_plugins":
         return _plugins(before, after)

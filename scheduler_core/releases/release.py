@@ -179,7 +179,7 @@ class Release:
         "the reason of VolumeBinding names the PersistentVolume's node affinity", since="1.33"
     )
     claim_in_use_reason_reworded: bool = on(
-        "the reason of VolumeRestrictions says that another pod uses the ReadWriteOncePod claim", since="1.34"
+        "the reason of VolumeRestrictions states that another pod uses the ReadWriteOncePod claim", since="1.34"
     )
     local_volumes_prefilter_nodes: bool = off(
         "VolumeBinding keeps only the nodes of bound local volumes in PreFilter", since="1.27", until="1.31"
@@ -285,7 +285,7 @@ class Release:
     failed_preemption_clears_nomination: bool = on(
         "a pod loses its nomination if preemption helps on no node", since="1.24"
     )
-    reports_postfilter_message: bool = on("a FailedScheduling message says why preemption does not help", since="1.24")
+    reports_postfilter_message: bool = on("a FailedScheduling message reports why preemption fails", since="1.24")
     no_victims_message_reworded: bool = on(
         "'No preemption victims found' omits the names of node and pod", since="1.24"
     )

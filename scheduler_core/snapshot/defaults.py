@@ -108,7 +108,7 @@ def _pod_spec(spec: Raw, release: Release | None) -> Iterator[Note]:
 
 
 def _requests(owner: Raw, counts: Callable[[Any], bool] = lambda name: True) -> bool:
-    """Set missing requests of a container or pod to the limits, if `counts` says so. Return whether there were any."""
+    """Set missing requests of a container or pod that `counts` selects to the limits. Return whether any were set."""
     resources = _dict(owner.get("resources"))
     own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
     if not isinstance(own, dict):

@@ -1,4 +1,4 @@
-"""Replaces the scheduler of a running cluster: settings change from a timepoint on, everything else stays."""
+"""Replaces the scheduler of a running cluster: settings change from a timepoint on, everything else is unchanged."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _recompute_pods(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
 
 
 def _update_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
-    """Update the order of a single pass: drop pods whose scheduler is gone and append those of new schedulers."""
+    """Update the order of a single pass: drop pods of removed schedulers and append pods of new ones."""
     profiles = simulation.scheduler.profiles
     simulation.to_try[:] = [pod for pod in simulation.to_try if pod.pod.spec.scheduler_name in profiles]
     added = profiles.keys() - old.keys()

@@ -61,7 +61,7 @@ def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
 
 
 def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
-    """Return (what the node lacks of the term that it comes closest to, the number of that term)."""
+    """Return (the requirements that the node does not meet in its closest term, the number of that term)."""
     named = ((i, term) for i, term in enumerate(terms) if term.match_expressions + term.match_fields)
     lacks = [(missing(context.node, [term]), i) for i, term in named]
     return min(lacks, key=lambda pair: len(pair[0]), default=([], 0))

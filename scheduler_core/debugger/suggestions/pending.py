@@ -188,7 +188,7 @@ class _PendingPods:
 
 
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
-    """Return (plugin, reason) of what keeps a pod from most nodes; None for a pod that fits.
+    """Return the (plugin, reason) that excludes a pod from most nodes; None for a pod that fits.
 
     Nodes that only one plugin rejects count; if there are none, the first plugin that rejects each node.
     """

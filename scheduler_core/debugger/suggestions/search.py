@@ -67,7 +67,7 @@ class FixSearch:
         self._timer = what_if.simulation.scheduler.timer
         self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
-        self._elsewhere: set[bytes] = set()  # fixes made for a node other than the one the pod then goes to
+        self._elsewhere: set[bytes] = set()  # fixes made for a node other than the one that the pod then goes to
         self._tried: set[tuple[str, tuple[Step, ...]]] = set()  # (target, steps) already tried
         self.trace: CycleTrace = what_if.run(())
 
