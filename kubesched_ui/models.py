@@ -46,7 +46,7 @@ _M = TypeVar("_M", bound=models.Model, covariant=True)
 
 class VisibleManager(models.Manager[_M]):
     """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it. A
-    row that another row references (`run.parent`) does not: use `shows_parent`."""
+    foreign key (`run.parent`) does not use it: call `shows_parent`."""
 
     def get_queryset(self) -> models.QuerySet[_M]:
         return current_viewer.visible(super().get_queryset())

@@ -31,8 +31,8 @@ class CannotStart(Exception):
 
 
 def lock(folder: Path) -> IO[str]:
-    """Return a locked file. The lock ends when the file is closed or its process ends in any way. Raises CannotStart if
-    another instance holds it."""
+    """Return a locked file. The lock ends when the file is closed or its process ends for any reason. Raises
+    CannotStart if another instance holds it."""
     file = (folder / "run.lock").open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -45,7 +45,7 @@ SHOW = Permission(SEE)
 ANYONE = Permission(OPEN, OPEN)
 ADMINISTRATION = Permission(ADMINS, ADMINS, "administer")
 by_users, by_owners, by_admins = (partial(Permission, level, level) for level in (USERS, OWN, ADMINS))
-starts, owns = partial(Permission, SEE, START), partial(Permission, SEE, OWN)  # a page that all see, with that write
+starts, owns = partial(Permission, SEE, START), partial(Permission, SEE, OWN)  # pages that viewers may read
 
 
 def path(route: str, view: Callable[..., Any], required: Permission, name: str) -> URLPattern:

@@ -105,7 +105,7 @@ POD = Query("", max_length=600, description="namespace/name: compare only this p
 def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
     """Compare two runs, of the same scenario or of different ones: their differences and the outcome of each pod.
 
-    Active runs are compared as far as they have come.
+    Active runs are compared up to their current progress.
     """
     return encoded(comparison_of(find(Run, a), find(Run, b)).as_dict(pod))
 

@@ -1,4 +1,4 @@
-"""Suggested fixes: changes that make a pod fit or go to a node, or that place all pending pods.
+"""Suggested fixes: changes that make a pod fit, place it on a node, or place all pending pods.
 
 See docs/debugger.md.
 """
@@ -66,10 +66,10 @@ class TogetherOut(Schema):
 def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
-    """List suggested fixes for a pod, smallest first; with `node`, those that make the pod go there.
+    """List suggested fixes for a pod, smallest first; with `node`, those that place it on this node.
 
-    Each fix was simulated, and all of its changes are necessary. The list is empty for a pod that fits anyway, or
-    that goes to `node` anyway with no other node equally good.
+    Each fix was simulated, and all of its changes are necessary. The list is empty if the pod fits without a fix, or
+    if `node` is the only best node without a fix.
     """
     run = find(Run, run_id)
     row = cycle_of(run, namespace, name, attempt)

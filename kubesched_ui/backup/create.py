@@ -49,7 +49,7 @@ def batched(rows: Iterator[tables.Row]) -> Iterator[list[Any]]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads inside the block see the database at one point in time. Nobody waits for it."""
+    """All reads inside the block see the database at one point in time. It blocks no other process."""
     if connection.vendor == "sqlite":
         # Not `atomic`, which would take the lock of the writer. In WAL mode, the transaction of a reader sees one
         # snapshot.

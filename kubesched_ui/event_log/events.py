@@ -38,7 +38,7 @@ def cycle_events(
     `evicted`: pods evicted for it, with their nodes; None for those in its trace.
 
     `outcome`: in virtual time, the result of the cycle (`attempt` in docs/virtual-time.md). What follows the cycle,
-    evictions and the binding, has separate records there and is left out here.
+    evictions and the binding, has separate records there and is omitted here.
     """
     found: list[Event] = []
     t = round(trace.time, 6)
@@ -71,7 +71,7 @@ def cycle_events(
 
 
 def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[str]) -> None:
-    """Add the events from PreScore on, as far as the cycle went. `points`: the points of BINDING to include."""
+    """Add the events from PreScore on that the cycle reached. `points`: the points of BINDING to include."""
     node = trace.node
     rows = trace.feasible_rows()
     row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)

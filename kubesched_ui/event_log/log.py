@@ -43,7 +43,7 @@ class LostClaim(Exception):
 
 
 class RunCancelled(Exception):
-    """Raised if a user asked for the run to stop."""
+    """Raised if a user cancelled the run."""
 
 
 class OutOfTime(Exception):
@@ -166,8 +166,8 @@ class RunLog:
     def flush(self, **changes: Any) -> None:
         """Write all added data, the run's progress and `changes` in one transaction; then notify.
 
-        Raises LostClaim if another worker holds the run. After writing, raises RunCancelled if a user asked for it, or
-        OutOfTime after the deadline.
+        Raises LostClaim if another worker holds the run. After writing, raises RunCancelled if a user cancelled the
+        run, or OutOfTime after the deadline.
         """
         run = self.run
         self.close_block()

@@ -132,7 +132,7 @@ def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[s
             elif group.state == "refused" and plugin in gone:
                 found[node] = ("out", plugin)
             elif group.state == "unseen" and "fits" in asked:
-                found[node] = ("unseen", "not looked at")
+                found[node] = ("unseen", "not evaluated")
             elif group.state == "feasible" and "fits" in asked:
                 found[node] = ("fits", "fits" if slide.point == "fits" else "")
     if slide.point == "result" and (total := cycle.get("total")):

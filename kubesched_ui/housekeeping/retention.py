@@ -1,7 +1,7 @@
 """Retention: deletes objects that are not pinned some days after their last use.
 
 Samples are never deleted. Nothing is deleted in the first week after the retention period was set, so that pages show
-the date before.
+the date in advance.
 """
 
 import logging

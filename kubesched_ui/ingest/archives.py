@@ -1,6 +1,6 @@
 """Unpacks gz, bz2, xz, zip and tar, also nested, into the text files they contain. Nothing is written to disk.
 
-Archives are read as streams: memory holds one text file at a time, and nothing of skipped files (logs).
+Archives are read as streams: memory holds one text file at a time, and no part of skipped files (logs).
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
 
 
 def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None:
-    """Write in a separate transaction, then leave the database to other writers for the same time."""
+    """Write in a separate transaction, then pause as long, so that others can write."""
     began = time.perf_counter()
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         heartbeat(scenario.pk)

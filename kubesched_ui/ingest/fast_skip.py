@@ -1,4 +1,4 @@
-"""Skips YAML files of kinds that are not kept, without parsing: the custom resources of a bundle would take minutes."""
+"""Skips YAML files of kinds that are not stored, without parsing. The custom resources of a bundle take minutes."""
 
 import re
 from collections.abc import Callable
@@ -17,8 +17,8 @@ READ = {"", "List", "Scenario", KIND, POLICY}
 
 
 def can_skip(text: bytes, count: Callable[[str, str, int], None]) -> bool:
-    """Return whether a text is one YAML document of a kind that is not kept. In this case `count` is called with kind,
-    group and number of objects."""
+    """Return whether a text is one YAML document of a kind that is not stored. In this case `count` is called with
+    kind, group and number of objects."""
     kinds, versions = _KIND.findall(text), _API_VERSION.findall(text)
     if len(kinds) != 1 or len(versions) != 1 or _AGAIN.search(text):
         return False

@@ -123,7 +123,7 @@ Part = UploadedObject | ClusterInfo | Config | Time | RunFile | IngestError
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """The kind of objects that do not include it, by their context. `sure`: from the kind of a list, not from the name
+    """The kind of objects without one, from their context. `sure`: from the kind of a list, not from the name
     of a file or folder."""
 
     kind: str = ""

@@ -70,7 +70,7 @@ def is_object(value: Json) -> bool:
 
 
 def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
-    """Return a JSON object as Python values. Raises IngestError for a value that is no object, duplicate keys, NaN,
+    """Return a JSON object as Python values. Raises IngestError for a value that is not an object, duplicate keys, NaN,
     infinite numbers, numbers of more than 400 digits, unpaired surrogates, and more than `max_depth` levels."""
     try:
         obj = _DECODER.decode(str(value, "utf-8"))

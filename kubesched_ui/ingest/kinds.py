@@ -1,4 +1,4 @@
-"""The kinds that are kept, with all API groups that served them, and their names in files and exports."""
+"""The kinds that are stored, with all API groups that served them, and their names in files and exports."""
 
 from dataclasses import dataclass
 

@@ -64,7 +64,7 @@ def defaults_warning(filled: Filled) -> list[dict[str, Any]]:
 
 
 def snapshot_warnings(warnings: list[Any]) -> list[dict[str, Any]]:
-    """Return those warnings of a scenario that concern its present objects."""
+    """Return the warnings of a scenario about its current objects."""
     return [remark for remark in warnings if isinstance(remark, dict) and remark.get("code") in OF_SNAPSHOTS]
 
 

@@ -183,7 +183,7 @@ class _Reading:
         return len(found.value) <= self.limits.max_object_bytes
 
     def _other(self, found: UploadedObject) -> None:
-        """Count an object that is not kept, without decoding it. A ConfigMap may contain the scheduler
+        """Count an object that is not stored, without decoding it. A ConfigMap may contain the scheduler
         configuration."""
         group = found.api_version.rpartition("/")[0]
         self._count(found.kind, group, 1)
@@ -191,7 +191,7 @@ class _Reading:
             self.configs.config_map(found.value, found.where.at(kind=found.kind))
 
     def _count(self, kind: str, group: str, number: int) -> None:
-        """Count `number` objects of a kind that is not kept."""
+        """Count `number` objects of a kind that is not stored."""
         name = shown(f"{kind}.{group}" if group else kind)
         if kind in PRIVATE and not group:
             self.result.dropped[kind] += number

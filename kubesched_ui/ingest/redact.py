@@ -51,7 +51,7 @@ def redact(obj: dict[str, Any], dropped: Counter[str]) -> None:
 
 
 def _names_only(env: Any, dropped: Counter[str]) -> list[dict[str, str]]:
-    """Return only the names of the variables; all other data is removed, whatever its shape."""
+    """Return only the names of the variables; all other data is removed."""
     entries = [entry for _, entry in maps_in(env)]
     dropped["env"] += sum("value" in entry or "valueFrom" in entry for entry in entries)
     return [{"name": entry["name"]} for entry in entries if isinstance(entry.get("name"), str)]

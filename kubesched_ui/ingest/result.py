@@ -15,7 +15,7 @@ Key = tuple[str, str, str]  # kind, namespace, name
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One kept object. `data` is its JSON."""
+    """One object of the upload that is stored. `data` is its JSON."""
 
     kind: str
     api_version: str
@@ -82,5 +82,5 @@ class IngestResult:
 
     @property
     def counts(self) -> dict[str, int]:
-        """kind -> number of kept objects."""
+        """kind -> number of stored objects."""
         return dict(Counter(kind for kind, _, _ in self.records))

@@ -38,8 +38,8 @@ def check(spec: dict[str, Any]) -> None:
 
 
 def redact(spec: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -> None:
-    """Remove in place confidential data from future objects, and entries about kinds that are not kept. `spec`: already
-    checked by `check`."""
+    """Remove in place confidential data from future objects, and entries about kinds that are not stored. `spec`:
+    already checked by `check`."""
     if "timeline" in spec:
         spec["timeline"] = [entry for entry in spec["timeline"] if _kept(entry, dropped, unknown)]
     for arrivals in spec.get("arrivals", ()):

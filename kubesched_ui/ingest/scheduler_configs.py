@@ -35,7 +35,7 @@ class Configs:
             self._add(FoundConfiguration(raw, text=to_yaml(raw)))
 
     def config_map(self, value: Json, where: Where) -> None:
-        """Add the configurations in the data of a ConfigMap. Nothing else of it is kept. Raises IngestError for an
+        """Add the configurations in the data of a ConfigMap. Nothing else of it is stored. Raises IngestError for an
         invalid one."""
         obj = read_object(value, where, self.max_depth)
         try:

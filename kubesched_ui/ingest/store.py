@@ -52,7 +52,7 @@ def store(
 
 def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
     """Return the messages about an upload: about the cluster, about unsupported kinds (`beside`), warnings, defaults
-    that were set (`filled`), removed data (`dropped`) and kinds that are not kept (`unknown`)."""
+    that were set (`filled`), removed data (`dropped`) and kinds that are not stored (`unknown`)."""
     more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
     found = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     found += defaults_warning(result.filled)

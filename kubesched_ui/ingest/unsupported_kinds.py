@@ -89,8 +89,8 @@ def split(
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return the warnings, and the kinds of `unknown` that have no warning.
 
-    `unknown`: objects that are not kept, `Kind.group` -> number. `counts`: kinds that are kept. `config`: the scheduler
-    configuration, which may enable a plugin that uses them.
+    `unknown`: objects that are not stored, `Kind.group` -> number. `counts`: kinds that are stored. `config`: the
+    scheduler configuration, which may enable a plugin that uses them.
     """
     found: dict[str, dict[str, int]] = {}
     kept = {kind: counts[kind] for kind in ("PodGroup", POD_GROUP) if counts.get(kind)}

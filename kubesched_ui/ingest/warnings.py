@@ -68,8 +68,8 @@ class Warnings:
 
 
 class UnknownFields:
-    """Collects fields that the API does not define. Objects with the same one share a warning. Objects with a uid are
-    skipped: the API server that stored them has removed such fields."""
+    """Collects fields that the API does not define. Objects with the same unknown field share a warning. Objects with a
+    uid are skipped: the API server that stored them has removed such fields."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str, str], tuple[Where, int]] = {}

@@ -1,4 +1,4 @@
-"""Detects common files that are no snapshot, and says what each is and what to upload instead."""
+"""Detects common files that are not snapshots, and explains what to upload instead."""
 
 import re
 
@@ -26,7 +26,7 @@ MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # first b
 
 
 def wrong_input_hint(text: bytes) -> str:
-    """Return a phrase that says what `text` is and what to upload instead; "" if it may be a snapshot."""
+    """Return a phrase that explains what `text` is and what to upload instead; "" if it may be a snapshot."""
     head = text[:MAX_EXAMINED]
     if _ERROR.match(head):
         return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"

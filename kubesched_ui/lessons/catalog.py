@@ -27,7 +27,7 @@ lock = threading.RLock()
 
 
 class Lesson:
-    """A lesson and its runs. Raises LessonError if a run cannot be made."""
+    """A lesson and its runs. Raises LessonError if a run cannot be created."""
 
     def __init__(self, file: LessonFile) -> None:
         self.file, self.name = file, file.name

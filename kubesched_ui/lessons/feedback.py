@@ -166,7 +166,7 @@ def _lands(question: Question, given: str) -> Iterator[str]:
 
 
 def _order(question: Question, given: list[str]) -> Iterator[str]:
-    """Say what to compare. Saying which node comes first, or giving the values, would reveal part of the answer."""
+    """Explain what to compare. Naming the first node or giving the values would reveal part of the answer."""
     yield "At least two of the nodes are in the wrong order."
     if question.ask.of:
         return

@@ -81,7 +81,7 @@ def _rendered(address: str, who: current_viewer.ViewerProtocol, layout: str) -> 
         with current_viewer.as_viewer(who):
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
-        raise Rejected(str(problem) or "This page of the run does not exist any more.", 404) from None
+        raise Rejected(str(problem) or "This page of the run no longer exists.", 404) from None
     return Page(mark_safe(answer.content.decode()), tuple(map(PageSection._make, request.sections)))
 
 

@@ -22,7 +22,7 @@ from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.live_classes.models import Rejected
 
 CACHE_SIZE = 3000  # cached items per lesson: rendered steps and judged answers
-GONE = "This lesson does not exist any more."
+GONE = "This lesson no longer exists."
 
 _cache: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
 

@@ -25,7 +25,7 @@ PAGES = frozenset({"run", "pod", "node", "group", "run-object"})
 MAX_ADDRESS = 2000
 CACHE_SIZE = 32
 NO_PAGE = "Enter the address of a page of this run: the run, a pod, a node, a pod group or an object."
-TOO_LARGE = "This run is large: a class can be shown only its own page and the pages of its pods."
+TOO_LARGE = "This run is large. A class can show only the page of the run and the pages of its pods."
 
 _cache: OrderedDict[tuple[Any, ...], Page] = OrderedDict()
 _lock = threading.Lock()

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class BoundedProbe(Generic[T]):
-    """Runs a check in its own thread, one at a time. Concurrent and soon following callers share the result.
+    """Runs a check in its own thread, one at a time. Concurrent callers, and those soon after, share a result.
 
     `seconds`: how long a caller waits. `keep`: seconds for which a result is valid. There is only one thread, because
     Celery creates a reply queue for each thread.

@@ -18,7 +18,7 @@ from kubesched_ui.outages import outage_of
 logger = logging.getLogger(__name__)
 
 WAIT_S = 3  # for each check; both run at the same time
-KEPT_S = 1  # many clients may ask: load balancers, users, monitoring
+KEPT_S = 1  # many clients may request this: load balancers, users, monitoring
 PING_S = 1.5
 NO_BROKER = "The broker is not reachable; new runs wait for it."
 NO_WORKER = f"No worker answered within {PING_S} s; new runs wait for one."

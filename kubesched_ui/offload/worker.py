@@ -1,4 +1,4 @@
-"""The part of a pool that runs in its worker processes. It imports nothing of Django."""
+"""The part of a pool that runs in its worker processes. It does not import Django."""
 
 import ctypes
 import multiprocessing
@@ -34,7 +34,7 @@ def execute(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, i
 
 
 def exit_with_parent() -> None:
-    """End this process after the web process has ended in any way."""
+    """End this process when the web process ends for any reason."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

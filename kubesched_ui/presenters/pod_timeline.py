@@ -69,7 +69,7 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
             (preemption_of(e) for e in events if e["type"] == "pod.evicted" and e["data"]["by"]), None
         ),
         "critical_path": critical_path(run, events),
-        "note": "" if len(events) < MAX_EVENTS else f"Only the first {MAX_EVENTS:,} events are looked at.",
+        "note": "" if len(events) < MAX_EVENTS else f"Only the first {MAX_EVENTS:,} events are read.",
     }
 
 

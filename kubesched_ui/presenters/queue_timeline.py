@@ -75,7 +75,7 @@ def moves(run: Run, start: float) -> dict[str, Any]:
     last = min(len(columns.t), first + MAX_MOVES)
     note = ""
     if last < len(columns.t):
-        note = f"Only {MAX_MOVES:,} moves are here, up to {columns.t[last - 1]:,.3f} s: go on with from."
+        note = f"Only {MAX_MOVES:,} moves are here, up to {columns.t[last - 1]:,.3f} s. Continue with `from`."
     each = (column[first:last].tolist() for column in (columns.t, columns.pod, columns.lane, columns.seq))
     return {
         "until": run.until,
@@ -192,5 +192,5 @@ def borders(found: Recording) -> list[int]:
 
 
 def newest(pods: Ints, latest: Ints) -> Ints:
-    """Return those of the pods that moved last."""
+    """Return the pods that moved last."""
     return pods[np.argsort(latest[pods])[-NEWEST:]]

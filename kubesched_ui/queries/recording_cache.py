@@ -60,7 +60,7 @@ def blocks_of(run: Run, part: str) -> list[bytes]:
 
 
 def has_recording(run: Run) -> bool:
-    """Return whether there is a recording to query, or will be: a run that failed before it began has none."""
+    """Return whether the run has or will have a recording. A run that failed before it began has none."""
     return run.active or RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0).exists()
 
 

@@ -60,7 +60,7 @@ def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
 
 
 def together_of(run: Run) -> AllPending:
-    """Return what all pods that are pending at the end lack. Raises NotRecorded, InputError."""
+    """Return the bottlenecks of all pods that are pending at the end. Raises NotRecorded, InputError."""
     recording = recording_of(run)
     return _cached((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
 

@@ -73,7 +73,7 @@ def create_fork(
 
 
 def first_own_cycle(parent: Run, at: int | None, t: float | None) -> int:
-    """Return the first cycle of the fork's own; within a pod group's cycle, the first one of the group. A group's
+    """Return the first cycle that is not copied; within a pod group's cycle, the first one of the group. A group's
     members are decided together. Raises InputError if the parent does not have this timepoint."""
     if parent.active:
         raise InputError("Fork", "", f"run {parent.pk} is still running; fork it when it has finished")

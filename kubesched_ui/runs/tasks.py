@@ -65,7 +65,7 @@ def execute_next(lane: str, message_run_id: int = 0) -> None:
         execute(run)
     finally:
         services.run_finished.send(sender=Run, run_id=run.pk)
-        if following := next(queue.queue_order(lane), None):  # its own message may have come too early
+        if following := next(queue.queue_order(lane), None):  # its own message may have arrived too early
             services.notify_workers(lane, following.pk)
 
 

@@ -70,7 +70,7 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
 
 
 def _snapshot_warnings(version: Scenario) -> list[dict[str, Any]]:
-    """Return the warnings about the present objects."""
+    """Return the warnings about the current objects."""
     workloads = list(version.objects_of(preflight.MAKERS))
     objects = (decode(raw) for raw in version.objects_of(preflight.needed_kinds(workloads)))
     return preflight.warnings_about(workloads, objects, version.config)

@@ -34,7 +34,7 @@ from kubesched_ui.scenarios.upload_worker import File, TooLargeForPool, UploadJo
 
 CHUNK = 1024 * 1024
 SMALL = 1024 * 1024  # bytes
-LEFT_S = 3600  # age of temporary files that are not in use any more
+LEFT_S = 3600  # age of temporary files that are no longer in use
 
 BUSY = Outage("Too many uploads are waiting. Nothing was stored. Try again in a few seconds.", 30)
 

@@ -35,7 +35,7 @@ from scheduler_core.errors import InputError
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
-NO_OWNER, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
+NO_OWNER, ALIKE, UNKNOWN = "no owner", "no difference", "not compared"
 
 SORTS: dict[str, Callable[[PodComparison], Any]] = {
     "pod": lambda pod: pod.name,

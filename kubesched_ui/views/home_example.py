@@ -19,7 +19,7 @@ from scheduler_core.explain import explain
 from scheduler_core.releases import NEWEST
 
 NODES, PODS = 6, 8  # upper limits that keep the example small and fast
-WORDS = {"fits": "fits", "chosen": "chosen", "unseen": "not looked at"}
+WORDS = {"fits": "fits", "chosen": "chosen", "unseen": "not evaluated"}
 LACKS = "Insufficient"
 
 

@@ -142,7 +142,7 @@ def state_of(run: Run, row: Cycle) -> StateAtTimepoint | None:
 
 
 def title_of(slide: Slide, row: Cycle) -> str:
-    """Return the title of a slide. It reveals nothing of later slides."""
+    """Return the title of a slide. It does not reveal later slides."""
     match slide.point:
         case "pod":
             return row.name

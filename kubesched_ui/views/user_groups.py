@@ -72,7 +72,7 @@ def add(request: HttpRequest, number: int) -> HttpResponse:
     found, name = find(request, number, own=True), name_in(request)
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
-        messages.error(request, f"Nobody signs in as {name!r}.")
+        messages.error(request, f"There is no user {name!r}.")
     elif found.members.count() >= Group.MOST:
         messages.error(request, f"A group can have at most {Group.MOST} members.")
     else:

@@ -15,17 +15,17 @@ const LONGEST = 30000;
 export function afterClose(code, message, tries, dice) {
   if (code === 1000) return { wait: null, says: "" };
   if (code >= 4400 && code < 4500)
-    return { wait: null, says: message || "This run cannot be followed any longer. Reload the page." };
+    return { wait: null, says: message || "Live updates of this run have ended. Reload the page." };
   const crowded = code === 1013;
   const wait = Math.min(LONGEST, (crowded ? CROWDED : FIRST) * 2 ** Math.min(tries, 20)) * (0.5 + dice / 2);
   if (!tries && !crowded) return { wait, says: "" }; // the first attempt usually succeeds at once
   const seconds = Math.max(1, Math.round(wait / 1000));
-  return { wait, says: `${because(code, message)} Trying again in ${seconds} s; nothing is lost.` };
+  return { wait, says: `${because(code, message)} Reconnecting in ${seconds} s. No events are lost.` };
 }
 
 /** @param {number} code @param {string} message */
 function because(code, message) {
   if (code === 1013) return message || "The server has too many open websockets.";
-  if (code === 1011) return "The server cannot read this run at present.";
-  return "The connection to the server is cut off.";
+  if (code === 1011) return "The server cannot read this run now.";
+  return "The connection to the server was lost.";
 }

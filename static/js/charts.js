@@ -17,7 +17,7 @@ function plotly(address) {
     const script = document.createElement("script");
     script.src = address;
     script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error("The chart library did not load."));
+    script.onerror = () => reject(new Error("The chart library could not be loaded."));
     document.head.append(script);
   });
   return library;
@@ -44,7 +44,7 @@ function spread({ columns = {}, ...trace }) {
   return trace;
 }
 
-const figureOf = (holder) => fetchJson(holder.dataset.source, "The chart's figures could not be read.");
+const figureOf = (holder) => fetchJson(holder.dataset.source, "The data of the chart could not be loaded.");
 
 async function drawWithPlotly(holder) {
   await loaded;

@@ -25,6 +25,6 @@ async function load(box) {
     if (fresh) box.replaceChildren(...fresh.childNodes);
     else box.textContent = page.querySelector("main .wrap").textContent; // the server's reason for not answering
   } catch {
-    box.textContent = "This could not be looked at; load the page again.";
+    box.textContent = "This section could not be loaded. Reload the page.";
   }
 }

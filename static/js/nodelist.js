@@ -4,7 +4,7 @@ import { counted } from "./format.js";
 
 const HEIGHT = 30;
 const GLYPH = { pass: "✓", hot: "✕", also: "!", late: "·", skip: "–" };
-const WORD = { feasible: "fits", refused: "", unseen: "not looked at" };
+const WORD = { feasible: "fits", refused: "", unseen: "not evaluated" };
 
 export class NodeList {
   constructor({ plugins, groups }) {

@@ -61,7 +61,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme();
   if (button.matches("[data-copy]")) copyText(button);
-  if (button.matches("[data-copy-link]")) copy(button, location.href, () => "It is in the address bar");
+  if (button.matches("[data-copy-link]")) copy(button, location.href, () => "Copy it from the address bar");
   if (button.matches("[data-dialog]")) document.getElementById(button.dataset.dialog)?.showModal();
   if (button.matches("[data-confirm]")) ask(button, event);
 });

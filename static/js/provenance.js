@@ -28,7 +28,7 @@ const SIGNS = {
   sqrt: "√",
   log: "ln",
   round: "rounded",
-  truncate: "cut to whole",
+  truncate: "truncate",
   if: "if, then, else",
   and: "all of",
   or: "any of",
@@ -82,7 +82,7 @@ function links(tree) {
   if (tree.op === "argument") {
     const { plugin = "", profile = "", path } = tree;
     const query = new URLSearchParams({ kind: "KubeSchedulerConfiguration", plugin, profile, path });
-    const title = plugin ? `${plugin}, profile ${profile}` : "of the configuration";
+    const title = plugin ? `${plugin}, profile ${profile}` : "configuration";
     found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title }));
     if (tree.default) found.push(el("span", { class: "chip", text: "default" }));
   }
@@ -133,7 +133,7 @@ function request(query) {
   const { run, pod } = page();
   const place = pod.split("/").map(encodeURIComponent).join("/");
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
-  return fetchJson(`/api/runs/${run}/pods/${place}/provenance?${given}`, "This could not be read; try again.");
+  return fetchJson(`/api/runs/${run}/pods/${place}/provenance?${given}`, "The value could not be loaded. Try again.");
 }
 
 function fill({ point, plugin = "", node = "" }) {

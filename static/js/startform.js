@@ -14,7 +14,7 @@ function pickList() {
   const count = form.querySelector("#pick-count");
   const tell = () => {
     const ticked = labels.filter((label) => label.control.checked).length;
-    count.textContent = `${ticked} of ${labels.length} ticked`;
+    count.textContent = `${ticked} of ${labels.length} selected`;
   };
   form.querySelector("#pick").addEventListener("input", (event) => {
     const words = event.target.value.toLowerCase().split(/\s+/);

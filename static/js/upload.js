@@ -61,12 +61,12 @@ function upload() {
   request.open("POST", zone.action);
   request.upload.addEventListener("progress", ({ loaded, total }) => say("Sending", loaded, total));
   request.upload.addEventListener("load", () => {
-    say("Waiting for the reader …");
+    say("Waiting for the server …");
     asking = setInterval(async () => {
       const response = await fetch(`${zone.action}${token}/`).catch(() => null);
       const { done, size, objects, ahead } = response?.ok ? await response.json() : {};
       if (!asking) return;
-      if (ahead) say(`Waiting for a reader: ${ahead === 1 ? "1 upload is" : `${ahead} uploads are`} before yours …`);
+      if (ahead) say(`Waiting for a worker: ${ahead === 1 ? "1 upload is" : `${ahead} uploads are`} before yours …`);
       if (!size) return;
       if (done < size) say("Reading", done, size, objects);
       else say(`Storing ${objects.toLocaleString("en")} objects …`);
@@ -108,7 +108,7 @@ function refuse(request) {
   const why = sentence
     ? { textContent: JSON.parse(request.responseText).error }
     : (page.querySelector("[role=alert]") ?? page.querySelector("main"));
-  const text = why?.textContent ?? "The upload did not arrive: the connection was lost. Try again.";
+  const text = why?.textContent ?? "The upload failed because the connection was lost. Try again.";
   zone.append(el("p", { class: "notice bad wrap", role: "alert", text }));
   bar.hidden = true;
   status.textContent = "";

@@ -30,7 +30,7 @@ def test_two_maps_step_together(page: Page, site: Instance) -> None:
     page.locator("#maps").scroll_into_view_if_needed()
     both(f"cycle {parting} of 6")
     expect(page.locator("#maps [data-side=b] [data-shades]")).to_contain_text("NodeUnschedulable refuses 2")
-    expect(apart).to_contain_text("Every pod lies alike")
+    expect(apart).to_contain_text("All pods are on the same nodes")
     page.get_by_role("button", name="A step forward", exact=True).click()
     both(f"cycle {parting + 1} of 6")
     expect(apart.locator("tbody tr")).to_have_count(1)

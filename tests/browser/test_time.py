@@ -111,7 +111,7 @@ def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: 
     expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
     expect(page.locator(".way .segment")).to_have_count(1)
     expect(page.locator("[data-rows] tr").filter(has_text="evicted")).to_contain_text("for default/boss")
-    expect(page.locator("[data-summary]")).to_have_text("It was never in the queue.")
+    expect(page.locator("[data-summary]")).to_have_text("The pod was never in the queue.")
 
 
 def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
@@ -188,7 +188,7 @@ def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: P
     assert "t=" not in page.url
     page.goto(f"/runs/{story['run']}/?t=70")
     expect(page.locator("[data-clock]")).to_have_text("1:10")
-    expect(page.locator("[data-events-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
+    expect(page.locator("[data-events-title]")).to_have_text("Events at 1:00, the last before 1:10")
     page.get_by_role("button", name="Go to the end").click()
     expect(page.locator("[data-clock]")).to_have_text("5:00")
     page.get_by_role("button", name="Go to the start").click()
@@ -237,7 +237,7 @@ def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> 
     gone = events.filter(has_text="default/worker left n1 (preempted)")
     expect(gone).to_contain_text("because default/worker was evicted from n1 (preempted, for default/boss), 1:00")
     gone.get_by_role("link", name="1:00").click()
-    expect(page.locator("[data-events-title]")).to_have_text("What happened at 1:00")
+    expect(page.locator("[data-events-title]")).to_have_text("Events at 1:00")
     expect(events.first).to_have_text("step 1 of the scenario: create Pod default/boss")
     expect(events.filter(has_text="attempt 1 of")).to_contain_text("Nominated to n1")
     events.filter(has_text="was evicted").get_by_role("link", name="n1").click()

@@ -5,7 +5,7 @@ import { afterClose } from "../../static/js/backoff.js";
 test("a run that is over, or not ours to see, is not asked for again", () => {
   assert.deepEqual(afterClose(1000, "", 0, 0.5), { wait: null, says: "" });
   assert.deepEqual(afterClose(4404, "There is no run 7.", 0, 0.5), { wait: null, says: "There is no run 7." });
-  assert.match(afterClose(4403, "", 0, 0.5).says, /cannot be followed/);
+  assert.match(afterClose(4403, "", 0, 0.5).says, /Live updates of this run have ended/);
 });
 
 test("every other close is followed by a new try, each later than the one before, up to half a minute", () => {
@@ -27,9 +27,9 @@ test("those who were cut off together come back one after the other", () => {
 
 test("what is going on is said when it does not pass at once", () => {
   assert.equal(afterClose(1006, "", 0, 1).says, "");
-  assert.match(afterClose(1006, "", 3, 1).says, /^The connection to the server is cut off\. Trying again in 2 s/);
-  assert.match(afterClose(1011, "", 1, 1).says, /^The server cannot read this run at present\./);
+  assert.match(afterClose(1006, "", 3, 1).says, /^The connection to the server was lost\. Reconnecting in 2 s/);
+  assert.match(afterClose(1011, "", 1, 1).says, /^The server cannot read this run now\./);
   const crowded = afterClose(1013, "Too many people are here.", 0, 1);
-  assert.match(crowded.says, /^Too many people are here\. Trying again in 4 s/);
+  assert.match(crowded.says, /^Too many people are here\. Reconnecting in 4 s/);
   assert(crowded.wait > afterClose(1006, "", 0, 1).wait);
 });

@@ -70,7 +70,7 @@ test("where the time went is said in a sentence", () => {
   assert.match(summaryOf({ ...waited, happened: [] }), /^Has waited 10 s/);
   const placed = { moves: MOVES, attempts: [attempt], happened: [BOUND] };
   assert.equal(summaryOf(placed), "Placed without waiting, in one attempt.");
-  assert.equal(summaryOf({ moves: [], attempts: [] }), "It was never in the queue.");
+  assert.equal(summaryOf({ moves: [], attempts: [] }), "The pod was never in the queue.");
   assert.equal(resultOf(two[1]), "placed on n9");
   assert.equal(resultOf(two[0]), "no node");
   assert.equal(resultOf({ ...two[0], result: "new" }), "new");

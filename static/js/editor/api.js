@@ -59,12 +59,12 @@ export class Asking {
     const options = { method: "POST", body, headers, signal };
     const response = await fetch(this.places[place], options).catch((error) => {
       if (error.name === "AbortError") throw error;
-      throw new Error("The server cannot be reached; what you typed stays in this browser.");
+      throw new Error("The server cannot be reached. Your text is kept in this browser.");
     });
     const found = await response.json().catch(() => ({}));
     if (response.ok) return found;
     if (response.status === 409) throw new DOMException(found.error, "AbortError");
-    const problem = new Error(found.error || `The server could not answer (${response.status}); try again.`);
+    const problem = new Error(found.error || `The server returned an error (${response.status}). Try again.`);
     throw Object.assign(problem, { again: Number(response.headers.get("Retry-After")) * 1000 });
   }
 }

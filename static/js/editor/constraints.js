@@ -10,16 +10,16 @@ const NODE = ["affinity", "nodeAffinity"];
 const NEAR = ["affinity", "podAffinity"];
 const APART = ["affinity", "podAntiAffinity"];
 export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-const SELECTS = { In: "is one of", NotIn: "is none of", Exists: "is there", DoesNotExist: "is not there" };
+const SELECTS = { In: "is one of", NotIn: "is none of", Exists: "exists", DoesNotExist: "does not exist" };
 const SELECTS_NODES = { ...SELECTS, Gt: "is more than", Lt: "is less than" };
-const TOPOLOGY = { as: "text", path: ["topologyKey"], label: "Nodes are one group by the label", from: "node-labels" };
+const TOPOLOGY = { as: "text", path: ["topologyKey"], label: "Topology key (node label)", from: "node-labels" };
 
 // Returns fields that are shown on demand.
 export const more = (label, fields, path = []) => ({ as: "more", path, label, fields });
 const requirements = (path, options, from) => ({
   as: "cards",
   path,
-  label: "Conditions, all of them",
+  label: "Conditions (all must be met)",
   one: "condition",
   fresh: () => ({ key: from === "node-labels" ? "disk" : "app", operator: "In", values: ["a"] }),
   fields: [
@@ -31,14 +31,14 @@ const requirements = (path, options, from) => ({
 const selector = (path) => ({
   as: "group",
   path,
-  label: "Which pods count",
+  label: "Selected pods",
   fields: [
     { as: "labels", path: ["matchLabels"], label: "Pods with the labels", from: "pod-labels" },
     more("By conditions", [requirements(["matchExpressions"], SELECTS, "pod-labels")]),
   ],
 });
 const weight = { as: "number", path: ["weight"], label: "Points, 1 to 100" };
-const near = [TOPOLOGY, selector(["labelSelector"]), { as: "words", path: ["namespaces"], label: "In the namespaces" }];
+const near = [TOPOLOGY, selector(["labelSelector"]), { as: "words", path: ["namespaces"], label: "Namespaces" }];
 const within = (step, specs) => specs.map((spec) => ({ ...spec, path: [step, ...spec.path] }));
 
 const mine = (labels) => ({ matchLabels: Object.keys(labels).length ? labels : { app: "web" } });
@@ -49,7 +49,7 @@ const condition = () => ({ matchExpressions: [{ key: "disk", operator: "In", val
 export const TERMS = {
   as: "cards",
   path: ["nodeSelectorTerms"],
-  label: "One of",
+  label: "Alternatives (one must be met)",
   one: "alternative",
   fresh: condition,
   fields: [requirements(["matchExpressions"], SELECTS_NODES, "node-labels")],
@@ -59,19 +59,19 @@ export const TERMS = {
 // these labels.
 export const CONSTRAINTS = [
   {
-    name: "Only nodes with labels",
+    name: "Require node labels (node selector)",
     at: ["nodeSelector"],
     fresh: () => ({ disk: "ssd" }),
     fields: [{ as: "labels", path: [], label: "Labels of the node", from: "node-labels" }],
   },
   {
-    name: "Only nodes that meet conditions",
+    name: "Require nodes (node affinity)",
     at: [...NODE, REQUIRED],
     fresh: () => ({ nodeSelectorTerms: [condition()] }),
     fields: [TERMS],
   },
   {
-    name: "Rather nodes that meet conditions",
+    name: "Prefer nodes (preferred node affinity)",
     at: [...NODE, PREFERRED],
     list: true,
     fresh: () => ({ weight: 10, preference: condition() }),
@@ -88,16 +88,16 @@ export const CONSTRAINTS = [
       labelSelector: mine(labels),
     }),
     fields: [
-      { as: "number", path: ["maxSkew"], label: "At most so many more than the fewest" },
+      { as: "number", path: ["maxSkew"], label: "Maximum skew (pods more than the minimum)" },
       TOPOLOGY,
       {
         as: "choice",
         path: ["whenUnsatisfiable"],
-        label: "Otherwise",
-        options: { DoNotSchedule: "it waits", ScheduleAnyway: "it goes there all the same" },
+        label: "If the skew is exceeded",
+        options: { DoNotSchedule: "do not schedule", ScheduleAnyway: "schedule anyway" },
       },
       selector(["labelSelector"]),
-      { as: "number", path: ["minDomains"], label: "At least so many groups", empty: "1" },
+      { as: "number", path: ["minDomains"], label: "Minimum number of groups", empty: "1" },
     ],
   },
   {
@@ -123,7 +123,7 @@ export const CONSTRAINTS = [
     fields: [weight, ...within("podAffinityTerm", near)],
   },
   {
-    name: "Tolerates a taint",
+    name: "Tolerate a taint",
     at: ["tolerations"],
     list: true,
     fresh: () => ({ key: "dedicated", operator: "Exists", effect: "NoSchedule" }),
@@ -133,11 +133,11 @@ export const CONSTRAINTS = [
         as: "choice",
         path: ["operator"],
         label: "Operator",
-        options: { Exists: "whatever its value", Equal: "of this value" },
+        options: { Exists: "any value", Equal: "this value" },
       },
       { as: "text", path: ["value"], label: "Value", when: (one) => one?.operator !== "Exists" },
       { as: "choice", path: ["effect"], label: "Effect", options: [["", "any"], ...EFFECTS] },
-      { as: "number", path: ["tolerationSeconds"], label: "For so many seconds", empty: "for ever" },
+      { as: "number", path: ["tolerationSeconds"], label: "Seconds (NoExecute)", empty: "unlimited" },
     ],
   },
   {
@@ -147,20 +147,20 @@ export const CONSTRAINTS = [
     fields: [{ as: "text", path: [], label: "Class", from: "priority-classes" }],
   },
   {
-    name: "Already on a node",
+    name: "Bound to a node",
     at: ["nodeName"],
     fresh: () => "n-1",
     fields: [{ as: "text", path: [], label: "Node", from: "nodes" }],
   },
   {
-    name: "Waits behind a gate",
+    name: "Wait for a scheduling gate",
     at: ["schedulingGates"],
     list: true,
     fresh: () => ({ name: "example.com/wait" }),
     fields: [{ as: "text", path: ["name"], label: "Gate" }],
   },
   {
-    name: "Uses a volume claim",
+    name: "Use a volume claim",
     at: ["volumes"],
     list: true,
     shows: (one) => one?.persistentVolumeClaim,
@@ -194,7 +194,7 @@ export function constraints(spec, labels) {
 
 function section(at, labels, put, whole) {
   const pod = get(whole, at);
-  const box = el("fieldset", { class: "field wide constraints" }, el("legend", { text: "Where it may go" }));
+  const box = el("fieldset", { class: "field wide constraints" }, el("legend", { text: "Scheduling constraints" }));
   for (const { kind, path } of found(pod)) {
     const place = [...at, ...path];
     const gone = () => put(place, undefined);
@@ -217,7 +217,7 @@ function section(at, labels, put, whole) {
     const held = get(pod, kind.at);
     put([...at, ...kind.at], kind.list ? [...(Array.isArray(held) ? held : []), fresh] : fresh);
   };
-  const more = button("Add the constraint", { "data-at": `${at.join("/")}/constraint+` }, add);
+  const more = button("Add constraint", { "data-at": `${at.join("/")}/constraint+` }, add);
   box.append(el("div", { class: "row" }, select, more));
   return box;
 }

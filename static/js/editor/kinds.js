@@ -38,7 +38,7 @@ const CONTAINERS = {
         fresh: () => ({ containerPort: 80 }),
         fields: [
           { as: "number", path: ["containerPort"], label: "Port" },
-          { as: "number", path: ["hostPort"], label: "Port of the node", empty: "none" },
+          { as: "number", path: ["hostPort"], label: "Host port", empty: "none" },
         ],
       },
     ]),
@@ -91,7 +91,7 @@ export const KINDS = {
     name: "agent",
     fresh: workload("DaemonSet"),
     fields: [...about, ...TEMPLATE, selects],
-    says: (value) => `one pod a node${ofSpec(value, SPEC)}`,
+    says: (value) => `one pod per node${ofSpec(value, SPEC)}`,
   },
   Job: {
     group: "Workloads and pods",
@@ -104,8 +104,8 @@ export const KINDS = {
     }),
     fields: [
       ...about,
-      { as: "number", path: ["spec", "completions"], label: "Pods in all", empty: "1" },
-      { as: "number", path: ["spec", "parallelism"], label: "At once", empty: "1" },
+      { as: "number", path: ["spec", "completions"], label: "Completions", empty: "1" },
+      { as: "number", path: ["spec", "parallelism"], label: "Parallelism", empty: "1" },
       ...TEMPLATE,
     ],
     says: (value) => `${counted(get(value, ["spec", "completions"]) ?? 1, "pod")}${ofSpec(value, SPEC)}`,
@@ -122,7 +122,7 @@ export const KINDS = {
     fields: [...about, ...pod(["spec"], ["metadata"])],
     says: (value) => {
       const on = get(value, ["spec", "nodeName"]);
-      return `${on ? `on ${on}` : "to be placed"}${ofSpec(value, ["spec"])}`;
+      return `${on ? `on ${on}` : "pending"}${ofSpec(value, ["spec"])}`;
     },
   },
   PriorityClass: {
@@ -131,14 +131,14 @@ export const KINDS = {
     fresh: (name) => ({ apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: meta(name), value: 1000 }),
     fields: [
       about[0],
-      { as: "number", path: ["value"], label: "Priority", hint: "Higher goes first, and may push lower ones out." },
+      { as: "number", path: ["value"], label: "Priority", hint: "Higher comes first and may preempt lower ones." },
       {
         as: "choice",
         path: ["preemptionPolicy"],
-        label: "Pushes others out",
-        options: { "": "yes, as by default", PreemptLowerPriority: "yes", Never: "never" },
+        label: "Preempts pods of lower priority",
+        options: { "": "yes (default)", PreemptLowerPriority: "yes", Never: "never" },
       },
-      { as: "check", path: ["globalDefault"], label: "For pods that name no class" },
+      { as: "check", path: ["globalDefault"], label: "Default for pods without a class" },
     ],
     says: (value) => `priority ${get(value, ["value"]) ?? 0}`,
   },
@@ -153,13 +153,13 @@ export const KINDS = {
     }),
     fields: [
       ...about,
-      { as: "number", path: ["spec", "minAvailable"], label: "At least available", hint: "A number, or 50%." },
-      { as: "number", path: ["spec", "maxUnavailable"], label: "Or at most unavailable" },
+      { as: "number", path: ["spec", "minAvailable"], label: "Minimum available", hint: "A number, or 50%." },
+      { as: "number", path: ["spec", "maxUnavailable"], label: "Or maximum unavailable" },
       { as: "labels", path: ["spec", "selector", "matchLabels"], label: "Of pods with the labels", from: "pod-labels" },
     ],
     says: (value) => {
       const { minAvailable, maxUnavailable } = get(value, ["spec"]) ?? {};
-      return maxUnavailable === undefined ? `at least ${minAvailable} available` : `at most ${maxUnavailable} away`;
+      return maxUnavailable === undefined ? `minAvailable ${minAvailable}` : `maxUnavailable ${maxUnavailable}`;
     },
   },
   PersistentVolumeClaim: {
@@ -209,7 +209,7 @@ export const KINDS = {
       {
         ...TERMS,
         path: ["spec", "nodeAffinity", "required", "nodeSelectorTerms"],
-        label: "Can be reached from nodes that meet",
+        label: "Accessible from nodes that meet",
       },
     ],
     says: (value) => get(value, ["spec", "capacity", "storage"]) ?? "",
@@ -230,11 +230,11 @@ export const KINDS = {
       {
         as: "choice",
         path: ["volumeBindingMode"],
-        label: "A volume is made",
+        label: "Volume binding",
         options: {
-          "": "at once, as by default",
+          "": "immediate (default)",
           Immediate: "at once",
-          WaitForFirstConsumer: "when a pod that uses it has its node",
+          WaitForFirstConsumer: "when a pod that uses it is scheduled",
         },
       },
     ],

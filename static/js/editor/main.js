@@ -30,7 +30,7 @@ const asking = new Asking({
     refuse(why);
   },
   waits: () => {
-    part("counted").textContent = "being checked …";
+    part("counted").textContent = "checking …";
   },
 });
 const editor = new Editor(area, {
@@ -148,7 +148,7 @@ const file = part("file");
 file.addEventListener("change", async () => {
   const [one] = file.files;
   if (!one) return;
-  if (one.size > LARGEST) refuse(`${one.name} is larger than the composer takes; upload it on the first page.`);
+  if (one.size > LARGEST) refuse(`${one.name} is too large for the composer. Upload it on the home page.`);
   else editor.cm.setValue(await one.text());
   file.value = "";
 });
@@ -159,6 +159,6 @@ box.addEventListener("click", (event) => {
 });
 onKeys({ r: doing.run, u: doing.undo, n: () => wrong.next(), e: () => editor.cm.focus() });
 
-if (area.value !== sent) part("begun").textContent = "This is what you had here before; “Start anew” begins again.";
+if (area.value !== sent) part("begun").textContent = "Your unsaved text was restored. “Discard all” removes it.";
 showHistory();
 asking.read(editor.text).catch(() => {});

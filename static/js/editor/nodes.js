@@ -41,7 +41,7 @@ const inWords = ([name, cpu, memory]) => `${cpu} CPUs, ${memory.replace("Gi", " 
 const TAINTS = {
   as: "cards",
   path: ["spec", "taints"],
-  label: "Taints, which keep pods away",
+  label: "Taints",
   one: "taint",
   fresh: () => ({ key: "dedicated", value: "team", effect: "NoSchedule" }),
   fields: [
@@ -91,15 +91,15 @@ export function nodeFields(group, taken, change) {
   const one = (path, value) => puts[path[0]](value);
   const sizes = [...SIZES.map((each, at) => [String(at), inWords(each)]), ["-1", "another size"]];
   const above = [
-    { as: "number", path: ["count"], label: "How many" },
-    { as: "text", path: ["stem"], label: group.values.length > 1 ? "Names begin with" : "Name" },
-    { as: "words", path: ["zones"], label: "Zones, in turn", empty: "none", wide: true },
+    { as: "number", path: ["count"], label: "Number of nodes" },
+    { as: "text", path: ["stem"], label: group.values.length > 1 ? "Name prefix" : "Name" },
+    { as: "words", path: ["zones"], label: "Zones", empty: "none", wide: true },
     { as: "choice", path: ["size"], label: "Size", options: sizes },
   ];
   const amounts = [
     { as: "amount", path: [...HERE, "cpu"], label: "CPUs" },
     { as: "amount", path: [...HERE, "memory"], label: "Memory" },
-    { as: "amount", path: [...HERE, "pods"], label: "Pods at most" },
+    { as: "amount", path: [...HERE, "pods"], label: "Maximum number of pods" },
   ];
   const below = [
     { as: "labels", path: ["labels"], label: "Labels", from: "node-labels" },

@@ -42,7 +42,7 @@ export class Outline {
       "p",
       { class: "empty" },
       el("strong", { text: "Nothing here yet" }),
-      " Add nodes first, then a Deployment or a pod; or type or paste YAML into the editor.",
+      " Add nodes first, then a Deployment or a pod. You can also type or paste YAML.",
     );
     const cards = [this.about, this.plan, this.scheduler].map(({ details }) => details);
     const scenario = el("section", { class: "stack-s" }, el("h2", { text: "The scenario" }), ...cards);
@@ -138,8 +138,8 @@ export class Outline {
     const streams = arrivals.length ? `, ${counted(arrivals.length, "stream")} of pods` : "";
     const names = JSON.stringify([events, arrivals, this.names.nodes]);
     this.plan.become({
-      title: "What happens when",
-      line: (events.length ? counted(events.length, "event") : "nothing planned") + streams,
+      title: "Timeline",
+      line: (events.length ? counted(events.length, "event") : "no events") + streams,
       signature: names,
       make: made([timeline(this.names), ARRIVALS]),
     });
@@ -212,7 +212,7 @@ export class Outline {
       }),
       heading: known?.group ?? "Other objects",
       title: `${kind || "Object"} ${name}`,
-      line: known ? known.says(value) : "has no form; change it as YAML",
+      line: known ? known.says(value) : "has no form; edit the YAML",
       bad: thing.bad,
       says: thing.says,
       signature: JSON.stringify(value),

@@ -35,6 +35,6 @@ export class Picture {
     this.legend.show();
     const hand = box.querySelector("[data-hand]");
     hand.hidden = !picture.waiting;
-    hand.textContent = `${counted(picture.waiting, "pod")} to be placed`;
+    hand.textContent = counted(picture.waiting, "pending pod");
   }
 }

@@ -33,7 +33,7 @@ const OPERATIONS = {
     fresh: (names) => ({ node: first(names), key: "broken", effect: "NoSchedule" }),
     fields: taint,
   },
-  untaint: { name: "take a taint off", fresh: (names) => ({ node: first(names), key: "broken" }), fields: taint },
+  untaint: { name: "remove a taint", fresh: (names) => ({ node: first(names), key: "broken" }), fields: taint },
   cordon: { name: "cordon a node", fresh: first, fields: [node] },
   uncordon: { name: "uncordon a node", fresh: first, fields: [node] },
   drain: { name: "drain a node", fresh: first, fields: [node] },
@@ -59,7 +59,7 @@ const OPERATIONS = {
         label: "Replicas then",
         when: (one) => one?.kind !== "Node",
       },
-      { as: "labels", path: ["patch", "metadata", "labels"], label: "Labels then" },
+      { as: "labels", path: ["patch", "metadata", "labels"], label: "New labels" },
     ],
   },
   update: { name: "replace an object", ...OBJECT },
@@ -99,7 +99,7 @@ function says(entry) {
 export const timeline = (names) => ({
   as: "cards",
   path: ["spec", "timeline"],
-  label: "What happens when",
+  label: "Events",
   one: "an event",
   title: says,
   fresh: (list) => ({ at: later(list), taint: OPERATIONS.taint.fresh(names) }),
@@ -110,7 +110,7 @@ export const timeline = (names) => ({
     const after = { as: "number", path: ["at"], label: "After", hint: "Seconds, or 90s, 5m, 1h." };
     return [
       ...fields([after], place, whole, put),
-      ...fields([{ as: "choice", path: [], label: "Do", options }], [], operation, become),
+      ...fields([{ as: "choice", path: [], label: "Operation", options }], [], operation, become),
       ...fields(OPERATIONS[operation].fields, [...place, operation], whole, put),
     ];
   },
@@ -126,7 +126,7 @@ function later(list) {
 export const ARRIVALS = {
   as: "cards",
   path: ["spec", "arrivals"],
-  label: "Pods that come again and again",
+  label: "Streams of pods",
   one: "stream of pods",
   title: (one) => one?.name,
   fresh: (list) => ({
@@ -137,27 +137,27 @@ export const ARRIVALS = {
     template: { metadata: { labels: { app: "batch" } }, spec: { containers: [container()] } },
   }),
   fields: [
-    { as: "text", path: ["name"], label: "Names begin with" },
-    { as: "number", path: ["every"], label: "One every", empty: "not regularly", hint: "Seconds, or 90s, 5m." },
-    { as: "number", path: ["mean"], label: "Or at random, on average every", empty: "not at random" },
-    { as: "number", path: ["start"], label: "From", empty: "0" },
-    { as: "number", path: ["end"], label: "Until", empty: "the end" },
-    { as: "number", path: ["count"], label: "At most so many", empty: "no limit" },
-    { as: "number", path: ["duration"], label: "Each runs for", empty: "ever" },
-    more("What the pods are", pod(["spec"], ["metadata"]), ["template"]),
+    { as: "text", path: ["name"], label: "Name prefix" },
+    { as: "number", path: ["every"], label: "Interval", empty: "no fixed interval", hint: "Seconds, or 90s, 5m." },
+    { as: "number", path: ["mean"], label: "Or mean of random intervals", empty: "not random" },
+    { as: "number", path: ["start"], label: "Start", empty: "0" },
+    { as: "number", path: ["end"], label: "End", empty: "end of the run" },
+    { as: "number", path: ["count"], label: "Maximum number of pods", empty: "no limit" },
+    { as: "number", path: ["duration"], label: "Duration of each pod", empty: "unlimited" },
+    more("Pod template", pod(["spec"], ["metadata"]), ["template"]),
   ],
 };
 
 export const ABOUT = [
   { as: "text", path: ["metadata", "name"], label: "Name" },
-  { as: "text", path: ["spec", "description"], label: "What to look for", wide: true },
-  { as: "text", path: ["spec", "until"], label: "Ends after", empty: "10 minutes after the last event" },
+  { as: "text", path: ["spec", "description"], label: "Description", wide: true },
+  { as: "text", path: ["spec", "until"], label: "End", empty: "10 minutes after the last event" },
   { as: "text", path: ["spec", "kubernetes"], label: "Kubernetes", empty: "the newest" },
   { as: "number", path: ["spec", "seed"], label: "Seed", empty: "0" },
   {
     as: "choice",
     path: ["spec", "tieBreak"],
-    label: "Of equal nodes",
-    options: { "": "by the seed, as by default", seed: "by the seed", name: "the first by name" },
+    label: "Ties are broken",
+    options: { "": "by the seed (default)", seed: "by the seed", name: "by name" },
   },
 ];

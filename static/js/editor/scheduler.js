@@ -28,17 +28,17 @@ const CURVE = { type: "RequestedToCapacityRatio", requestedToCapacityRatio: { sh
 
 // name -> configuration of the preset; undefined for the default.
 const PRESETS = {
-  "as the release has it": undefined,
-  "fullest node first (MostAllocated)": config(strategy({ type: "MostAllocated" })),
-  "emptiest node first, and nothing else": config(only(STRATEGY)),
-  "fullest node first, and nothing else": config({ ...only(STRATEGY), ...strategy({ type: "MostAllocated" }) }),
-  "by a curve (RequestedToCapacityRatio)": config(strategy(CURVE)),
+  "default of the release": undefined,
+  "prefer full nodes (MostAllocated)": config(strategy({ type: "MostAllocated" })),
+  "only prefer empty nodes": config(only(STRATEGY)),
+  "only prefer full nodes": config({ ...only(STRATEGY), ...strategy({ type: "MostAllocated" }) }),
+  "follow a curve (RequestedToCapacityRatio)": config(strategy(CURVE)),
 };
 
 export function saysScheduler(held) {
-  if (held === undefined || held === null || held === "") return "as the release has it";
+  if (held === undefined || held === null || held === "") return "default of the release";
   const known = Object.entries(PRESETS).find(([, one]) => JSON.stringify(one) === JSON.stringify(held));
-  return known ? known[0] : "a configuration of its own";
+  return known ? known[0] : "custom configuration";
 }
 
 let chosen = ""; // schedulerName of the profile whose weights are shown
@@ -48,10 +48,10 @@ let chosen = ""; // schedulerName of the profile whose weights are shown
 export function scheduler(held, effective, put) {
   const names = Object.keys(PRESETS);
   const now = saysScheduler(held);
-  const preset = { as: "choice", path: [], label: "How nodes are preferred", options: names, wide: true };
+  const preset = { as: "choice", path: [], label: "Scoring preset", options: names, wide: true };
   const made = fields([preset], [], now, (_, name) => name in PRESETS && put(PRESETS[name]));
   if (typeof held === "string") {
-    const text = "It is written as one text; choose a preset to have it as fields, or change it as YAML.";
+    const text = "The configuration is a text. Choose a preset to edit it with fields, or edit the YAML.";
     return [...made, el("p", { class: "muted", text })];
   }
   if (!effective) return made;
@@ -61,7 +61,7 @@ export function scheduler(held, effective, put) {
     as: "number",
     path: ["percentageOfNodesToScore"],
     label: "Percentage of nodes to score",
-    empty: "by the cluster's size",
+    empty: "adaptive",
   };
   made.push(...fields([share], [], held ?? {}, (path, value) => put(set(whole, path, value))));
   return made;
@@ -71,13 +71,13 @@ export function scheduler(held, effective, put) {
 function weights(whole, { profiles, appends }, put) {
   const found = profiles.findIndex(({ name }) => name === chosen);
   const at = Math.max(0, found);
-  const legend = profiles.length > 1 ? `What scores for pods of ${profiles[at].name}` : "What scores, and its weight";
+  const legend = profiles.length > 1 ? `Score weights of ${profiles[at].name}` : "Score weights";
   const { score } = profiles[at];
   const rows = score.map(({ name, weight, usual }) => ({
     as: "number",
     path: [name],
     label: name,
-    hint: usual === weight ? "" : usual ? `${usual} in the release` : "not in the release",
+    hint: usual === weight ? "" : usual ? `default ${usual}` : "not in the release",
   }));
   const held = Object.fromEntries(score.map(({ name, weight }) => [name, weight]));
   const weigh = ([name], weight) => put(weighed(whole, at, name, weight, appends));
@@ -88,7 +88,7 @@ function weights(whole, { profiles, appends }, put) {
     as: "choice",
     path: ["schedulerName"],
     label: "Profile",
-    hint: "Pods name it in schedulerName.",
+    hint: "Pods select a profile with schedulerName.",
     options: profiles.map(({ name }) => name),
     wide: true,
   };

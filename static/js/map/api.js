@@ -9,7 +9,7 @@ export class Source {
   }
 
   get(path, options) {
-    return fetchJson(this.base + path, "The run could not be read.", options);
+    return fetchJson(this.base + path, "The run could not be loaded.", options);
   }
 
   // `where`: {cycle}, {t} or {seq}.

@@ -55,7 +55,7 @@ export class Stops {
             name,
             name === where ? "" : el("code", { class: "tiny muted", text: ` ${where}` }),
           ),
-          ready("⇥", `To the next time: ${name}`, { "data-next": where, title: "To the next one" }),
+          ready("⇥", `Go to next: ${name}`, { "data-next": where, title: "Go to next" }),
           ready("✕", `Remove ${name}`, { "data-drop": id, title: "Remove" }),
         ),
       ),
@@ -69,7 +69,7 @@ export class Stops {
       const unlike = unused(name || where, names);
       this.kept.push(await this.source.keep({ name: unlike, where }));
       this.show();
-      this.say(`Playing stops: ${unlike}`);
+      this.say(`Breakpoint added: ${unlike}`);
     } catch (error) {
       this.wrong(where, error);
     }
@@ -109,7 +109,7 @@ export class Stops {
       });
       const found = `${counted(total, "cycle")} match${total === 1 ? "es" : ""}${more ? `, the first ${SHOWN}:` : ":"}`;
       this.say(total ? found : note || "No cycle matches.");
-      this.answer.append(el("ol", { class: "found", tabindex: 0, "aria-label": "Cycles that match" }, ...items));
+      this.answer.append(el("ol", { class: "found", tabindex: 0, "aria-label": "Matching cycles" }, ...items));
     } catch (error) {
       this.wrong(where, error);
     }

@@ -10,8 +10,8 @@ export const quoted = (text) => JSON.stringify(text);
 export const ALWAYS = [
   { name: "the next preemption", where: "size(victims) > 0" },
   { name: "the next tie", where: "tied > 1" },
-  { name: "the next pod that finds no node", where: 'result == "unschedulable"' },
-  { name: "the next close call", where: "margin <= 1 && tied == 1" },
+  { name: "the next pod without a feasible node", where: 'result == "unschedulable"' },
+  { name: "the next narrow win", where: "margin <= 1 && tied == 1" },
 ];
 
 /** @param {string} node @returns {Ready[]} */

@@ -117,7 +117,7 @@ function positionOf(player, own) {
   const name = leader.player.focus.node;
   const { fill } = view.by;
   const node = world.nodes.get(name);
-  if (name && !node) lines.push(`${name}: is not there`);
+  if (name && !node) lines.push(`${name}: does not exist`);
   if (node) lines.push(`${name}: ${usageOf(world, name, fill)}, ${counted(world.requested(name, "pods"), "pod")}`);
   return lines.map((text, index) => el("span", { text, class: index ? "wrap" : "num" }));
 }

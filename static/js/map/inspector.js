@@ -56,9 +56,9 @@ export class Aside {
     const heading = (text) => el("h3", { text });
     const hint = (text) => el("p", { class: "small muted", text });
     if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: describe(event) })];
-    if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to take a pod in hand.")];
+    if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to select a pod.")];
     if (playing) return [heading(`Cycle ${number.format(cycleHere)}`)];
-    const how = world.cycles ? "Go back a cycle, or to the start, to take a pod in hand." : "No pod was tried.";
+    const how = world.cycles ? "Go back one cycle, or to the start, to select a pod." : "No pod was scheduled.";
     return [heading(`After ${counted(world.cycles, "cycle")}`), hint(how)];
   }
 
@@ -78,14 +78,14 @@ export class Aside {
   }
 
   stepItem({ number: cycle, pod }, step, here) {
-    const name = step.plugin || (step.point === "score" ? "all together" : "the framework");
+    const name = step.plugin || (step.point === "score" ? "total" : "the framework");
     const link = this.link(cycle, step, step.node ? `${name}: ${step.node}` : name, here);
     const text = el("span", { class: "tiny muted", text: ` ${step.said}` });
     const item = el("li", { class: here ? "here" : "" }, link, text);
     if (here && step.plugin && step.point === "filter") item.append(" ", ...offered(ofPlugin(step.plugin)));
     if (here && step.node && step.point === "postfilter") {
       const trials = withFocus("", { cycle, point: step.point, node: step.node });
-      item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, pod) + trials, text: "each trial" }));
+      item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, pod) + trials, text: "dry run" }));
     }
     return item;
   }
@@ -121,7 +121,7 @@ export class Aside {
       const text = el("span", { class: "wrap", text: reason, title: plugin });
       return el("li", {}, nodes, text, ...offered(ofReason(reason)));
     });
-    return [el("h4", { text: "Nodes refused, by reason" }), el("ul", { class: "reasons" }, ...items)];
+    return [el("h4", { text: "Rejected nodes by reason" }), el("ul", { class: "reasons" }, ...items)];
   }
 
   showNode() {
@@ -145,7 +145,7 @@ export class Aside {
     });
     const more = there.length - list.length;
     const rest = more > 0 ? el("li", { class: "tiny muted", text: `and ${more} more` }) : "";
-    const close = button("✕", { class: "quiet", "data-close-node": "", "aria-label": "Look at no node" });
+    const close = button("✕", { class: "quiet", "data-close-node": "", "aria-label": "Clear node selection" });
     const heading = el("h3", {}, el("a", { href: nodeAddress(nodes, node.name), text: node.name }));
     this.nodeBox.replaceChildren(
       el("div", { class: "row between" }, heading, close),
@@ -162,7 +162,7 @@ export const ready = (text, label, attributes) =>
 // Buttons that go to the next match of an expression and that create a breakpoint. `named`: show the name as text.
 export function offered(offers, named = false) {
   return offers.map(({ name, where }) => {
-    const [next, stop] = [`To the next time: ${name}`, `Stop whenever: ${name}`];
+    const [next, stop] = [`Go to next: ${name}`, `Add breakpoint: ${name}`];
     const text = named ? `⇥ ${name.slice(name.indexOf(" ") + 1)}` : "⇥";
     return el(
       "span",

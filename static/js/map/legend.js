@@ -26,9 +26,9 @@ export class Legend {
     const ramp = scored && el("span", {}, ...colours, `${range} points`);
     const kinds = new Set([...of.values()].map(({ kind }) => kind));
     const texts = [
-      kinds.has("unseen") && "faded: not looked at",
+      kinds.has("unseen") && "faded: not evaluated",
       kinds.has("chosen") && "★ chosen",
-      view.differing.keys.size > 0 && "≠ barred at the left: lies elsewhere in the other run",
+      view.differing.keys.size > 0 && "≠ bar at the left: on another node in the other run",
     ];
     const notes = texts.map((text) => text && el("span", { text }));
     box.replaceChildren(...[...named, ...refused, ramp, ...notes].filter(Boolean));

@@ -76,7 +76,7 @@ box.addEventListener("click", (event) => {
 async function nextTime(where) {
   player.pause();
   try {
-    if (!(await player.find(where, 1))) stops.say("It does not happen again in this run.");
+    if (!(await player.find(where, 1))) stops.say("No later cycle of this run matches.");
   } catch (error) {
     stops.wrong(where, error);
   }

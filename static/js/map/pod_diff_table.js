@@ -22,8 +22,8 @@ export class Apart {
 
   show(pods, player) {
     this.count.textContent = pods.length
-      ? `${counted(pods.length, "pod")} ${pods.length === 1 ? "lies" : "lie"} differently at this moment`
-      : "Every pod lies alike at this moment";
+      ? `${counted(pods.length, "pod")} on different nodes at this timepoint`
+      : "All pods are on the same nodes at this timepoint";
     if (player.playing) return;
     Object.assign(this, { pods, player });
     this.list();

@@ -17,7 +17,7 @@ export class NodeTable {
     this.head = el("thead");
     this.body = el("tbody");
     this.more = button("Show more");
-    const caption = el("caption", { class: "visually-hidden", text: "The nodes at this moment" });
+    const caption = el("caption", { class: "visually-hidden", text: "The nodes at this timepoint" });
     const table = el("table", {}, caption, this.head, this.body);
     box.append(
       el("div", { class: "row" }, this.search, this.count),

@@ -37,7 +37,7 @@ export class Tip {
       return [tile.name, `${counted(sum.nodes, "node")}, ${counted(sum.pods, "pod")}`, share(sum.share), ...hint];
     }
     const name = tile.nodes[index];
-    if (!world.nodes.has(name)) return [name, "is not there at this moment"];
+    if (!world.nodes.has(name)) return [name, "does not exist at this timepoint"];
     const box = scene.box(name);
     const lines = [name, `${usageOf(world, name, by.fill)}, ${counted(box.pods.length, "pod")}`];
     const verdict = words(picture.of.get(name), picture);
@@ -45,7 +45,7 @@ export class Tip {
     const pod = this.podUnder(tile, index, box, point);
     if (pod) {
       lines.push(`${pod.key}: ${requestOf(pod, by.fill)}`);
-      if (this.view.differing.keys.has(pod.key)) lines.push("lies elsewhere in the other run");
+      if (this.view.differing.keys.has(pod.key)) lines.push("is on another node in the other run");
     }
     return lines;
   }

@@ -95,7 +95,7 @@ function preempting({ of }, cycle, step) {
   for (const { node, victims } of cycle.postfilter?.candidates ?? []) {
     if (step.node && node !== step.node) continue;
     const chosen = !step.node && node === cycle.postfilter.nominated;
-    of.set(node, { kind: chosen ? "chosen" : "candidate", victims, why: `${victims.length} would have to go` });
+    of.set(node, { kind: chosen ? "chosen" : "candidate", victims, why: `pods to evict: ${victims.length}` });
   }
 }
 
@@ -117,7 +117,7 @@ export function words(verdict, { plugins }) {
   if (!verdict) return "";
   const texts = {
     refused: `${plugins[verdict.by ?? 0]?.name} refuses: ${verdict.why}`,
-    unseen: "not looked at",
+    unseen: "not evaluated",
     heat: `${verdict.score?.toLocaleString("en")} points`,
     fits: "fits",
     chosen: "chosen",

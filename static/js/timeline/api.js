@@ -13,7 +13,7 @@ export class Source {
   }
 
   get(path) {
-    return fetchJson(this.base + path, "The time of this run could not be read.");
+    return fetchJson(this.base + path, "The timeline of this run could not be loaded.");
   }
 
   overview(axis) {

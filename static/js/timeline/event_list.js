@@ -22,10 +22,10 @@ export class EventList {
     const found = await this.source.moment(t);
     if (mine !== this.request) return; // another timepoint was selected in the meantime
     this.at = t;
-    const when = `What happened at ${clock(found.t)}`;
+    const when = `Events at ${clock(found.t)}`;
     const last = exact(found.t) < exact(t) && clock(found.t) !== clock(t);
-    this.heading.textContent = last ? `${when}, the last moment before ${clock(t)}` : when;
-    const none = el("li", { class: "muted", text: "Nothing: the run begins." });
+    this.heading.textContent = last ? `${when}, the last before ${clock(t)}` : when;
+    const none = el("li", { class: "muted", text: "No events: the run begins." });
     this.list.replaceChildren(...(found.told.length ? found.told.map((line) => this.line(line, found.t)) : [none]));
     this.list.scrollTop = 0;
     this.offer(found);
@@ -60,7 +60,7 @@ export class EventList {
   label(text, seq, pod, t) {
     if (!pod) return el("span", { class: "chip", text });
     const href = `${podAddress(this.pods, pod, t)}&point=queue&move=${seq}`;
-    return el("a", { class: "chip", href, text, title: "Where this time comes from" });
+    return el("a", { class: "chip", href, text, title: "How this time is computed" });
   }
 
   parts(texts, t) {

@@ -19,7 +19,7 @@ export const KINDS = {
   drained: ["pod drained", "pods drained"],
   evicted: ["pod evicted", "pods evicted"],
   nominated: ["pod nominated to a node", "pods nominated to nodes"],
-  withdrawn: ["nomination taken back", "nominations taken back"],
+  withdrawn: ["nomination withdrawn", "nominations withdrawn"],
   warning: ["warning", "warnings"],
 };
 

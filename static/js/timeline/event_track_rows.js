@@ -7,11 +7,11 @@ import { brief, clusters, KINDS, latest, wordsOf } from "./event_track.js";
 const HEIGHT = 22;
 const SIZE = 15; // width of a mark in pixels
 const NAMES = {
-  scenario: "What the scenario did",
-  nodes: "Nodes that came, went or changed",
-  evictions: "Pods that were made to leave: preempted, by a taint, by a drain",
-  nominations: "Pods that a preemption promised a node",
-  warnings: "What could not be done",
+  scenario: "Steps of the scenario",
+  nodes: "Created, deleted and changed nodes",
+  evictions: "Evicted pods: by preemption, a taint or a drain",
+  nominations: "Pods nominated by preemption",
+  warnings: "Failed operations",
 };
 
 export class TrackRows {

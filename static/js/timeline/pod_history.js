@@ -114,9 +114,9 @@ export function summaryOf(history) {
   const { moves, attempts, happened = [] } = history;
   const waits = waitsOf(history);
   const placed = happened.some(({ type }) => type === "pod.bound");
-  if (!attempts.length && !moves.length) return "It was never in the queue.";
+  if (!attempts.length && !moves.length) return "The pod was never in the queue.";
   const tries = attempts.length === 1 ? "one attempt" : `${attempts.length} attempts`;
-  if (!waits.length) return placed ? `Placed without waiting, in ${tries}.` : `It did not wait; ${tries}.`;
+  if (!waits.length) return placed ? `Placed without waiting, in ${tries}.` : `The pod did not wait; ${tries}.`;
   /** @type {Map<string, number>} */
   const sums = new Map();
   for (const wait of waits) sums.set(wait.where, (sums.get(wait.where) ?? 0) + length(wait));

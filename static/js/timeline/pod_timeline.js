@@ -69,7 +69,7 @@ class Way {
 async function load(box) {
   const wait = box.querySelector(".wait");
   try {
-    const history = await fetchJson(box.dataset.src, "The history of this pod could not be read.");
+    const history = await fetchJson(box.dataset.src, "The timeline of this pod could not be loaded.");
     box.querySelector(".way-body").hidden = false;
     new Way(box, history);
     wait.remove();

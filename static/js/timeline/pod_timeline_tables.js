@@ -17,7 +17,7 @@ export function fillTables(box, history) {
   const more = rows.length > ROWS ? `The first ${ROWS} of ${number.format(rows.length)}.` : "";
   box.querySelector("[data-more]").textContent = more;
   const waits = waitsOf(history).map(waitRow);
-  const none = el("tr", {}, el("td", { colspan: 4, class: "muted", text: "It never waited." }));
+  const none = el("tr", {}, el("td", { colspan: 4, class: "muted", text: "The pod never waited." }));
   box.querySelector("[data-path]").replaceChildren(...(waits.length ? waits : [none]));
   box.querySelector("[data-summary]").textContent = summaryOf(history);
 }
@@ -78,10 +78,10 @@ class Writer {
 
   move({ t, seq, from, to, event, cause, until }) {
     const what = el("td", { class: "nowrap" }, swatch(to), ` ${from ? `${nameOf(from)} → ` : ""}${nameOf(to)}`);
-    if (until) what.append(", until ", whence(seq, clock(until), "Where the end comes from", true));
+    if (until) what.append(", until ", whence(seq, clock(until), "How the end is computed", true));
     const why = el("td", { class: "msg" }, ...(event ? [el("span", { class: "chip", text: event })] : []));
     if (cause) why.append(" ", ...this.linked(cause, t));
-    why.append(" ", whence(seq, "why then", `Where the time ${clock(t)} comes from`));
+    why.append(" ", whence(seq, "why then", `How the time ${clock(t)} is computed`));
     return el("tr", { "data-at": t }, time(t), what, why);
   }
 

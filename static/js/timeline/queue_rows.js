@@ -66,7 +66,7 @@ export class LaneRows {
       );
       row.more.textContent = count > here.length ? `and ${number.format(count - here.length)} more` : "";
       if (!count && !gone.length) {
-        row.chips.append(el("span", { class: "tiny faint", role: "listitem", text: "nobody" }));
+        row.chips.append(el("span", { class: "tiny faint", role: "listitem", text: "no pods" }));
       }
     }
     return sizes;
@@ -75,7 +75,7 @@ export class LaneRows {
   chip(stretch, pod, state, t) {
     const key = stretch.pods[pod];
     const text = shortened(stretch.oneNamespace ? key.slice(key.indexOf("/") + 1) : key);
-    const title = state === "passed" ? `${key} came and went at this moment` : key;
+    const title = state === "passed" ? `${key} entered and left at this time` : key;
     const link = el("a", { class: `chip ${state}`.trim(), text, title, href: podAddress(this.pods, key, t) });
     return el("span", { role: "listitem" }, link);
   }
