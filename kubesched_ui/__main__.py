@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"Commands that read a file: {', '.join(CORE)}. `kubesched COMMAND --help` describes one.",
     )
     parser.add_argument("--version", action="version", version=f"KubeSched {__version__}")
-    parser.add_argument("--data", metavar="FOLDER", help="where data is stored (default: KUBESCHED_VAR_DIR, or a user folder)")
+    parser.add_argument("--data", metavar="FOLDER", help="data folder (default: KUBESCHED_VAR_DIR, or a user folder)")
     parser.add_argument("command", metavar="COMMAND")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
     args = parser.parse_args(argv)

@@ -21,7 +21,7 @@ class ViewerProtocol(Protocol):
         """Return the rows of a QuerySet that the viewer may see."""
 
     def has_permission(self, action: str, thing: Any) -> bool:
-        """Return whether the viewer may start new work from an object, or do with it what its owner may do."""
+        """Return whether the viewer may start new work from an object, or act on it as its owner."""
 
 
 _viewer: ContextVar[ViewerProtocol | None] = ContextVar("viewer", default=None)

@@ -45,8 +45,8 @@ class Viewer:
     def has_permission(self, action: str, thing: Any) -> bool:
         """Return whether the viewer may do `action` with `thing`.
 
-        SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: do what
-        its owner may (rename, delete, share, cancel). Administrators may do everything.
+        SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: act as
+        its owner (rename, delete, share, cancel). Administrators may do everything.
         """
         if action == SEE:
             return can_view(self, type(thing), thing.pk)

@@ -1,4 +1,4 @@
-"""Adapters for allauth: who may register, and where a redirect after sign-in may lead."""
+"""Adapters for allauth: who may register, and which redirects after sign-in are allowed."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return made
 
     def is_safe_url(self, url: str) -> bool:
-        """Allow redirects only to this host, whatever ALLOWED_HOSTS contains."""
+        """Allow redirects only to this host, regardless of ALLOWED_HOSTS."""
         request = context.request
         return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
 

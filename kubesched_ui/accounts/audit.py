@@ -44,7 +44,7 @@ def entries(user: Any = None) -> QuerySet[Entry]:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the client address: that of the peer, or with PROXIES the entry of X-Forwarded-For that the outermost own
+    """Return the client address: the peer address, or with PROXIES the entry of X-Forwarded-For that the outermost own
     proxy added. Earlier entries come from the client and are not trusted."""
     entries = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
     count: int = settings.PROXIES

@@ -75,8 +75,8 @@ def _usable() -> Any:
 
 
 def _holds(invitation: Invitation) -> bool:
-    """Return whether an invitation is valid: that of the first administrator until one exists, others while their
-    creator is active."""
+    """Return whether an invitation is valid: for the first administrator, until one exists; else while its creator is
+    active."""
     if invitation.kind == Invitation.Kind.FIRST:
         return not has_administrator()
     return bool(invitation.made_by and invitation.made_by.is_active)

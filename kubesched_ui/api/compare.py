@@ -120,7 +120,7 @@ class Partners(Schema):
 @router.get("/compare/partners", response={200: Partners, **RECORDED})
 @permission(read=VISITORS)
 def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
-    """Match the cycles of two runs by pod, so that different runs can be stepped through together."""
+    """Match the cycles of two runs by pod, so that a client can step through both together."""
     of, parting = comparisons.partners_of(find(Run, a), find(Run, b))
     return encoded({"of": of, "parting": parting})
 

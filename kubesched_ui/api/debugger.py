@@ -175,7 +175,7 @@ def find_cycles(
     return encoded(search_client.find_cycles(find(Run, run_id), where, start, direction, limit))
 
 
-SCORES = Query("", description="A Score plugin whose scores to include.")
+SCORES = Query("", description="A Score plugin whose scores the response includes.")
 KNOWN = Query(-1, ge=-1, le=MAX_ID, description="A known `nodes_version`, whose `names` are then null.")
 
 

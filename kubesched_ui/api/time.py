@@ -27,7 +27,7 @@ Move = Annotated[
 
 
 class Lanes(Schema):
-    """Schema for the API documentation only, as the others below; the response is encoded directly."""
+    """Schema for the API documentation only, like those below; the response is encoded directly."""
 
     until: float | None = Field(description="End of the run, in virtual seconds.")
     clock: float = Field(description="Current virtual second of the run.")

@@ -1,2 +1,2 @@
-"""Backup of the whole database to one file, and its restoration, within and between SQLite and PostgreSQL
+"""Backs up the whole database to one file and restores it, within and between SQLite and PostgreSQL
 (docs/operations.md)."""

@@ -90,7 +90,7 @@ def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
 
 
 def content() -> str:
-    """Return a description of the data beyond that of the first start; "" if there is none."""
+    """Return a description of the data added since the first start; "" if there is none."""
     found = []
     for label, model in tables.kept().items():
         rows = model._base_manager.all()

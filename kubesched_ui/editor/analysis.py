@@ -112,7 +112,7 @@ def _scenario(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
 
 
 def _config(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
-    """Return the configuration that is a document of its own. The last one counts, as in an upload."""
+    """Return the configuration that is a separate document. The last one counts, as in an upload."""
     if not object_index.configs:
         return None
     document = text.documents[object_index.configs[-1]]

@@ -165,7 +165,7 @@ def _scenario(value: Any, working: _Draft) -> None:
 
 
 def _config(value: Any, working: _Draft) -> None:
-    """Set the configuration that is a document of its own, or remove it."""
+    """Set or remove the configuration that is a separate document."""
     configs = working.object_index.configs
     if value is None:
         working.removed_documents.update(configs)

@@ -40,7 +40,7 @@ def of_spec(spec: dict[str, Any]) -> Iterator[Sentence]:
     for index, one in maps_in(spec.get("tolerations")):
         yield ("tolerations", index), toleration(one)
     if name := spec.get("priorityClassName"):
-        text = f"Its priority is that of the PriorityClass {shown(name)}."
+        text = f"The PriorityClass {shown(name)} sets its priority."
         yield ("priorityClassName",), f"{text} Pods with higher priority are scheduled first."
     if gates := [shown(one.get("name", "")) for _, one in maps_in(spec.get("schedulingGates"))]:
         are = "are" if len(gates) > 1 else "is"

@@ -1,6 +1,6 @@
 """Index of the objects in a text.
 
-An object is a document of its own or an element of a list. The scenario and the configurations are indexed
+An object is a separate document or an element of a list. The scenario and the configurations are indexed
 separately.
 """
 

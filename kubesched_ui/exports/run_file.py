@@ -1,4 +1,4 @@
-"""Export a run as a file from which it can be run again.
+"""Export a run as a file that reproduces it when uploaded.
 
 The file holds the scenario, the settings, the changes of forks, the breakpoints and, for each cycle, the fingerprint of
 the decision. `runs/import_run.py` imports it. The format is in docs/formats.md, section Run.

@@ -214,7 +214,7 @@ def limits_of(owner: int | None) -> QuotaLimits:
 
 
 def limits_with(own: Quota) -> QuotaLimits:
-    """Return the limits of the settings, overridden by those of the administrator."""
+    """Return the limits of the settings, overridden by those that an administrator set."""
     given = {field.name: getattr(own, field.name) for field in fields(QuotaLimits)}
     named = {name: value for name, value in given.items() if value is not None}
     return QuotaLimits(**{**vars(default_limits()), **named})

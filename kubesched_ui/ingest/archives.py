@@ -41,7 +41,7 @@ Texts = Iterator[tuple[Where, bytes]]
 
 class Archives:
     """Opens uploaded files. `skip` is called for members that are skipped because of their names (logs, pictures),
-    `broken` for unreadable members, which do not cause a refusal of the others."""
+    `broken` for unreadable members; the other members are still read."""
 
     def __init__(self, budget: Budget, skip: Callable[[Where], None], broken: Callable[[IngestError], None]) -> None:
         self.budget = budget

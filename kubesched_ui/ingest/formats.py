@@ -111,7 +111,7 @@ class Config:
 
 @dataclass(slots=True)
 class Time:
-    """The virtual-time part of the spec of a Scenario document: JSON of an object, maybe empty."""
+    """The virtual-time part of the spec of a Scenario document: JSON of an object, possibly empty."""
 
     value: Json
     where: Where

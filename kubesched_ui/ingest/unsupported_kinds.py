@@ -78,7 +78,7 @@ _CHANGES = {
     "vertical": "it changes the requests of new pods. This is not simulated",
     "runtime": (
         "an API server sets the overhead and the node selector of a RuntimeClass in new pods. This is not simulated: "
-        "pods that you create here have those of their spec"
+        "pods that you create here keep the values in their spec"
     ),
     "plugins": "out-of-tree scheduler plugins use them, which are not simulated",
 }

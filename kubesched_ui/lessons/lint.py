@@ -26,7 +26,7 @@ VERBATIM = RESOURCES / "docs" / "writing-plugins.md"
 
 @dataclass
 class Checked:
-    """Counts of what was checked."""
+    """Numbers of checked lessons, questions and figures."""
 
     lessons: int = 0
     questions: int = 0

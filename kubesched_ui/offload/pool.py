@@ -131,7 +131,7 @@ class Worker:
         return self._pool
 
     def run(self, function: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
-        """Run `function` in the process and return its result. Raises what it raises, and OffloadError."""
+        """Run `function` in the process and return its result. Raises its exceptions, and OffloadError."""
         seconds = seconds or self.config.seconds
         for _ in range(2):
             try:

@@ -139,7 +139,7 @@ class StartForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
     def clean(self) -> dict[str, Any]:
-        """Require pods if pods are to be chosen. Ignore errors in fields of options that are not selected."""
+        """Require pods if the selected option needs them. Ignore errors in fields of options that are not selected."""
         values = super().clean() or {}
         for name, counts in (("until", values.get("mode") == "time"), ("copies", values.get("which") == "template")):
             if not counts and name in self.errors:

@@ -139,7 +139,7 @@ def _check_stage(run: Run, stage: _Stage, before: list[_Stage]) -> None:
         raise InputError("", "t", "is only for runs in virtual time; use at")
     for earlier in before:
         if (earlier.at or 0) > (stage.at or 2**31) or (earlier.t or 0) > (stage.t if stage.t is not None else 1e300):
-            raise InputError("", "at" if stage.at else "t", "is before that of an earlier stage")
+            raise InputError("", "at" if stage.at else "t", "is before an earlier stage")
     read_changes(stage.changes)
     wanted, _ = chosen(run, stage.settings)
     for name in FORKED:

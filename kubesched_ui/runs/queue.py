@@ -37,7 +37,7 @@ class QueuePosition(NamedTuple):
 
 
 def user_key(run: Run) -> UserKey:
-    """Return who takes a turn with this run: its owner, or its scenario if the owner is unknown."""
+    """Return the party that takes turns: the owner of the run, or its scenario if the owner is unknown."""
     return ("user", run.owner_id) if run.owner_id is not None else ("scenario", run.scenario_id)
 
 

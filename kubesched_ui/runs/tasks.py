@@ -99,7 +99,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
 
 
 def recorded(run: Run, log: RunLog) -> None:
-    """Record the run to its end in any state. Raises what the database raises."""
+    """Record the run to its end in any state. Raises the exceptions of the database."""
     try:
         (record_in_time if run.in_time else record)(run, log)
     except RunCancelled:

@@ -32,7 +32,7 @@ def gates_for(scenario: Scenario) -> dict[str, bool]:
 
 
 def suitable_release(scenario: Scenario, release: str) -> str:
-    """Return the release with those of the gates that it knows: `1.36 GangScheduling=true,...`."""
+    """Return the release with the gates that it knows: `1.36 GangScheduling=true,...`."""
     return with_known_gates(get_release(release), gates_for(scenario)).name
 
 

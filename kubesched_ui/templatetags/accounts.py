@@ -30,7 +30,7 @@ def may_register() -> bool:
 
 @register.simple_tag
 def may(action: str, thing: Any) -> bool:
-    """Return whether the viewer may `start` their own work from an object, or do with it what its owner may (`own`)."""
+    """Return whether the viewer may `start` their own work from an object, or act on it as its owner (`own`)."""
     who = current_viewer.viewer()
     return who is None or who.has_permission(action, thing)
 

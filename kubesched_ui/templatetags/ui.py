@@ -146,7 +146,7 @@ def counted(number: int | None, one: str) -> str:
 
 @register.filter
 def breakable(name: str) -> str:
-    """Return the name of a plugin with zero-width spaces, at which a browser may break it, between its words."""
+    """Return the name of a plugin with zero-width spaces between its words, where a browser may break it."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", name)
 
 

@@ -31,7 +31,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
     KubeSched. `accounts`: whether accounts are enabled. `room`: why nothing new can be started (low disk space),
     or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
-    scripts. `page_path`: what links to other queries of this page begin with.
+    scripts. `page_path`: the beginning of links to other queries of this page.
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""

@@ -261,7 +261,7 @@ def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], cho
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:
-    """Return the cycle's sentence with what followed. A pod is called placed only if it was bound."""
+    """Return the cycle's sentence and what followed the cycle. A pod is called placed only if it was bound."""
     if came_to.result in (attempts.BINDING, attempts.UNBOUND):
         sentence = sentence.replace(f"Placed on {node}", f"{node} was chosen", 1)
     if came_to.held and came_to.sentence:

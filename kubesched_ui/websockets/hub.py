@@ -79,7 +79,7 @@ class Hub(ABC, Generic[W]):
     @abstractmethod
     async def refresh(self, subscriptions: Sequence[W], everyone: bool) -> None:
         """Query these objects and notify their sockets. `everyone`: whether this is the periodic query of all. Raises
-        what the database raises."""
+        the exceptions of the database."""
 
     def subscribe(self, number: int) -> W:
         """Return the subscription to this number; create it if there is none."""

@@ -17,7 +17,7 @@ export const pushAddress = (address) => history.pushState({ own: true }, "", add
 // Changes the query of the current history entry.
 export const replaceParams = (changes, state = history.state) => history.replaceState(state, "", withParams(changes));
 
-// Makes a link lead to the same values of these parameters as the page has.
+// Copies the values of these query parameters from the page to a link.
 export function keepParams(link, keys) {
   link.href = withParams(Object.fromEntries(keys.map((key) => [key, param(key)])), link.href).href;
 }

@@ -1,5 +1,5 @@
 // The page of a run. While the run is active, its progress arrives over a websocket; the page then fetches its parts,
-// tables and charts, as often as the server answers in time.
+// tables and charts, as often as the server responds.
 import { keepParams } from "./address.js";
 import { drawCharts, redraw } from "./charts.js";
 import { number } from "./format.js";

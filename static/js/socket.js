@@ -10,7 +10,7 @@ function showState(text) {
 }
 
 // Opens `path` with the query that `query()` returns at each attempt, and calls `onMessage` with each message.
-// `onMessage` returns true when nothing more is to come. Calls `onEnd` once, when the socket is not opened again.
+// `onMessage` returns true for the last message. Calls `onEnd` once, when the socket will not be reopened.
 export function connect(path, { query = () => ({}), onMessage, onEnd }) {
   let tries = 0; // attempts in a row without a message
   let over = false;

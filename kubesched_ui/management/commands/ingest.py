@@ -45,7 +45,7 @@ class Command(BaseCommand):
 
 
 def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield files with their names for messages; of folders, all files whose names suggest JSON, YAML or archives.
+    """Yield files with their names for messages; for folders, all files whose names suggest JSON, YAML or archives.
     Raises CommandError for a path that does not exist."""
     for path in paths:
         if path.is_dir():

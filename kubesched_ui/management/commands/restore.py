@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: replaces all stored data with that of a backup."""
+"""`manage.py restore FILE`: replaces all stored data with the data of a backup."""
 
 import shutil
 import sys
