@@ -154,13 +154,13 @@ def _add_queries(commands: Commands) -> None:
         "remedies",
         "query:remedies",
         help="print suggested fixes for a pod of a run, each of them verified",
-        description="Runs a snapshot or a scenario and prints changes with which a pending pod fits, or goes to a "
-        "node; without a pod, what all pending pods lack in total. See docs/debugger.md.",
+        description="Runs a snapshot or a scenario and prints changes that make a pending pod fit, or go to a node; "
+        "without a pod, prints what all pending pods lack in total. See docs/debugger.md.",
         epilog="Exit code: 0, 1 if no fix was found, 2 for bad usage or input.",
     ).add_argument
     add("--pod", metavar="NS/NAME", help="the pod; without it, all pods pending at the end")
     add("--attempt", type=int, metavar="N", help="attempt of the pod (default: the last)")
-    add("--node", metavar="NODE", help="print changes with which the pod goes to this node")
+    add("--node", metavar="NODE", help="print changes that make the pod go to this node")
 
     add = _add_run(
         commands,
@@ -186,7 +186,7 @@ def _add_comparisons(commands: Commands) -> None:
         "diff:diff",
         help="compare two runs: of two files, or of one file with other settings",
         description="Runs a file twice, or two files, and prints the differences: settings, objects, the first cycle "
-        "that differs, and for each pod its outcomes and what differs first; see docs/debugger.md.",
+        "that differs, and for each pod its outcomes and first difference; see docs/debugger.md.",
         epilog=EXIT_SAME,
     )
     diff.add_argument("other", metavar="OTHER", nargs="?", help="another file; without it, the same one")

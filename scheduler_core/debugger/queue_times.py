@@ -217,7 +217,7 @@ class QueueTimes:
     def _leftover(self, known: _Known) -> Tree:
         """Explain when a pod that no event wakes is tried again."""
         longest = t.constant(self._rules.leftover_seconds, self._longest[1], SECONDS)
-        end = _sum(known.since, longest, "the longest that a pod stays unschedulable")
+        end = _sum(known.since, longest, "the maximum time that a pod stays unschedulable")
         period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
         rounds = t.truncated(t.divide(end, period, "rounds until then"))
         following = t.total([rounds, t.constant(1, "the round after that")])

@@ -158,7 +158,7 @@ def _objections(
     if entry.piece.spec.per_device_node_selection and not is_for_device(device, devices.cluster.nodes.nodes[row]):
         yield DeviceObjection(NODE, "is for other nodes")
     if device.binding_conditions and not release.binding_conditions:
-        yield DeviceObjection(BINDING, "has binding conditions, which this release does not know")
+        yield DeviceObjection(BINDING, "has binding conditions, which this release does not support")
     taint = first_untolerated(device.taints, request.spec.tolerations, NO_SCHEDULE) if release.device_taints else None
     if taint is not None:
         yield DeviceObjection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
@@ -168,7 +168,7 @@ def _objections(
 def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: PoolDevice) -> Iterator[DeviceObjection]:
     release = devices.cluster.release
     if entry.consumes and not release.shared_counters:
-        yield DeviceObjection(COUNTERS, "consumes counters, which this release does not know")
+        yield DeviceObjection(COUNTERS, "consumes counters, which this release does not support")
     elif entry.consumes and entry.id not in devices.in_use.consumed:
         left = shared_counters.left(pool, devices.in_use)
         for (shared, name), amount in entry.consumes.items():

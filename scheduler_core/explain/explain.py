@@ -52,7 +52,7 @@ def explain(
     cluster = where.cluster if isinstance(where, Simulation) else where
     if names is None:
         if cluster is None:
-            raise ValueError("explain needs the names of the nodes: give the cluster or names")
+            raise ValueError("explain requires the cluster or the names of the nodes")
         names = cluster.nodes.names
     if cluster is None or pod is None:
         return _Explainer(trace, names, None, None).answer()

@@ -43,7 +43,7 @@ def _outcome(group: Mapping[str, Any], why: str) -> str:
     if group["result"] == "scheduled":
         return f"{sentence}. {_bound(group, len(members))}{_domain(group)}"
     if domains:
-        sentence = f"none of {count(len(domains), 'domain')} of {key} takes it; in {group['placement']} {sentence}"
+        sentence = f"none of {count(len(domains), 'domain')} of {key} is feasible; in {group['placement']} {sentence}"
     return f"{sentence}.{_minimum(group)} None is bound."
 
 
@@ -68,7 +68,7 @@ def _domain(group: Mapping[str, Any]) -> str:
     if not domains:
         return ""
     able = sum(one["score"] is not None for one in domains)
-    among = f"the best of {able} that take it" if able > 1 else "the only one that takes it"
+    among = f"the best of {able} feasible ones" if able > 1 else "the only feasible one"
     alone = among if len(domains) > 1 else "the only one there is"
     return f" They are in {group['topology_key']}={group['placement']}, {alone}."
 
@@ -95,8 +95,8 @@ def of_member(trace: CycleTrace) -> str:
     if not trace.node or trace.reserve is not None:
         return ""
     if trace.nominated_node:
-        return f"{trace.node} takes it after preemption; its group {trace.group} waits until the evicted pods are gone."
-    return f"{trace.node} would take it, but its group {trace.group} is not scheduled as a whole, so it stays pending."
+        return f"It fits on {trace.node} after preemption; its group {trace.group} waits until the victims are gone."
+    return f"It fits on {trace.node}, but its group {trace.group} is not scheduled as a whole, so it stays pending."
 
 
 def keeps_out(everywhere: str, domain: str, refusals: str) -> str:

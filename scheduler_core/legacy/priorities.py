@@ -87,7 +87,7 @@ class EqualPriority(fwk.ScorePlugin):
         return np.ones(len(self.cluster.nodes), np.int64)[rows]
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        return constant(1, "the same for all").with_text("1: EqualPriority gives every node the same")
+        return constant(1, "the same for all").with_text("1: EqualPriority scores all nodes equally")
 
 
 class InterPodAffinityPriority(_Priority, InterPodAffinity):

@@ -128,8 +128,8 @@ class Coscheduling(
             most = over(
                 "max", int(left.max()) if len(left) else 0, len(left), f"{name} left on nodes, without the group"
             )
-            parts.append(less(most, constant(amount, f"{name} that the group asks for"), f"too little {name} is left"))
-        text = next((part.label for part in parts if part.value), "the group may be begun with")
+            parts.append(less(most, constant(amount, f"{name} that the group requests"), f"too little {name} is left"))
+        text = next((part.label for part in parts if part.value), "the group can be scheduled")
         return some(parts).with_text(f"{group}: {text}")
 
     def _wanted(self, group: str, least: int) -> dict[str, int]:
@@ -234,15 +234,15 @@ class Coscheduling(
             )
         others = [other for other in self.cluster.pods.values() if self.group_of(other) == group]
         placed = [partial(view.runs_here, other) for other in others]
-        count = total([view.long_count(placed, "pods", "of the group have a place"), constant(1, "this pod")])
+        count = total([view.long_count(placed, "pods", "of the group have a node"), constant(1, "this pod")])
         wanted = self._explain_least(view, group, least)
-        short = less(count.with_label(f"pods of {group} with a place"), wanted, "too few of the group have a place")
-        text = f"{count.value} of {least} pods of {group} have a place"
+        short = less(count.with_label(f"pods of {group} with a node"), wanted, "too few of the group have a node")
+        text = f"{count.value} of {least} pods of {group} have a node"
         if not short.value:
             return short.with_text(f"{text}: the group may be bound")
         seconds = self._explain_timeout(view, group)
-        tree = either(short, seconds, constant(0.0), "how long it waits for the others at most", "s")
-        return tree.with_text(f"{text}: it waits for the others, {seconds.value:g} s at most")
+        tree = either(short, seconds, constant(0.0), "maximum wait for the other pods", "s")
+        return tree.with_text(f"{text}: it waits for the other pods, {seconds.value:g} s at most")
 
     def _explain_least(self, view: View, group: str, least: int) -> Tree:
         found = self.cluster.pod_groups.get(group)

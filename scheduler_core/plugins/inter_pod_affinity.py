@@ -448,14 +448,14 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             column, place = self._column(term), (ANTI, REQUIRED, i)
             others = [other for other in self._near(view, term.topology_key) if column.matches(other)]
             meant = [partial(self._meant, view, pod, place, other) for other in others]
-            here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that this one keeps away from")
+            here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that its anti-affinity excludes")
             parts.append(less(constant(0), here, f"anti-affinity term {i}"))
-            texts += [f"{term.topology_key} has {others[0].key}, which this pod keeps away from"] if others else []
+            texts += [f"{term.topology_key} has {others[0].key}, which its anti-affinity excludes"] if others else []
         carried = list(self._carried(view, {REQUIRED_ANTI_AFFINITY: "required_anti_affinity"}))
         meant = [partial(self._meant, view, other, (ANTI, REQUIRED, i), pod) for other, _, i in carried]
-        here = view.long_count(meant, "pods", "pods in a common domain that keep away from this one")
+        here = view.long_count(meant, "pods", "pods in a common domain whose anti-affinity excludes this one")
         parts.append(less(constant(0), here, "anti-affinity of pods that run"))
-        texts += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
+        texts += [f"the anti-affinity of {carried[0][0].key} excludes this pod"] if carried else []
         return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no affinity prevents it'}")
 
     def _explain_attraction(self, view: View) -> Tree:
@@ -476,7 +476,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             others = np.flatnonzero((topology.ids >= 0) & (topology.ids != topology.ids[view.row]))
             there += int(column.counts[others].sum())
             anywhere.append(over("count", there, len(topology.ids), f"pods with any {term.topology_key} that match"))
-        together = every([*labelled, *near], "pods that it wants to be near are there")
+        together = every([*labelled, *near], "pods that match its affinity are there")
         if together.value:
             return together
         nobody = equal(total(anywhere), constant(0), "no pod anywhere matches")

@@ -40,7 +40,7 @@ def explain_normalized(
     place = int(np.flatnonzero(np.arange(len(view.cluster.nodes))[view.rows] == view.row)[0])
     counted = scores if scored is None else scores[scored]
     if not constrained or not len(counted):
-        return multiply(raw, constant(0), "nothing to score").with_text("0: the pod asks for no spreading that scores")
+        return multiply(raw, constant(0), "nothing to score").with_text("0: no spread constraint of the pod scores")
     everything = over("sum", int(counted.sum()), len(counted), "all feasible nodes' raw scores")
     fewest = over("min", int(counted.min()), len(counted), "lowest raw score")
     if everything.value == fewest.value:

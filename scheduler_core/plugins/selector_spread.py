@@ -114,5 +114,5 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
     def _explain_share(self, count: Tree, most: Tree) -> Tree:
         best = max_node_score(self.max_score)
         if most.value <= 0:
-            return multiply(constant(1.0, "there is none anywhere"), best)
+            return multiply(constant(1.0, "there are none"), best)
         return multiply(best, divide(subtract(most, count), most))

@@ -40,7 +40,7 @@ def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestReport) -> Ite
     of = f"request {evaluated.name} of claim {claim.key}"
     for count in sorted({evaluated.fitting, 1} if evaluated.mode == "ExactCount" else (), reverse=True):
         if 0 < count < evaluated.wanted and count <= evaluated.fitting:
-            text = f"ask for {formatting.count(count, 'device')} instead of {evaluated.wanted:,} ({of})"
+            text = f"request {formatting.count(count, 'device')} instead of {evaluated.wanted:,} ({of})"
             cost = 2.0 + (evaluated.wanted - count) / evaluated.wanted
             yield _edited(claim, request, j, k, text, cost, count=count)
     for number, selector in enumerate(exact.selectors):

@@ -93,8 +93,8 @@ def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
         has += f"; nodes have {formatting.some(sorted(known), 4)}"
     for other in nearest(name, known):
         if free(context, other) >= context.pod.requests[name]:
-            yield Step(f"{has}: ask for {other}", POD, 0.0, partial(_rename, name, other))
-    yield Step(f"{has}: do not ask for it", POD, 2.5, partial(_drop, name))
+            yield Step(f"{has}: request {other}", POD, 0.0, partial(_rename, name, other))
+    yield Step(f"{has}: do not request it", POD, 2.5, partial(_drop, name))
 
 
 def _amounts(document: Raw) -> Iterator[Raw]:
@@ -136,7 +136,7 @@ def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
     cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
     some = any(now.get(name) for name in lacking)
     where = f", which {context.name} has left" if some else f": {context.name} has none left"
-    text = f"ask for {formatting.listing(parts)}{where}{_overhead_text(context.pod) if dropped else ''}"
+    text = f"request {formatting.listing(parts)}{where}{_overhead_text(context.pod) if dropped else ''}"
     return Step(text, POD, cost, partial(_shrink, lacking, release))
 
 

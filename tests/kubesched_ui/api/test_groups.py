@@ -62,7 +62,7 @@ def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) ->
     page = page_text(client, f"/runs/{run.pk}/pods/team/train-3/")
     assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
     fits = page_text(client, f"/runs/{run.pk}/pods/team/train-0/")
-    assert "n1 would take it, but its group team/train is not scheduled as a whole, so it stays pending." in fits
+    assert "It fits on n1, but its group team/train is not scheduled as a whole, so it stays pending." in fits
     assert "pod group not scheduled" in fits  # at Permit
     why = page_text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
     assert "n1 is feasible for this pod. The pod is pending because of its group, team/train." in why

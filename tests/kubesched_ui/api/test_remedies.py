@@ -21,7 +21,7 @@ def test_of_a_pod(client: Client, asked: dict[str, Any]) -> None:
     run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **asked)
     found = client.get(f"/api/runs/{run}/pods/default/big/remedies?attempt=1").json()
     assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "tied", "cost"}
-    assert found[0]["text"] == "ask for 4 cpu instead of 9 (no node has more than 4), which n1 has left"
+    assert found[0]["text"] == "request 4 cpu instead of 9 (no node has more than 4), which n1 has left"
     assert (found[0]["kind"], found[0]["proved"], found[0]["disturbs"]) == ("pod", True, {"pods": 0, "nodes": 0})
     assert found[0]["changes"][0]["patch"]["patch"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "4"
     assert client.get(f"/api/runs/{run}/pods/default/big/remedies").json() == found
@@ -88,7 +88,7 @@ def test_in_time_it_is_about_the_objects_as_they_were(client: Client) -> None:
         texts[cycle.attempt] = first["text"]
         fork = forked(client, run, at=cycle.number, changes=first["changes"])
         assert PodResult.objects.get(run=fork).node == first["node"]
-    assert texts[1] == "ask for 2 cpu instead of 3 (no node has more than 2), which n1 has left"
+    assert texts[1] == "request 2 cpu instead of 3 (no node has more than 2), which n1 has left"
     assert texts[2] == "tolerate dedicated=db:NoSchedule"
 
 

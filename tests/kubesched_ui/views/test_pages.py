@@ -181,7 +181,7 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     asked = re.search(r'data-load="([^"]+)"', page.source)
     assert asked
     told = html.unescape(get(client, html.unescape(asked[1])).source)
-    assert "ask for 2.5 cpu instead of 4, which n1 has left." in told
+    assert "request 2.5 cpu instead of 4, which n1 has left." in told
     assert "short by 1.5 cpu" in told
     assert '"patch"' in told, "the changes, as a fork takes them"
     fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source

@@ -28,7 +28,7 @@ def texts(*objects: Raw) -> list[str]:
 
 def test_fewer_devices() -> None:
     found = texts(piece("s1", device("a"), device("b"), on="n1"), claim("new", exactly(3)), pod("p", "new"))
-    assert found[0] == "ask for 2 devices instead of 3 (request r0 of claim default/new)"
+    assert found[0] == "request 2 devices instead of 3 (request r0 of claim default/new)"
     assert found[-1] == "run without resource claims (devices)"
 
 
@@ -51,7 +51,7 @@ def test_a_constraint_less() -> None:
     devices = piece("s1", device("a", index=0), device("b", index=1), on="n1")
     found = texts(devices, claim("new", exactly(2), constraints=same), pod("p", "new"))
     assert "take devices without the same gpu.example.com/index (claim default/new)" in found
-    assert "ask for 1 device instead of 2 (request r0 of claim default/new)" in found
+    assert "request 1 device instead of 2 (request r0 of claim default/new)" in found
 
 
 def test_who_has_the_device_lets_go() -> None:

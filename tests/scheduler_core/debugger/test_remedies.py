@@ -92,7 +92,7 @@ def test_a_misspelt_key_is_told() -> None:
 def test_less_is_what_fits_now_and_where() -> None:
     objects = [node("a"), node("b"), pod("x", "3", "a"), pod("y", "2500m", "b"), pod(cpu="40")]
     first = told(*objects)[0]
-    assert first.text == "ask for 1.5 cpu instead of 40 (no node has more than 4), which b has left"
+    assert first.text == "request 1.5 cpu instead of 40 (no node has more than 4), which b has left"
     assert first.node == "b"
 
 
@@ -102,7 +102,7 @@ def of_pod(found: list[Remedy]) -> list[str]:
 
 def test_asking_for_still_less_is_no_other_remedy_where_the_pod_then_goes_to_the_same_node() -> None:
     objects = [node("a"), node("b"), pod("y", "1500m", "b"), pod(cpu="6")]
-    assert of_pod(told(*objects)) == ["ask for 4 cpu instead of 6 (no node has more than 4), which a has left"]
+    assert of_pod(told(*objects)) == ["request 4 cpu instead of 6 (no node has more than 4), which a has left"]
 
 
 def test_memory_is_told_in_one_unit() -> None:
@@ -111,14 +111,14 @@ def test_memory_is_told_in_one_unit() -> None:
     small = node("a")
     small["status"]["allocatable"]["memory"] = "1536Mi"
     first = told(small, asked)[0]
-    assert first.text.startswith("ask for 1536Mi memory instead of 12288Mi (no node has more than 1536Mi), which a has")
+    assert first.text.startswith("request 1536Mi memory instead of 12288Mi (no node has more than 1536Mi), which a has")
 
 
 def test_where_a_limit_stays_the_request_is_a_zero() -> None:
     asked = pod()
     asked["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
     first = next(one for one in told(node("a"), pod("full", "4", "a"), asked) if one.kind == "pod")
-    assert first.text == "ask for no cpu instead of 1: a has none left"
+    assert first.text == "request no cpu instead of 1: a has none left"
     patched = first.changes[0]["patch"]["patch"]["spec"]["containers"][0]["resources"]
     assert patched == {"requests": {"cpu": "0"}, "limits": {"cpu": "2"}}, "a limit alone would be taken for the request"
 
@@ -127,7 +127,7 @@ def test_an_overhead_that_is_too_much_is_left_out() -> None:
     sandboxed = pod(overhead={"cpu": "250m", "memory": "100Mi"})
     texts = of_pod(told(node("a"), pod("full", "3900m", "a"), sandboxed))
     assert texts[0] == (
-        "ask for 0.1 cpu instead of 1.25, which a has left; "
+        "request 0.1 cpu instead of 1.25, which a has left; "
         "and run without its RuntimeClass, whose overhead is 250m cpu and 100Mi memory"
     )
 
@@ -137,7 +137,7 @@ def test_on_a_node_that_is_overcommitted_old_releases_take_who_asks_for_nothing(
     asked["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
     objects = [node("a"), pod("full", "5", "a"), asked]
     assert "request nothing: more cpu is requested on a than it has" in of_pod(told(*objects, release="1.27"))
-    assert "ask for no cpu instead of 1: a has none left" in of_pod(told(*objects, release="1.34"))
+    assert "request no cpu instead of 1: a has none left" in of_pod(told(*objects, release="1.34"))
 
 
 def test_a_gated_pod_is_told_what_nodes_would_say_without_its_gates() -> None:
@@ -156,7 +156,7 @@ def test_what_helps_on_one_node_is_looked_at_on_others_too() -> None:
     zoned = [node("a", cpu="500m", zone="az1"), node("b", taints=(DEDICATED,), zone="az2")]
     texts = of_pod(told(*zoned, pod(schedulingGates=[{"name": "wait"}])))
     assert "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule" in texts
-    assert "remove scheduling gate wait; and ask for 0.5 cpu instead of 1, which a has left" in texts
+    assert "remove scheduling gate wait; and request 0.5 cpu instead of 1, which a has left" in texts
 
 
 def away(*expressions: Raw) -> Raw:
@@ -189,7 +189,7 @@ def test_a_resource_that_is_on_no_node_is_a_typo() -> None:
     gpu["status"]["allocatable"]["nvidia.com/gpu"] = "4"
     asked = pod()
     asked["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpus"] = "1"
-    assert "nodes have nvidia.com/gpu: ask for nvidia.com/gpu" in told(gpu, asked)[0].text
+    assert "nodes have nvidia.com/gpu: request nvidia.com/gpu" in told(gpu, asked)[0].text
 
 
 def test_a_missing_toleration_comes_before_the_taint() -> None:

@@ -69,7 +69,7 @@ def test_a_full_node_that_is_too_small_is_emptied_and_asked_for_less() -> None:
     small = node("a", cpu="1")
     small["status"]["allocatable"]["pods"] = "1"
     found = asked("a", small, node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
-    assert found.remedies[0].text.startswith("delete pod default/e (on a); and ask for 1 cpu instead of 2")
+    assert found.remedies[0].text.startswith("delete pod default/e (on a); and request 1 cpu instead of 2")
 
 
 def test_a_resource_that_the_profile_ignores_is_nobodys_lack() -> None:

@@ -51,10 +51,10 @@ def test_the_verdict_without_domains_and_with_victims() -> None:
 def test_of_domains() -> None:
     zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
     goes = serialized([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], DOMAINS)
-    assert verdict(goes).endswith(f"They are in {ZONE}=b, the only one that takes it.")
+    assert verdict(goes).endswith(f"They are in {ZONE}=b, the only feasible one.")
     assert [(one["name"], one["placed"]) for one in goes["placements"]] == [("a", 1), ("b", 2)]
     stays = serialized([*zones, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)], DOMAINS)
-    assert f"none of 2 domains of {ZONE} takes it; in a 1 of 3 fit" in verdict(stays)
+    assert f"none of 2 domains of {ZONE} is feasible; in a 1 of 3 fit" in verdict(stays)
 
 
 def test_members_that_are_held_back_are_named() -> None:
@@ -68,7 +68,7 @@ def test_members_that_are_held_back_are_named() -> None:
 def test_a_member_that_fits_is_told_of_its_group() -> None:
     (found,) = run([*NODES, group("g", 4), *members("g", 4)])
     first, *_, last = [explain(member.trace, names=["n1", "n2"]).sentence for member in found.members]
-    assert first == "n1 would take it, but its group default/g is not scheduled as a whole, so it stays pending."
+    assert first == "It fits on n1, but its group default/g is not scheduled as a whole, so it stays pending."
     assert last == "No node fits: 2 lack cpu."
 
 

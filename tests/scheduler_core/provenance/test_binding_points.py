@@ -44,7 +44,7 @@ def test_permit_tells_for_how_long_it_has_a_pod_wait(timeout: int | None, source
     members = [pod("a", labels=GROUP), pod("b", labels=GROUP)]
     tree = first([node("n1"), group(2, timeout), *members], "permit", "Coscheduling", config=COSCHEDULING)
     assert (tree["value"], tree["unit"], tree["op"]) == (seconds, "s", "if")
-    assert tree["text"] == f"1 of 2 pods of default/g have a place: it waits for the others, {seconds} s at most"
+    assert tree["text"] == f"1 of 2 pods of default/g have a node: it waits for the other pods, {seconds} s at most"
     assert tree["args"][1]["op"] == source
 
 
