@@ -74,7 +74,7 @@ HOSTILE: list[tuple[str, Any, str]] = [
     ("spec/stages", [], "spec.fork.stage: must be less than 0"),
     ("spec/stages", [{"at": 1, "t": None, "changes": [], "settings": {}}] * 21, "spec.stages: expected `array` of"),
     (f"{STAGE}/at", None, "spec.stages[1].at: or t is required"),
-    (f"{STAGE}/at", 1, "spec.stages[1].at: is before that of an earlier stage"),
+    (f"{STAGE}/at", 1, "spec.stages[1].at: is before an earlier stage"),
     (f"{STAGE}/t", 5.0, "spec.stages[1].at: or t is required, but not both"),
     (f"{STAGE}/changes", [{"explode": "n1"}], "spec.stages[1]: changes[0]: Object contains unknown field `explode`"),
     (f"{STAGE}/changes", [{}], "spec.stages[1]: changes[0]: must have exactly one of"),
