@@ -70,7 +70,7 @@ VARIABLES: Mapping[str, Variable] = {
     # Runs
     "RUN_LOST_AFTER_S": Variable("10", "Seconds without a heartbeat after which another worker continues a run."),
     "RUN_SHORT_SECONDS": Variable("10", "Runs with a shorter estimate use the workers for short runs."),
-    "RUN_TIME_LIMIT_S": Variable("3600", "Seconds that a run may take."),
+    "RUN_TIME_LIMIT_S": Variable("3600", "Maximum duration of a run in seconds."),
     "RUN_SHORT_SLOTS": Variable("number of CPUs, less 1", "Short runs at once, with `make run`."),
     "RUN_LONG_SLOTS": Variable("number of CPUs, at least 2", "Long runs at once, with `make run`."),
     "RUN_LONG_PER_PERSON": Variable("RUN_LONG_SLOTS, less 1", "Long runs of one user at once. With Docker Compose: 1."),

@@ -17,7 +17,7 @@ from scheduler_core.queue.queued_pod import QueuedPod
 
 @dataclass(eq=False)
 class BackoffQueue:
-    """Pods ordered by the end of their backoff. Pods that failed by an error have a separate heap.
+    """Pods ordered by the end of their backoff. Pods that failed with an error have a separate heap.
 
     `windows`: popping early is enabled; ends are rounded down to whole seconds, and within one second pods are ordered
     as in activeQ. `counts_attempts`: the backoff grows with every attempt; otherwise with each rejection by a plugin,
@@ -85,7 +85,7 @@ class BackoffQueue:
         self.initial, self.maximum = initial, maximum
 
     def pop_early(self) -> QueuedPod | None:
-        """Pop the pod whose backoff ends first, before it ends; never a pod that failed by an error."""
+        """Pop the pod whose backoff ends first, before it ends; never a pod that failed with an error."""
         return self._pods.pop()
 
     def pop_completed(self) -> list[QueuedPod]:
