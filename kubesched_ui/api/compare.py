@@ -114,7 +114,7 @@ class Partners(Schema):
     of: list[int] = Field(
         description="For each cycle of a, the cycle of b with the same attempt of the same pod; -K: before b's cycle K"
     )
-    parting: int | None = Field(description="The first cycle of a whose partner has another result")
+    parting: int | None = Field(description="The first cycle of run a whose partner has another result")
 
 
 @router.get("/compare/partners", response={200: Partners, **RECORDED})
@@ -138,7 +138,7 @@ class CauseOut(Schema):
     a: dict[str, Any] = Field(description="result and node in a; in virtual time also t, the time of the last attempt")
     b: dict[str, Any]
     causes: list[CauseUnit] | None = Field(description="Applied to a, they give b's outcome; null: none found")
-    minimal: bool = Field(description="Whether every smaller set was tried without giving b's outcome")
+    minimal: bool = Field(description="Whether all smaller sets were tried, and none gives b's outcome")
     runs: int
     note: str
 

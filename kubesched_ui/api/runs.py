@@ -72,7 +72,7 @@ class RunIn(Schema):
     other_schedulers: Literal["leave", "take"] = Field(
         "leave", description="Pods of schedulers that are not configured. take: the default profile schedules them."
     )
-    low: Flag = Field(False, description="Low priority: other waiting runs go first.")
+    low: Flag = Field(False, description="Low priority: other queued runs start first.")
     absent_claims: Literal["error", "bound"] = Field(
         "error", description="Claims that are not in the snapshot. bound: they count as bound to suitable volumes."
     )

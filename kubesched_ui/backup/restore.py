@@ -64,7 +64,7 @@ def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
     """Store the contents of a checked file and return the number of rows of each table.
 
     Raises NotReadable for invalid values, NotEmpty if the installation contains data and `replace` is not set, and the
-    exceptions of the database. Then nothing has changed.
+    exceptions of the database. An exception leaves the data unchanged.
     """
     reader, kept = Reader(file), tables.kept()
     if not replace and (found := content()):

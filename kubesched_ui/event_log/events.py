@@ -38,7 +38,7 @@ def cycle_events(
     `evicted`: pods evicted for it, with their nodes; None for those in its trace.
 
     `outcome`: in virtual time, the result of the cycle (`attempt` in docs/virtual-time.md). What follows the cycle,
-    evictions and the binding, has separate records there and is omitted here.
+    evictions and the binding, has separate records there and is not included.
     """
     found: list[Event] = []
     t = round(trace.time, 6)

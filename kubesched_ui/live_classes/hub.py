@@ -1,7 +1,7 @@
 """Subscriptions of this process's sockets to live classes (websockets/hub.py). Each class is read once for all its
 sockets.
 
-Messages are encoded once per change. A socket always sends the newest messages and skips those that it missed.
+Messages are encoded once per change. A socket always sends the newest messages and skips older ones.
 """
 
 from __future__ import annotations

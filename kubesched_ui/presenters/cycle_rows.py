@@ -20,7 +20,7 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
 
     `filter_order`: Filter plugins in execution order. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: the
     rule that decided between preemption candidates. `nominated`: nodes evaluated with nominated pods counted.
-    `promised`: the node nominated for the pod. `group`: the pod group of the cycle; `outside`: nodes outside of its
+    `promised`: the node nominated for the pod. `group`: the pod group of the cycle; `outside`: nodes outside its
     topology domain.
     """
     more: dict[str, Any] = {

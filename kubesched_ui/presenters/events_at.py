@@ -26,7 +26,7 @@ LISTED = {
 
 
 def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
-    """Return the last time up to `t` with events, in the format of the API (api.time.Moment).
+    """Return the latest time up to `t` that has events, in the format of the API (api.time.Moment).
 
     `after`: omit events up to this seq. `limit`: maximum number of events.
     """

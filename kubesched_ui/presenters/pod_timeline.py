@@ -1,4 +1,4 @@
-"""Timeline of one pod in a run in virtual time: its moves, its attempts, and where it spent its time."""
+"""Timeline of a pod in virtual time: its moves, its attempts, and where it spent its time."""
 
 from collections.abc import Iterator
 from typing import Any

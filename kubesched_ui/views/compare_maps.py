@@ -1,4 +1,4 @@
-"""Context of the two maps of a comparison: how they step together, and which of them leads."""
+"""Context of the two maps of a comparison: the stepping mode, and the run that leads."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-// Shows the progress of active runs, then reloads to show the comparison.
+// Shows the progress of active runs, then reloads the page to show the comparison.
 const numbers = document.getElementById("waiting").dataset.runs.trim().split(/\s+/);
 
 async function look() {

@@ -14,7 +14,7 @@ export const USUAL_SPEED = 5;
 export const CALM = 5;
 const IN_A_MINUTE = 60;
 
-/** Return a speed at which a run plays within a minute, at least the usual one. @param {number} cycles */
+/** Return a speed at which a run plays within a minute, at least the default speed. @param {number} cycles */
 export const speedFor = (cycles) =>
   SPEEDS.find((speed) => speed >= USUAL_SPEED && speed >= cycles / IN_A_MINUTE) ??
   /** @type {number} */ (SPEEDS.at(-1));

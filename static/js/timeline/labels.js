@@ -3,7 +3,7 @@
 
 /** Meaning of each queue. @type {Record<string, string>} */
 export const LANES = {
-  active: "in activeQ, to be tried next",
+  active: "in activeQ, scheduled next",
   popped: "being tried",
   backoff: "failed, waits for its backoff to end",
   unschedulable: "failed, waits for an event that may help",

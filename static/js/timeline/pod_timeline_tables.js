@@ -81,7 +81,7 @@ class Writer {
     if (until) what.append(", until ", whence(seq, clock(until), "How the end is computed", true));
     const why = el("td", { class: "msg" }, ...(event ? [el("span", { class: "chip", text: event })] : []));
     if (cause) why.append(" ", ...this.linked(cause, t));
-    why.append(" ", whence(seq, "why then", `How the time ${clock(t)} is computed`));
+    why.append(" ", whence(seq, "explain", `How the time ${clock(t)} is computed`));
     return el("tr", { "data-at": t }, time(t), what, why);
   }
 
