@@ -1,4 +1,4 @@
-"""The parts of a step that a page or a live class shows. It depends only on the step and whether it is revealed."""
+"""The parts of a step that a page or a live class shows. They depend only on the step and whether it is revealed."""
 
 from collections.abc import Sequence
 from typing import Any
