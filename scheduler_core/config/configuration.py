@@ -360,9 +360,8 @@ class _ProfileReader:
         return f"plugin {shown(name)} is not part of kube-scheduler {self.release.name}{hint}"
 
     def _args(self, where: str, name: str, raw: dict[str, Any]) -> PluginArgs | dict[str, Any]:
-        in_tree = {plugin for plugin, _ in self.release.default_plugins} | OLD_PLUGINS
         args_class = self._args_class(name)
-        if args_class is None or name not in in_tree:
+        if args_class is None:
             return raw
         complain = complain_at(where, "args.")
         given = dict(raw)

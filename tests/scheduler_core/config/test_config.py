@@ -176,6 +176,14 @@ def test_star_at_a_point() -> None:
     assert names(profile, "filter") == names(load(None).profiles[0], "filter")
 
 
+def test_arguments_of_a_plugin_that_is_no_default_are_decoded() -> None:
+    known = {**KNOWN, "Mine": PluginInfo(frozenset(("filter",)), NodeResourcesFitArgs)}
+    plugins = {"filter": {"enabled": entries("Mine")}}
+    source = with_profile(plugins, [{"name": "Mine", "args": {"ignoredResources": ["a.b/c"]}}])
+    (profile,) = load_configuration(source, NEW, known=known).profiles
+    assert profile.args["Mine"].ignored_resources == ("a.b/c",)
+
+
 def test_star_at_multi_point_leaves_only_what_is_named() -> None:
     enabled = entries("PrioritySort", "Mine", "DefaultBinder")
     profile = one_profile({"multiPoint": {"disabled": entries("*"), "enabled": enabled}})
