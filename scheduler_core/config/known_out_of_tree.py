@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from scheduler_core.config.legacy_scores import FIT, STRATEGIES
+from scheduler_core.releases.catalog import PLUGIN_RELEASES
 
 LEAST_LOAD = "uses the measured load, which a snapshot does not contain"
 _SCHEDULER_PLUGINS = "scheduler-plugins"
@@ -67,26 +68,24 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
 """Name -> (project, short description)."""
 
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(
-        ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-        ("1.30 and older", "NodeVolumeLimits replaces it"),
-    ),
-    "DefaultPodTopologySpread": ("1.18", "PodTopologySpread replaces it; in 1.19 SelectorSpread"),
-    "DefaultPreemption": ("1.19 and newer", "before it, preemption is part of the scheduler"),
-    "GangScheduling": ("1.35 and newer", ""),
-    "NodeDeclaredFeatures": ("1.35 and newer", ""),
-    "NodeLabel": ("1.22 and older", "NodeAffinity with addedAffinity replaces it"),
-    "NodePreferAvoidPods": ("1.22 and older", "taints replace it"),
-    "PodGroupPodsCount": ("1.36 and newer", ""),
-    "SelectorSpread": ("1.19 to 1.24", "PodTopologySpread replaces it; in 1.18 DefaultPodTopologySpread"),
-    "ServiceAffinity": ("1.22 and older", "InterPodAffinity replaces it"),
-    "TopologyPlacementGenerator": ("1.36 and newer", ""),
-    **{
-        name: ("1.22 and older", f"{FIT} with scoringStrategy.type {kind} replaces it")
-        for name, kind in STRATEGIES.items()
-    },
+    **PLUGIN_RELEASES,
+    "DefaultPreemption": ("1.19", ""),
+    "PodGroupPodsCount": ("1.36", ""),
+    "TopologyPlacementGenerator": ("1.36", ""),
 }
-"""In-tree plugins of other releases: name -> (releases, replacement)."""
+"""In-tree plugins that not all releases have: name -> the first and the last release, "" if there is none."""
+
+INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), "NodeVolumeLimits replaces it"),
+    "DefaultPodTopologySpread": "PodTopologySpread replaces it; in 1.19 SelectorSpread",
+    "DefaultPreemption": "before it, preemption is part of the scheduler",
+    "NodeLabel": "NodeAffinity with addedAffinity replaces it",
+    "NodePreferAvoidPods": "taints replace it",
+    "SelectorSpread": "PodTopologySpread replaces it; in 1.18 DefaultPodTopologySpread",
+    "ServiceAffinity": "InterPodAffinity replaces it",
+    **{name: f"{FIT} with scoringStrategy.type {kind} replaces it" for name, kind in STRATEGIES.items()},
+}
+"""In-tree plugins that other releases replace: name -> what replaces them."""
 
 WRAPPED = "Wrapped"  # suffix that kube-scheduler-simulator appends to recorded plugins
 
@@ -97,8 +96,9 @@ def what_is(name: str, known: Iterable[str] = ()) -> str:
     `known`: the available plugins, to suggest one with a similar name.
     """
     if name in OTHER_RELEASES:
-        releases, instead = OTHER_RELEASES[name]
-        return "; ".join(part for part in (f"kube-scheduler {releases} have it", instead) if part)
+        since, until = OTHER_RELEASES[name]
+        releases = f"{since} to {until}" if since and until else f"{since} and newer" if since else f"{until} and older"
+        return "; ".join(filter(None, (f"kube-scheduler {releases} have it", INSTEAD.get(name))))
     if name in OUT_OF_TREE:
         project, phrase = OUT_OF_TREE[name]
         return f"{project}: {phrase}"
@@ -106,10 +106,10 @@ def what_is(name: str, known: Iterable[str] = ()) -> str:
         return f"{_GPU_SIMULATOR}: one of its scores"
     if name.endswith(WRAPPED) and name != WRAPPED:
         return f"kube-scheduler-simulator's record of {name.removesuffix(WRAPPED)[:80]}: write it without {WRAPPED}"
-    meant = next((k for k in known if len(name) > 4 and k.endswith(name)), "") or closest(name, known)
+    meant = next((k for k in known if len(name) > 4 and k.endswith(name) and k != name), "") or closest(name, known)
     return f"was {meant} meant?" if meant else ""
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is most similar to `name`; "" if none is close."""
-    return next(iter(get_close_matches(name[:80], list(known), 1, 0.85)), "")
+    """Return the known name that is most similar to `name` but differs from it; "" if none is close."""
+    return next(iter(get_close_matches(name[:80], [other for other in known if other != name], 1, 0.85)), "")

@@ -3,6 +3,7 @@
 The metadata in release.py determine the values of behaviours.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,25 +19,42 @@ from scheduler_core.releases.release import (
     without,
 )
 
+PLUGIN_RELEASES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("", "1.30")),
+    **dict.fromkeys(OLD_PLUGINS, ("", "1.22")),
+    "DefaultPodTopologySpread": ("", "1.18"),
+    "GangScheduling": ("1.35", ""),
+    "NodeDeclaredFeatures": ("1.35", ""),
+    "SelectorSpread": ("1.19", "1.24"),
+}
+"""Plugin -> the first and the last release with it. "" means that there is none. All releases have other plugins."""
+
+
+def _is_within(number: str, since: str, until: str) -> bool:
+    return numbered(since or "1.0") <= numbered(number) <= numbered(until or number)
+
 
 def _behaviors(number: str) -> dict[str, bool]:
     """Return the behaviours of a release. One without `since` and `until` is the same in all releases."""
     return {
-        name: numbered(made.since or "1.0") <= numbered(number) <= numbered(made.until or number)
+        name: _is_within(number, made.since, made.until)
         for name, made in BEHAVIORS.items()
         if (made.since or made.until) and isinstance(getattr(Release, name), bool)
     }
 
 
 def _release(like: Release, name: str, patch_version: str = "", **fields: Any) -> Release:
-    """Return a release that differs from `like` in its behaviours and in these fields."""
-    return replace(like, name=name, patch_version=patch_version, **{**_behaviors(name), **fields})
+    """Return a release that differs from `like` in its behaviours, in the plugins that exist and in these fields."""
+    removed = frozenset(plugin for plugin, releases in PLUGIN_RELEASES.items() if not _is_within(name, *releases))
+    fields = {"default_plugins": like.default_plugins, "removed_plugins": removed, **_behaviors(name), **fields}
+    fields["default_plugins"] = without(fields["default_plugins"], *removed)
+    return replace(like, name=name, patch_version=patch_version, **fields)
 
 
-V1_36 = Release(
-    name="1.36",
-    patch_version="1.36.2",
-    api_versions=("v1",),
+V1_36 = _release(
+    Release(name="1.36", api_versions=("v1",), default_plugins=()),
+    "1.36",
+    "1.36.2",
     default_plugins=(
         *unweighted("SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName"),
         *(("TaintToleration", 3), ("NodeAffinity", 2), ("NodePorts", 0), ("NodeResourcesFit", 1)),
@@ -47,13 +65,6 @@ V1_36 = Release(
         # its feature gate appends the plugin
         ("NodeDeclaredFeatures", 0),
     ),
-    removed_plugins=frozenset(
-        {
-            *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-            *("DefaultPodTopologySpread", "SelectorSpread"),
-            *OLD_PLUGINS,
-        }
-    ),
 )
 V1_35 = _release(V1_36, "1.35", "1.35.3", default_plugins=without(V1_36.default_plugins, "NodeDeclaredFeatures"))
 V1_34 = _release(
@@ -61,7 +72,6 @@ V1_34 = _release(
     "1.34",
     "1.34.1",
     default_plugins=weighted(V1_35.default_plugins, DynamicResources=0),
-    removed_plugins=V1_35.removed_plugins | {"GangScheduling", "NodeDeclaredFeatures"},
     absent_points={"DynamicResources": frozenset({"score"})},
 )
 V1_33 = _release(V1_34, "1.33", "1.33.0", default_plugins=without(V1_34.default_plugins, "DynamicResources"))
@@ -74,7 +84,6 @@ V1_30 = _release(
     "1.30",
     "1.30.1",
     default_plugins=insert(_WITH_DISKS, "VolumeBinding", ("AzureDiskLimits", 0)),
-    removed_plugins=V1_31.removed_plugins - {"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"},
     prefilter_excluded_node_message="node is filtered out by the prefilter result",
 )
 V1_29 = _release(
@@ -124,13 +133,7 @@ V1_26 = _release(
     default_points={"v1beta2": _V1BETA2},
 )
 V1_25 = _release(V1_26, "1.25", "1.25.2", postfilter_message_suffix="")
-V1_24 = _release(
-    V1_25,
-    "1.24",
-    "1.24.4",
-    api_versions=("v1beta3", "v1beta2"),
-    removed_plugins=V1_25.removed_plugins - {"SelectorSpread"},
-)
+V1_24 = _release(V1_25, "1.24", "1.24.4", api_versions=("v1beta3", "v1beta2"))
 V1_23 = _release(V1_24, "1.23", "1.23.5")
 
 _V1BETA1_SCORES = (
@@ -145,7 +148,6 @@ V1_22 = _release(
     api_versions=("v1beta2", "v1beta1"),
     default_plugins=weighted(V1_23.default_plugins, InterPodAffinity=1, NodeAffinity=1, TaintToleration=1),
     default_points={"v1beta2": _V1BETA2, "v1beta1": {**_V1BETA2, "score": _V1BETA1_SCORES}},
-    removed_plugins=V1_23.removed_plugins - OLD_PLUGINS,
 )
 V1_21 = _release(
     V1_22,
@@ -210,7 +212,6 @@ V1_18 = _release(
         *with_weight(1, "DefaultPodTopologySpread", "PodTopologySpread"),
     ),
     default_points=dict.fromkeys(("v1alpha2", "v1alpha1", "v1beta1"), _V1ALPHA),
-    removed_plugins=V1_19.removed_plugins - {"DefaultPodTopologySpread"} | {"SelectorSpread"},
 )
 
 # The predicates and priorities of 1.17 are framework plugins, which a configuration names by their old names.

@@ -48,14 +48,14 @@ def behavior(default: T, text: str, *, since: str = "", until: str = "", gate: s
 
 
 on = partial(behavior, True)
-"""A behaviour of 1.36."""
+"""A behaviour that is on by default. `since` and `until`, if given, decide which releases have it."""
 off = partial(behavior, False)
-"""A behaviour that 1.36 does not have."""
+"""A behaviour that is off by default. `since` and `until`, if given, decide which releases have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A minor release. The defaults of the behaviours are those of 1.36, from which all other releases derive.
+    """A minor release. catalog.py computes its behaviours from their `since` and `until`.
 
     `api_versions`: the KubeSchedulerConfiguration versions that it accepts, newest first.
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).

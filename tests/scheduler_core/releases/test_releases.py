@@ -1,9 +1,11 @@
-"""The names of releases. docs/releases.md, which a test compares, has the changes of their default plugins."""
+"""The names of releases, and the plugins that they have. tests/scheduler_core/test_docs.py compares the defaults."""
 
 import pytest
 
+from scheduler_core.config.known_out_of_tree import closest, what_is
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.catalog import PLUGIN_RELEASES
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,13 @@ def test_a_newer_releases_plugin_is_no_part_of_an_older_one() -> None:
     assert "NodeDeclaredFeatures" not in new.removed_plugins
     assert "score" in old.absent_points["DynamicResources"]
     assert not new.absent_points
+
+
+@pytest.mark.parametrize("name", PLUGIN_RELEASES)
+def test_a_plugin_of_other_releases_is_described_without_a_suggestion_of_itself(name: str) -> None:
+    since, until = PLUGIN_RELEASES[name]
+    assert what_is(name, [name]).startswith(f"kube-scheduler {since or until}")
+    assert closest(name, [name]) == ""
 
 
 def test_an_input_error_reads_well() -> None:
