@@ -99,6 +99,7 @@ _BETWEEN = [
     "## Changes by release",
     "",
     "The name at the end is the field in `scheduler_core/releases/release.py`.",
+    "[plugins.md](plugins.md) says which releases have which default plugins.",
     "[configuration.md](configuration.md#api-versions) lists the versions of configurations.",
 ]
 
@@ -134,10 +135,9 @@ def _words(change: FieldChange) -> str:
 
 
 def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:
+    """Return the changes of weights and of the order. plugins.md says which releases have which default plugins."""
     old, new = dict(before), dict(after)
-    parts = [f"{name} is a default plugin" for name in new if name not in old]
-    parts += [f"{name} is no longer a default plugin" for name in old if name not in new]
-    parts += [f"{name} weighs {new[name]}, not {old[name]}" for name in new if old.get(name, new[name]) != new[name]]
+    parts = [f"{name} weighs {new[name]}, not {old[name]}" for name in new if old.get(name, new[name]) != new[name]]
     common = [[name for name in each if name in old and name in new] for each in (old, new)]
     if common[0] != common[1]:
         moved = next(b for a, b in zip(*common, strict=True) if a != b)
