@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scheduler_core.framework.interface import FilterPlugin
+from scheduler_core.plugins import REGISTRY
+from scheduler_core.releases import NEWEST, RELEASES
+
 Cycle = Mapping[str, Any]
 
 LABELS = (
@@ -26,12 +30,8 @@ OLD_POINTS = {
     "bind": "Bind",
 }
 
-# Filter order of the default profiles; other plugins follow in order of appearance.
-FILTER_ORDER = [
-    *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
-    *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
-    *("PodTopologySpread", "InterPodAffinity", "DynamicResources"),
-]
+# Filter order of the newest default profile; other plugins follow in order of appearance.
+FILTER_ORDER = [name for name, _ in RELEASES[NEWEST].default_plugins if issubclass(REGISTRY[name], FilterPlugin)]
 
 PASSING = ("Success", "Skip", "Wait")
 OUTSIDE = "are outside the topology domain evaluated for the pod group"
