@@ -13,6 +13,7 @@ from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import load_samples
 from kubesched_ui.scenarios.upload_worker import UploadJob, read_upload
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import exported
 
@@ -43,7 +44,7 @@ def test_what_is_made_belongs_to_who_made_it(client: Client, ada: User) -> None:
     execute_run(started)
     client.post(f"/runs/{started}/fork/", {"at": "1"})
     client.post(f"/api/runs/{started}/fork", json.dumps({"at": 1}), content_type="application/json")
-    client.post(f"/scenarios/{first.pk}/pair/", {"a": "1.33", "b": "1.36"})
+    client.post(f"/scenarios/{first.pk}/pair/", {"a": "1.33", "b": NEWEST})
     client.post(f"/scenarios/{first.pk}/upgrade/", {"release": ["1.30", "1.31"]})
     file = exported(client, Run.objects.get(pk=started))
     client.post("/upload/", {"file": SimpleUploadedFile("run.json", file)})

@@ -87,12 +87,12 @@ def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
     )
     first, second = analyze(text)["problems"]
     assert first["message"].endswith(
-        'there is no plugin "TargetLoadPacking" in kube-scheduler 1.36; it is ignored '
+        f'there is no plugin "TargetLoadPacking" in kube-scheduler {NEWEST}; it is ignored '
         "(scheduler-plugins: packs nodes up to a target load: uses the measured load, which a "
         "snapshot does not contain)"
     ), first["message"]
     assert second["message"] == (
-        'profiles[1].plugins.score.enabled[0].name: there is no plugin "NodeAffinty" in kube-scheduler 1.36; '
+        f'profiles[1].plugins.score.enabled[0].name: there is no plugin "NodeAffinty" in kube-scheduler {NEWEST}; '
         "it is ignored; did you mean NodeAffinity?"
     )
     assert (second["severity"], second["fix"], second["value"], second["line"]) == ("warning", "NodeAffinity", True, 9)

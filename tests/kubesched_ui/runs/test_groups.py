@@ -12,6 +12,7 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.event_log.test_events import messages
 from tests.scheduler_core.build import ZONE, node
@@ -20,7 +21,7 @@ from tests.scheduler_core.pod_groups.test_groups import group, members
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
 pytestmark = pytest.mark.django_db
 
-GATES = "1.36 GangScheduling=true,GenericWorkload=true"
+GATES = f"{NEWEST} GangScheduling=true,GenericWorkload=true"
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
@@ -164,5 +165,5 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
 
 def test_two_releases_compared_have_the_gates_that_they_know(client: Client) -> None:
     number = stored(client, cluster())
-    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
+    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": NEWEST})
     assert (first.release, second.release) == ("1.34", GATES)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from scheduler_core.releases import NEWEST
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.commands.conftest import Cli
 
@@ -21,10 +22,10 @@ def test_they_are_named_and_can_be_left_out(command: str, cli: Cli) -> None:
         "simulate": [cli.file("s.json", json.dumps({"apiVersion": "kubesched.dev/v1alpha1", **scenario}))],
     }[command]
     problem = cli.refusal(command, *arguments)
-    assert "2 plugins are not part of kube-scheduler 1.36: 'Dynamic' (Crane: " in problem
+    assert f"2 plugins are not part of kube-scheduler {NEWEST}: 'Dynamic' (Crane: " in problem
     assert problem.endswith("; --leave-out-unknown ignores them\n")
     out, notes = cli.run(command, *arguments, "--leave-out-unknown")
-    assert "'DeviceShare' is not part of kube-scheduler 1.36 (Koordinator: shares GPUs" in notes
+    assert f"'DeviceShare' is not part of kube-scheduler {NEWEST} (Koordinator: shares GPUs" in notes
     assert "n1" in out
 
 
