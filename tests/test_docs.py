@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from kubesched_ui.ingest.wrong_input_hints import KUBECTL
-from scheduler_core.framework.interface import FilterPlugin, Verdict, unresolvable
-from scheduler_core.plugins import REGISTRY
-from scheduler_core.releases import NEWEST, RELEASES, get_release
-from scheduler_core.simulation import Simulation
-from tests.scheduler_core.build import node, pod
+from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.releases.feature_gates import numbered
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -42,6 +40,10 @@ def test_every_page_is_reachable_from_the_readme() -> None:
             reached.add(page)
             waiting += links(page)
     assert {page for page in PAGES if page not in reached} == set()
+
+
+def test_the_readme_names_the_oldest_release() -> None:
+    assert f"[{min(RELEASES, key=numbered)} or newer](docs/releases.md)" in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_is_short_and_names_two_commands() -> None:
@@ -82,20 +84,71 @@ def test_the_lists_of_contributing_are_there() -> None:
     assert lists == {"in-tree plugin": 4, "Kubernetes release": 4, "page": 4, "lesson": 2}
 
 
+PLUGIN = """
+import numpy as np
+from scheduler_core.config.args import PluginArgs
+from scheduler_core.framework.interface import FilterPlugin, Verdict, unresolvable
+
+
+class OddNodesArgs(PluginArgs, frozen=True, kw_only=True):
+    refused: str = "1"
+
+
 class OddNodes(FilterPlugin):
     name = "OddNodes"
+    args_class = OddNodesArgs
 
-    def filter(self, state, pod):  # type: ignore[no-untyped-def]
-        even = np.array([not name.endswith("1") for name in self.cluster.nodes.names])
-        return Verdict.reject(even, unresolvable("even"))
+    def filter(self, state, pod):
+        odd = np.array([name.endswith(self.args.refused) for name in self.cluster.nodes.names])
+        return Verdict.reject(odd, unresolvable("odd"))
+
+    def sign(self, pod):
+        return {}
+"""
+CHECK = """
+from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.simulation import Simulation
+
+names = [name for name, release in RELEASES.items() if "OddNodes" in dict(release.default_plugins)]
+print(names, [name for name, release in RELEASES.items() if release.odd_nodes])
+nodes = [{"kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"allocatable": {"pods": "9"}}} for i in (1, 2)]
+pod = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+config = {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "OddNodes"}]}}}]}
+(trace,) = Simulation([*nodes, pod], release=NEWEST).run()
+print(trace.node, trace.verdicts["OddNodes"].at(0).reasons)
+for release in list(RELEASES)[-2:]:
+    try:
+        print(next(Simulation([*nodes, pod], release=release, config=config).run()).node)
+    except InputError as problem:
+        print(problem)
+"""
 
 
-def test_a_plugin_and_a_release_added_as_the_lists_say_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    newest = RELEASES[NEWEST]
-    monkeypatch.setitem(REGISTRY, "OddNodes", OddNodes)
-    release = replace(newest, name="1.37", default_plugins=(*newest.default_plugins, ("OddNodes", 0)))
-    monkeypatch.setitem(RELEASES, "1.37", release)
-    objects = [node("n1"), node("n2"), pod("p")]
-    (trace,) = Simulation(objects, release=get_release("1.37"), registry=REGISTRY, tie_break="name").run()
-    assert trace.node == "n1"
-    assert trace.verdicts["OddNodes"].at(1).reasons == ("even",)
+def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) -> None:
+    """In a copy of the core."""
+    core = tmp_path / "scheduler_core"
+    shutil.copytree(ROOT / "scheduler_core", core, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def edit(name: str, old: str, new: str) -> None:
+        text = (core / name).read_text()
+        assert text.count(old) == 1, old
+        (core / name).write_text(text.replace(old, new))
+
+    number = f"1.{int(NEWEST.removeprefix('1.')) + 1}"
+    newest, added = (f"V{release.replace('.', '_')}" for release in (NEWEST, number))
+    made = f'{added} = _release({newest}, "{number}", default_plugins=(*{newest}.default_plugins, ("OddNodes", 0)))\n\n'
+    catalog, field = "releases/catalog.py", f'odd_nodes: bool = on("odd nodes", since="{number}")'
+    (core / "plugins" / "odd_nodes.py").write_text(PLUGIN)
+    others = "    **dict.fromkeys(OLD_PLUGINS"
+    edit(catalog, others, f'    "OddNodes": ("{number}", ""),\n{others}')
+    edit(catalog, "RELEASES: dict[str, Release]", f"{made}RELEASES: dict[str, Release]")
+    edit(catalog, f"{newest}),\n", f"{newest}, {added}),\n")
+    edit("releases/release.py", "    # Pod groups.\n", f"    {field}\n\n    # Pod groups.\n")
+    run = subprocess.run([sys.executable, "-c", CHECK], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    decided, node, older, newer = run.stdout.splitlines()
+    assert decided == f"['{number}'] ['{number}']"
+    assert node == "n2 ('odd',)"
+    assert f"'OddNodes' is not part of kube-scheduler {NEWEST} (kube-scheduler {number} and newer have it)" in older
+    assert newer == "n2"
