@@ -1,7 +1,7 @@
 """Lesson linter: checks every figure, every answer and the link of every focus, and rejects numbers that are not
 computed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,11 @@ from kubesched_ui.lessons.parser import Prose
 from kubesched_ui.lessons.publish_run import address_of
 from kubesched_ui.lessons.questions import Question
 from kubesched_ui.paths import RESOURCES
+from scheduler_core.cluster.formatting import count
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
 from scheduler_core.errors import InputError
 
+MIN_QUESTIONS = 3  # per lesson
 VERBATIM = RESOURCES / "docs" / "writing-plugins.md"
 
 
@@ -33,18 +35,24 @@ class Checked:
     figures: int = 0
 
     def __str__(self) -> str:
-        return f"{self.lessons} lessons, {self.questions} questions, {self.figures} figures: all hold"
+        counts = (count(number, name.removesuffix("s")) for name, number in vars(self).items())
+        return f"{', '.join(counts)}: all hold"
 
 
-def check(folder: Path) -> Checked:
-    """Check all lessons of a folder. Raises LessonError for the first problem."""
-    found, numbers = Checked(), set()
-    for path in paths(folder):
+def check(folder: Path, names: Sequence[str] = ()) -> Checked:
+    """Check the lessons of a folder, or those whose names begin with one of `names`. Raises LessonError for the first
+    problem."""
+    found = Checked()
+    for number, path in enumerate(paths(folder), 1):
+        if names and not path.stem.startswith(tuple(names)):
+            continue
         lesson = Lesson(parser.read(path))
-        if lesson.number in numbers:
-            raise LessonError(path.name, 1, f"there are several lessons with the number {lesson.number}")
-        numbers.add(lesson.number)
+        if lesson.number != number:
+            raise LessonError(path.name, 1, f"must have the number {number:02}: lessons are numbered without gaps")
         checked = check_lesson(lesson)
+        if checked.questions < MIN_QUESTIONS:
+            asked = count(checked.questions, "question")
+            raise LessonError(path.name, 1, f"asks {asked}; a lesson asks at least {MIN_QUESTIONS}")
         found.lessons += 1
         found.questions += checked.questions
         found.figures += checked.figures

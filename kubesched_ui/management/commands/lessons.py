@@ -20,19 +20,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             if options["check"]:
-                self._check(options["folder"], options["names"])
+                checked = lint.check(options["folder"], options["names"])
+                if options["names"] and not checked.lessons:
+                    raise CommandError(f"No lesson has a name that begins with {' or '.join(options['names'])}.")
+                self.stdout.write(str(checked))
             else:
                 for path in catalog.paths(options["folder"]):
                     self.stdout.write(f"{path.stem}  {parser.read(path).head.title}")
         except LessonError as problem:
             raise CommandError(str(problem)) from None
-
-    def _check(self, folder: Path, names: list[str]) -> None:
-        if not names:
-            self.stdout.write(str(lint.check(folder)))
-            return
-        for path in catalog.paths(folder):
-            if any(path.stem.startswith(name) for name in names):
-                checked = lint.check_lesson(catalog.Lesson(parser.read(path)))
-                told = f"{checked.questions} questions, {checked.figures} figures: all hold"
-                self.stdout.write(f"{path.stem}: {told}")
