@@ -98,8 +98,8 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
 
 
 def group_event(group: Mapping[str, Any], t: float) -> Event:
-    """Return the result of a group's cycle, which follows those of its members. `told`: as in the core's
-    `groups.told`."""
+    """Return the result of a group's cycle, which follows those of its members. `group`: the result of the core's
+    `group_to_dict`."""
     members = group["members"]
     return event(
         "group.finished",

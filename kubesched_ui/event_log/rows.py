@@ -53,7 +53,7 @@ class ResultRow(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """A GroupCycle to write; `told` is the compressed form of the core's `groups.told`."""
+    """A GroupCycle to write; `told` is the compressed result of the core's `group_to_dict`."""
 
     first: int
     last: int
