@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
+from scheduler_core.releases import RELEASES
 from tests.browser.chromium import CHROMIUM, FLAGS
+from tests.browser.preview import preview
 from tests.browser.shop import shop
-from tests.browser.tour import DEVICES, GROUPS
+from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops
 from tests.kubesched_ui.instance import Instance, until
 
 expect.set_options(timeout=20_000)  # a bound on hanging, not on speed: machines that test are busy
@@ -108,3 +110,14 @@ def devices(site: Instance) -> int:
 def groups(site: Instance) -> int:
     """A completed run of the sample with pod groups, with the default feature gates."""
     return site.record(GROUPS.read_bytes(), tie_break="name")["run"]
+
+
+@pytest.fixture(scope="package")
+def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], devices: int, groups: int) -> dict[str, Stop]:
+    """Every stop, by its key."""
+    fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
+    assert site.finished(fork)["state"] == "done"
+    upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
+    more = (upgrade, devices, groups)
+    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], *more)
+    return {stop.key: stop for stop in found}

@@ -9,10 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from scheduler_core.releases import RELEASES
-from tests.browser.preview import preview
-from tests.browser.tour import FORK, Stop, stops
-from tests.kubesched_ui.instance import Instance
+from tests.browser.tour import KEYS, Stop
 
 IMPACTS = ("serious", "critical")
 CONTRAST = ["color-contrast", "link-in-text-block"]  # what the colours of a page decide
@@ -33,16 +30,6 @@ def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="package")
-def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], devices: int, groups: int) -> dict[str, Stop]:
-    fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
-    assert site.finished(fork)["state"] == "done"
-    upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
-    more = (upgrade, devices, groups)
-    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], *more)
-    return {stop.name: stop for stop in found}
-
-
 def look(page: Page, visit: Callable[[Page], Any] = lambda page: None) -> list[str]:
     """What is wrong with a page, light and wide, then dark and narrow."""
     page.emulate_media(color_scheme="light")
@@ -56,9 +43,9 @@ def look(page: Page, visit: Callable[[Page], Any] = lambda page: None) -> list[s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(stop.name for stop in stops(0, 0, 0, 0, 0, 0, 0, 0)))
-def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], name: str) -> None:
-    assert look(quiet_page, tour[name].visit) == []
+@pytest.mark.parametrize("stop", KEYS)
+def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], stop: str) -> None:
+    assert look(quiet_page, tour[stop].visit) == []
 
 
 def test_axe_is_at_work(quiet_page: Page) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from contextlib import suppress
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.browser.conftest import new_page
+from tests.browser.tour import KEYS, QUICK, Stop, stops
 from tests.kubesched_ui.instance import Instance
+
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+WIDTHS = (2560, 1440, 800, 390)
 
 # Elements beyond the right edge of the page that no scrolling box holds.
 OUTSIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
@@ -65,63 +73,48 @@ NAMELESS = """() => [...document.querySelectorAll("a[href], button, input:not([t
 
 
 def expect_readable(page: Page) -> None:
+    with suppress(PlaywrightTimeoutError):  # charts take a moment to follow the width
+        page.wait_for_function(f"() => !({OUTSIDE})().length", timeout=5000)
     for script in (OUTSIDE, FAINT, NAMELESS):
         assert page.evaluate(script) == [], page.url
 
 
-@pytest.fixture(scope="module")
-def untried(site: Instance) -> int:
-    """A run of a cluster without pods."""
-    return site.record(b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")["run"]
+def expect_good_looks(page: Page, *looks: tuple[Theme, int]) -> None:
+    """The page in themes and widths, without loading it again."""
+    for theme, width in looks:
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        expect_readable(page)
+    headings = page.locator("h1:not(body:has(.room-code) #seen h1)")  # a teacher also sees what students see
+    expect(headings).to_have_count(1)
 
 
-def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
-    scenario, run = recorded["scenario"], recorded["run"]
-    pod = f"/runs/{run}/pods/shop"
-    return [
-        "/",
-        "/scenarios/",
-        "/runs/",
-        "/nowhere/",
-        f"/scenarios/{scenario}/",
-        f"/scenarios/{scenario}/nodes/",
-        f"/scenarios/{scenario}/pods/",
-        f"/scenarios/{scenario}/objects/",
-        f"/scenarios/{scenario}/object/Node/delta/",
-        f"/runs/{run}/",
-        f"{pod}/search-1/",
-        f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit",
-        f"{pod}/front-3/?point=score",
-        f"{pod}/front-3/?point=bind",
-        f"{pod}/import-1/",
-        f"/runs/{run}/nodes/alpha/",
-        f"/runs/{run}/object/?kind=Node&name=alpha&cycle=2&path=status.allocatable.cpu",
-        f"/runs/{run}/export/",
-        f"/runs/{untried}/",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("scheme", "width"),
-    [
-        ("light", 390),
-        ("dark", 390),
-        ("light", 1440),
-        *[pytest.param("light", width, marks=pytest.mark.long) for width in (800, 2560)],
-    ],
-)
-def test_every_page(
-    browser: Browser, site: Instance, recorded: dict[str, Any], untried: int, width: int, scheme: Any
-) -> None:
+def test_quick_stops(browser: Browser, site: Instance, recorded: dict[str, Any]) -> None:
     broken: list[str] = []
-    with new_page(browser, site, width, color_scheme=scheme) as page:
+    with new_page(browser, site, 390, color_scheme="light") as page:
         page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
-        for address in addresses(recorded, untried):
-            page.goto(address)
-            expect_readable(page)
-            assert page.locator("h1").count() == 1, address
+        for stop in stops(recorded["scenario"], recorded["run"], *[0] * 6):
+            if stop.key in QUICK:
+                page.goto(stop.address)
+                expect_good_looks(page, ("dark", 390), ("light", 1440), ("light", 390))
         page.wait_for_load_state("networkidle")  # of the last, whose scripts come after it
     assert broken == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stop", KEYS)
+def test_stop(quiet_page: Page, tour: dict[str, Stop], stop: str) -> None:
+    broken: list[str] = []
+    quiet_page.on("pageerror", lambda error: broken.append(str(error)))
+    tour[stop].visit(quiet_page)
+    expect_good_looks(quiet_page, *itertools.product(THEMES, WIDTHS))
+    assert broken == []
+
+
+def test_a_run_of_a_cluster_without_pods(page: Page, site: Instance) -> None:
+    page.goto(f"/runs/{site.record(b'{apiVersion: v1, kind: Node, metadata: {name: n1}}')['run']}/")
+    expect_good_looks(page, ("light", 1440), ("dark", 390))
 
 
 def test_theme_is_switched_and_remembered(page: Page) -> None:

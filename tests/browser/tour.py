@@ -11,12 +11,15 @@ from playwright.sync_api import Page, expect
 CHARTS = "() => [...document.querySelectorAll('[data-chart] .wait')].length === 0"
 
 
+def nothing(page: Page) -> None: ...
+
+
 class Stop(NamedTuple):
     """`then`: what is done at the address to come to the page that is meant."""
 
     name: str
     address: str
-    then: Callable[[Page], None] = lambda page: None
+    then: Callable[[Page], None] = nothing
 
     def visit(self, page: Page) -> None:
         """Opens the page, until all that loads later has come."""
@@ -29,6 +32,11 @@ class Stop(NamedTuple):
         page.wait_for_function(CHARTS, timeout=30_000)
         page.wait_for_load_state("networkidle")
         page.evaluate("scrollTo(0, 0)")
+
+    @property
+    def key(self) -> str:
+        """The name as a test of the page has it: `scenario-nodes`."""
+        return self.name.replace(",", "").replace(" ", "-")
 
 
 GROUPS = Path(__file__).parents[2] / "kubesched_ui" / "scenarios" / "samples" / "20-pod-group.yaml"
@@ -206,3 +214,8 @@ def _wrong_object(page: Page) -> None:
     page.locator("#text").fill("apiVersion: v1\nkind: Node\nmetadata: {name: delta}\nstatus: [}")
     page.get_by_role("button", name="Save as new version").click()
     page.wait_for_load_state()
+
+
+KEYS = [stop.key for stop in stops(*[0] * 8)]
+# Opened by address alone, and about nothing but the shop: what needs more takes longer.
+QUICK = [stop.key for stop in stops(1, 1, *[0] * 6) if stop.then is nothing and "/0/" not in stop.address]
