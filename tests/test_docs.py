@@ -79,9 +79,9 @@ def test_a_step_of_contributing_names_what_exists(step: str) -> None:
 
 def test_the_lists_of_contributing_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    parts = re.findall(r"## Add an? (.*)\n([^#]*)", text)
+    parts = re.findall(r"^## Add an? (.*)\n((?:(?!## ).*\n)*)", text, re.M)
     lists = {title: len(re.findall(r"^\d+\. ", part, re.M)) for title, part in parts}
-    assert lists == {"in-tree plugin": 4, "Kubernetes release": 4, "page": 4, "lesson": 2}
+    assert lists == {"in-tree plugin": 4, "Kubernetes release": 4, "page": 5, "lesson": 2}
 
 
 PLUGIN = """
@@ -152,3 +152,17 @@ def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) ->
     assert node == "n2 ('odd',)"
     assert f"'OddNodes' is not part of kube-scheduler {NEWEST} (kube-scheduler {number} and newer have it)" in older
     assert newer == "n2"
+
+
+@pytest.mark.parametrize(
+    ("title", "most"), [("An upload", 25), ("A scheduling cycle", 9), ("An event to the page", 15)]
+)
+def test_a_way_through_the_code_names_files_of_its_number(title: str, most: int) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    part = text.partition(f"### {title}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
+    files = re.findall(r"`([\w/]+\.(?:py|js))`", "".join(re.findall(r"^\|.*\n", part, re.M)))
+    package = "scheduler_core" if "below `scheduler_core/`" in part else "kubesched_ui"
+    paths = [ROOT / file if file.startswith("static/") else ROOT / package / file for file in files]
+    assert f"these {len(set(files))} files" in part
+    assert len(files) == len(set(files)) <= most
+    assert [path for path in paths if not path.is_file()] == []

@@ -57,4 +57,4 @@ def test_the_hooks_of_pre_commit_pass() -> None:
 
 def test_the_changelog_begins_with_this_version() -> None:
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
-    assert versions[0] == settings.VERSION
+    assert versions[:2] == ["Unreleased", settings.VERSION]
