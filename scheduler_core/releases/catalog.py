@@ -21,7 +21,7 @@ from scheduler_core.releases.release import (
 
 PLUGIN_RELEASES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("", "1.30")),
-    **dict.fromkeys(OLD_PLUGINS, ("", "1.22")),
+    **dict.fromkeys(sorted(OLD_PLUGINS), ("", "1.22")),
     "DefaultPodTopologySpread": ("", "1.18"),
     "GangScheduling": ("1.35", ""),
     "NodeDeclaredFeatures": ("1.35", ""),
