@@ -140,7 +140,7 @@ def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) ->
     made = f'{added} = _release({newest}, "{number}", default_plugins=(*{newest}.default_plugins, ("OddNodes", 0)))\n\n'
     catalog, field = "releases/catalog.py", f'odd_nodes: bool = on("odd nodes", since="{number}")'
     (core / "plugins" / "odd_nodes.py").write_text(PLUGIN)
-    others = "    **dict.fromkeys(OLD_PLUGINS"
+    others = "    **dict.fromkeys(sorted(OLD_PLUGINS)"
     edit(catalog, others, f'    "OddNodes": ("{number}", ""),\n{others}')
     edit(catalog, "RELEASES: dict[str, Release]", f"{made}RELEASES: dict[str, Release]")
     edit(catalog, f"{newest}),\n", f"{newest}, {added}),\n")

@@ -72,10 +72,16 @@ def compared(run: Run) -> Iterator[str]:
         yield from (f"{pod}/history", f"{pod}/provenance?{query}")
 
 
+SENTENCES = {"text", "label"}
+
+
 def includes(now: Any, then: Any) -> bool:
-    """Whether an answer has all that an earlier one had: objects may have more keys."""
+    """Whether an answer has all that an earlier one had: objects may have more keys, and sentences other words."""
     if isinstance(then, dict):
-        return isinstance(now, dict) and all(key in now and includes(now[key], each) for key, each in then.items())
+        return isinstance(now, dict) and all(
+            key in now and (includes(now[key], each) or (key in SENTENCES and bool(now[key]) == bool(each)))
+            for key, each in then.items()
+        )
     if isinstance(then, list):
         return isinstance(now, list) and len(now) == len(then) and all(map(includes, now, then))
     return bool(now == then)
