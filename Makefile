@@ -16,8 +16,8 @@ run: $(VENV)/.run
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
-# What is installed comes from two places, so both at once. Browser tests have one process and one product of their own
-# and run last: side by side, tests miss their time limits on two processors.
+# What is installed comes from two places, so both at once. Browser tests run last, with a product for each worker: beside
+# the others, they miss their time limits on two processors.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
 	@$(MAKE) --no-print-directory lint types unit browser
@@ -41,7 +41,7 @@ unit: $(VENV)/.dev system
 	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser -m "not long"
 
 browser: $(VENV)/.dev system
-	$(PYTEST) tests/browser -m "not long"
+	$(PYTEST) tests/browser -n $(WORKERS) --dist loadfile -m "not long"
 
 # What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
 # and workers behind a proxy, killed and restarted.

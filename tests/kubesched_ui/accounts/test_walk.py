@@ -118,6 +118,7 @@ def test_the_owner_sees_all(world: World) -> None:
     sees_all(reads(client_of(world.ada), world), but=readable_by(ADMINS))
 
 
+@pytest.mark.long
 def test_an_administrator_sees_all(world: World) -> None:
     client = client_of(world.root)
     sees_all(reads(client, world))
@@ -131,6 +132,7 @@ def test_a_member_of_a_group_sees_what_is_shared_with_it(world: World) -> None:
     sees_all(reads(client_of(world.bob), world), but=readable_by(OWN, ADMINS))
 
 
+@pytest.mark.long
 def test_a_holder_of_a_link_on_a_scenario_sees_it_and_its_runs(world: World) -> None:
     sees_all(reads(world.holder(world.scenario), world), but=readable_by(USERS, OWN, ADMINS))
 
@@ -173,6 +175,7 @@ def test_a_holder_of_a_link_only_reads(world: World, signed_in: bool) -> None:
     assert kept(world) == before
 
 
+@pytest.mark.long
 def test_a_member_may_start_but_not_change(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     client = client_of(world.bob)

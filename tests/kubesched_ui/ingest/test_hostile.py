@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_ui.ingest import ingest_files
+from tests.examples import selection
 from tests.kubesched_ui.ingest.hostile import BROKEN, LIMITS, NODE, POD, REFUSED, answer, listed
 
 pytestmark = pytest.mark.slow
@@ -28,7 +29,7 @@ def test_refused(name: str) -> None:
     assert said.isprintable()
 
 
-@pytest.mark.parametrize("name", WORST)
+@pytest.mark.parametrize("name", selection(WORST, 4))
 def test_refused_with_little_memory(name: str, checkout: Path) -> None:
     command = [sys.executable, "-m", "tests.kubesched_ui.ingest.hostile", name]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120)

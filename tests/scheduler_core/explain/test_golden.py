@@ -10,6 +10,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.replay import simulation_of
 from scheduler_core.explain import explain, render
 from tests.conformance import golden_cases
+from tests.examples import selection
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ def played(release):
             yield case, list(simulation.nodes), trace, explain(trace, simulation, info, victims=victims)
 
 
-@pytest.mark.parametrize("release", ["v1.34", "v1.27", "v1.24"])
+@pytest.mark.parametrize("release", selection(["v1.34", "v1.27", "v1.24"], 3))
 def test_answers_add_up(release):
     """Groups hold every node that was refused, once; the duel's differences make its margin; text can be made; each
     objection on the closest nodes has its detail."""

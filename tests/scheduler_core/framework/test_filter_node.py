@@ -10,6 +10,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState, FilterPlugin, NodePodsChange, Status
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.scheduler_core import build
 from tests.scheduler_core.build import HOSTNAME, Raw
 
@@ -54,7 +55,7 @@ def counts_nothing_at_first(incoming: PodInfo, moved: list[PodInfo]) -> bool:
     return empty or any(pod.terminating for pod in moved)
 
 
-@pytest.mark.parametrize("release", ["v1.34", "v1.27"])
+@pytest.mark.parametrize("release", selection(["v1.34", "v1.27"], 2))
 def test_a_change_on_one_node_is_judged_as_if_it_had_happened(release: str) -> None:
     """Of the pods that run on a node some go, and some that wait come there."""
     dice, differed = random.Random(1), Counter[str]()

@@ -26,7 +26,7 @@ from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.releases import get_release
-from tests.examples import examples
+from tests.examples import examples, selection
 from tests.scheduler_core.build import Raw, info
 from tests.scheduler_core.plugins import test_volumes as build
 
@@ -225,7 +225,7 @@ class Drill:
                     self.cluster.add_pod(pod, node)
 
 
-@pytest.mark.parametrize("release", ["1.27", "1.34"])
+@pytest.mark.parametrize("release", selection(["1.34", "1.27"], 2))
 @settings(max_examples=examples(80))
 @given(seed=st.integers(0, 1 << 32))
 def test_plugins_that_saw_all_changes_judge_as_new_ones(release: str, seed: int) -> None:
