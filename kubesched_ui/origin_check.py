@@ -50,7 +50,7 @@ def is_secure(scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
     of the proxy if BEHIND_TLS is set."""
     if settings.SECURE_PROXY_SSL_HEADER:
         name, secure = settings.SECURE_PROXY_SSL_HEADER
-        said = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower().encode())
-        if said is not None:
-            return said.split(",")[0].strip() == secure
+        header = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower().encode())
+        if header is not None:
+            return header.split(",")[0].strip() == secure
     return scope.get("scheme") in ("wss", "https")

@@ -89,6 +89,6 @@ def _outcome(data: Mapping[str, Any]) -> list[Part]:
     if data["result"] in ("scheduled", "waiting") and data["node"]:
         place: Part = {"node": data["node"]}
         return ["placed on " if data["result"] == "scheduled" else "waits in Permit for ", place]
-    said = f"{data['result']}: {data['message']}" if data["message"] else data["result"]
+    outcome = f"{data['result']}: {data['message']}" if data["message"] else data["result"]
     promised: Part = {"node": data["nominated_node"]}
-    return [said, " Nominated to ", promised] if data["nominated_node"] else [said]
+    return [outcome, " Nominated to ", promised] if data["nominated_node"] else [outcome]

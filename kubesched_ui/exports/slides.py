@@ -77,7 +77,7 @@ def of_cycle(
             found.append(Slide("victims", label="Victims", figure=preemption.nominated))
     if cycle.get("total"):
         found += [Slide("guess", "total", "A guess")] * guesses
-        found += [Slide("score", name, name, f"weight {told['weight']}") for name, told in cycle["score"].items()]
+        found += [Slide("score", name, name, f"weight {score['weight']}") for name, score in cycle["score"].items()]
         found.append(Slide("total", label="Total scores", figure=f"best {max(cycle['total'].values()):,}"))
     return [*found, Slide("result", label="The decision", figure=str(cycle.get("selected") or ""))]
 
@@ -122,7 +122,7 @@ def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[s
     """Return node -> (mark, text) up to the current slide."""
     gone = [one.plugin for one in slides[:here] if one.point == "filter"]
     slide, found = slides[here], {}
-    asked = [one.point for one in slides[: here + 1]]
+    points = [one.point for one in slides[: here + 1]]
     for group in verdicts.groups:
         plugin = group.plugin or PREFILTER
         words = dict(zip(group.nodes, group.each, strict=False))
@@ -131,9 +131,9 @@ def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[s
                 found[node] = ("refused", words.get(node, group.heading))
             elif group.state == "refused" and plugin in gone:
                 found[node] = ("out", plugin)
-            elif group.state == "unseen" and "fits" in asked:
+            elif group.state == "unseen" and "fits" in points:
                 found[node] = ("unseen", "not evaluated")
-            elif group.state == "feasible" and "fits" in asked:
+            elif group.state == "feasible" and "fits" in points:
                 found[node] = ("fits", "fits" if slide.point == "fits" else "")
     if slide.point == "result" and (total := cycle.get("total")):
         found |= {node: ("fits", f"{total[node]:,}") for node in total}
@@ -147,11 +147,11 @@ def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]
     found = {node: ("out", reason) for _, reason, nodes in preemption.rejected for node in nodes}
     for one in preemption.candidates:
         many = len(one.victims)
-        said = f"{many} pod{'' if many == 1 else 's'} would be evicted"
+        evicted = f"{many} pod{'' if many == 1 else 's'} would be evicted"
         if slide == "victims":
-            found[one.node] = ("made", "preemption frees resources here") if one.chosen else ("out", said)
+            found[one.node] = ("made", "preemption frees resources here") if one.chosen else ("out", evicted)
         else:
-            found[one.node] = ("made", said)
+            found[one.node] = ("made", evicted)
     return found
 
 

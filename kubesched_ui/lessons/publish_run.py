@@ -29,8 +29,8 @@ def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
     query = {"attempt": str(facts.focused.attempt)}
     if focus.point not in ("queue", "walk"):
         query |= {"point": focus.point, "plugin": focus.plugin, "node": focus.node}
-    told = urlencode({key: value for key, value in query.items() if value})
-    return f"{reverse('pod', args=[run_id, namespace, name])}?{told}"
+    parameters = urlencode({key: value for key, value in query.items() if value})
+    return f"{reverse('pod', args=[run_id, namespace, name])}?{parameters}"
 
 
 def open_run(lesson: Lesson, step: int) -> str:

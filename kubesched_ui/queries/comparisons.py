@@ -57,9 +57,9 @@ def side_of(run: Run) -> RunSide:
 
 def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the run's settings by path, and the defaults of those that its configuration determines."""
-    told = asdict(settings_of(run))
-    text = told.pop("config")
-    found: dict[str, Any] = {"scenario": run.scenario.name, **told}
+    fields = asdict(settings_of(run))
+    text = fields.pop("config")
+    found: dict[str, Any] = {"scenario": run.scenario.name, **fields}
     if run.in_time:
         found |= dict(differences.leaves(run.scenario.time, "scenario.spec"))
     changes = [change for stage in run.stages for change in stage["changes"]]
@@ -113,8 +113,8 @@ def fetcher(run: Run) -> Fetch:
         found = objects[number]
         if found is None:
             first, last, data = blocks[bisect_right(blocks, number, key=itemgetter(0)) - 1]
-            objects[first : last + 1] = told = objects_from(bytes(data))
-            found = told[number - first]
+            objects[first : last + 1] = block = objects_from(bytes(data))
+            found = block[number - first]
         return found
 
     return fetch

@@ -81,8 +81,8 @@ def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, 
         for key in ("cycle", "t", "seq"):
             if text := query.get(key, ""):
                 found[key] = float(text) if key == "t" else int(text)
-        asked = Timepoint(**found)
-        return asked, asked.moment(recording)
+        position = Timepoint(**found)
+        return position, position.moment(recording)
     except InputError as error:
         raise InvalidTimepoint(error.where, error.field, error.problem) from None
     except ValueError:
@@ -98,14 +98,14 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
     history = history_of(recording, name)
     if history is None or not history.versions:
         return None
-    asked, moment = _moment(query, recording)
+    position, moment = _moment(query, recording)
     node = _object(run, recording, history.last_known(moment))
     line = cluster_overview.node_line(node)
     axis = _axis(recording, run.in_time, history.at)
     end = run.clock if run.in_time else float(recording.end)
     now = end
     if moment < recording.end:
-        now = _axis(recording, run.in_time, np.array([moment]))[0] if asked.t is None else asked.t
+        now = _axis(recording, run.in_time, np.array([moment]))[0] if position.t is None else position.t
     return NodeAtTimepoint(
         line=line,
         there=history.version(moment) not in (None, -1),

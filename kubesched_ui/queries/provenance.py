@@ -57,12 +57,12 @@ def claims_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:
     """Return the cycle of a pod's attempt or with this number; by default the pod's last one. Raises Http404."""
     known = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
-    asked = {"attempt": attempt, "number": number}
-    found = known.filter(**{field: value for field, value in asked.items() if value is not None}).first()
+    criteria = {"attempt": attempt, "number": number}
+    found = known.filter(**{field: value for field, value in criteria.items() if value is not None}).first()
     if found is None:
-        told = f"attempt: there is no attempt {attempt}" if attempt is not None else "There is no cycle"
-        told = f"cycle: there is no cycle {number}" if number is not None else told
-        raise Http404(f"{told} of pod {namespace[:253]}/{name[:253]} in run {run.pk}.")
+        problem = f"attempt: there is no attempt {attempt}" if attempt is not None else "There is no cycle"
+        problem = f"cycle: there is no cycle {number}" if number is not None else problem
+        raise Http404(f"{problem} of pod {namespace[:253]}/{name[:253]} in run {run.pk}.")
     return found
 
 

@@ -42,8 +42,8 @@ def latest_times(run: Run, namespace: str, name: str) -> dict[int, float]:
 def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueTimes:
     pod = f"{namespace}/{name}"
     events = list(pod_timeline.events_of(run, pod))
-    asked = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
-    causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, asked).items()}
+    causing = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
+    causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, causing).items()}
     return QueueTimes(pod, list(history(_numbers(run, namespace, name), events, causes)), _rules(run))
 
 

@@ -35,12 +35,12 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
-    told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
-    told |= {"accounts": settings.ACCOUNTS, "room": disk_space.recent_problem()}
+    context: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
+    context |= {"accounts": settings.ACCOUNTS, "room": disk_space.recent_problem()}
     layout = getattr(request, "layout", "base.html")
     read_only = layout != "base.html"
-    told |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
+    context |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
     if here == "account_signup":
         invitation = invitations.opened(request.session)
-        told["invited"] = invitation.kind if invitation else ""
-    return told
+        context["invited"] = invitation.kind if invitation else ""
+    return context

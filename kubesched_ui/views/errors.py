@@ -55,16 +55,14 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception | None = None, reason: str = "") -> HttpResponse:
     """Explain a write without permission, or a form without a valid CSRF token."""
-    said = str(exception) if exception else ""
-    return page(
-        request, 403, said or "The form has expired or was sent from another site. Reload the page and submit it again."
-    )
+    expired = "The form has expired or was sent from another site. Reload the page and submit it again."
+    return page(request, 403, str(exception or "") or expired)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    reason = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
     lost = "Nothing exists at this address. It may have been deleted, or the address is incomplete."
-    detail = said if said.endswith(".") else lost
+    detail = reason if reason.endswith(".") else lost
     return page(request, 404, detail)
 
 

@@ -39,16 +39,16 @@ def example_of(sample_id: int) -> dict[str, Any] | None:
         return None
     begun = build_simulation.start(Run(scenario=sample, release=NEWEST))
     simulation, pods = begun.simulation, {obj.key: obj for obj in begun.prepared.objects if isinstance(obj, Pod)}
-    names, told, recorder = list(simulation.nodes), [], Recorder(simulation)
+    names, decided, recorder = list(simulation.nodes), [], Recorder(simulation)
     for trace in simulation.run():
         recorder.cycle(trace)
         why = explain(trace, simulation, PodInfo(pods[trace.pod], simulation.cluster.release))
-        told.append((trace, why.sentence))
+        decided.append((trace, why.sentence))
     recorder.rest()
     recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
-    if not 0 < len(told) <= PODS:
+    if not 0 < len(decided) <= PODS:
         return None
-    shown = [_shown(recording, number, trace, names, sentence) for number, (trace, sentence) in enumerate(told, 1)]
+    shown = [_shown(recording, number, trace, names, sentence) for number, (trace, sentence) in enumerate(decided, 1)]
     nowhere = [pod["name"] for pod in shown if pod["result"] == "unschedulable"]
     return {"release": NEWEST, "telling": (nowhere or [shown[-1]["name"]])[-1], "pods": shown}
 
@@ -60,8 +60,8 @@ def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str
     marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}
     namespace, _, name = trace.pod.partition("/")
     shelf = capacity_bars.bar_row(nodes, asks).marked(marks)
-    told = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
-    return told | {"sentence": sentence, "shelf": shelf}
+    pod = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
+    return pod | {"sentence": sentence, "shelf": shelf}
 
 
 def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
