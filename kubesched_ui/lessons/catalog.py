@@ -7,10 +7,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.lessons import parser
+from kubesched_ui.lessons.changes import WithSolution, document_of, spec_of
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Ask, LessonFile, Settings, Step, StepText
@@ -58,9 +57,18 @@ class Lesson:
             if found is None:
                 raise self.file.error("scenario", f"there is no sample {scenario[:60]!r}")
             return found.name, found.read_bytes()
-        head = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario"}
-        metadata = {"name": f"Lesson: {self.title}"}
-        return f"{self.name}.yaml", msgspec.json.encode(head | {"metadata": metadata, "spec": scenario})
+        return f"{self.name}.yaml", document_of(f"Lesson: {self.title}", scenario)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The scenario as the `spec` of a Scenario document. It must not be changed."""
+        return spec_of(self.document[1])
+
+    def with_spec(self, spec: dict[str, Any]) -> Lesson:
+        """Return the lesson with another scenario."""
+        varied = Lesson(self.file)
+        varied.document = self.document[0], document_of(self.title, spec)
+        return varied
 
     @cached_property
     def runs(self) -> dict[str, Played]:
@@ -77,9 +85,12 @@ class Lesson:
 
     def facts(self, step: int, hides: bool = False) -> Facts:
         """Return the facts that a step's text may use; steps start at 1. `hides`: leave out the answer of the step's
-        question."""
+        question. A change has no hidden facts but its solution, the run `changed`."""
         here = self.steps[step - 1]
-        return Facts(self.runs, here.focus, hides and here.ask is not None)
+        if here.ask is None or here.ask.kind != "change":
+            return Facts(self.runs, here.focus, hides and here.ask is not None)
+        run = here.focus.run if here.focus else ""
+        return Facts(self.runs if hides else WithSolution(self.runs, run, *here.ask.solution), here.focus)
 
     def question(self, step: int) -> Question | None:
         """Return the question of a step, or None."""

@@ -245,6 +245,23 @@ def _woken(question: Question, given: str) -> Iterator[str]:
         yield f"This event does not move the pod. {failed}: consider which events can help."
 
 
+# ---- changes
+
+
+def _change(question: Question, given: list[str]) -> Iterator[str]:
+    yield "The goal is not reached."
+    pod = question.focus.pod
+    try:
+        facts = questions.changed(question, given)
+        node = facts.node_of(pod)
+        if node != NOWHERE:
+            yield f"With this change, {pod} is placed on {node}."
+        else:
+            yield f"With this change, {pod} is placed on no node: {facts.message(pod)}"
+    except Unknown:
+        yield f"With this change, the run does not schedule {pod}."
+
+
 # ---- texts from the lesson
 
 
@@ -254,7 +271,8 @@ def _which(question: Question, given: Any) -> Iterator[str]:
     right = [right] if isinstance(right, str) else right
     for text in chosen:
         if text not in right:
-            yield markdown.render_line(f"This is not true: {text}", question.facts)
+            say = question.ask.option(text).say or f"This is not true: {text}"
+            yield markdown.render_line(say, question.facts)
     if isinstance(given, list) and any(text not in given for text in right):
         yield "You did not select all true options."
 
@@ -270,4 +288,5 @@ _BY_KIND: dict[str, Callable[[Question, Any], Iterator[str]]] = {  # number and 
     "woken": _woken,
     "which": _which,
     "choice": _which,
+    "change": _change,
 }

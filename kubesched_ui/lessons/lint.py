@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.urls import NoReverseMatch, resolve
 
-from kubesched_ui.lessons import feedback, markdown, parser, questions, step_state
+from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, step_state
 from kubesched_ui.lessons.catalog import Lesson, paths
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.expressions import evaluate
@@ -68,6 +68,13 @@ class _Check:
     def __init__(self, lesson: Lesson) -> None:
         self.lesson, self.file = lesson, lesson.file
         self.words = {word for run in lesson.runs.values() for word in run.words} | set(lesson.runs)
+        self.words |= {
+            path
+            for step in lesson.steps
+            if step.ask
+            for field in step.ask.fields
+            for path in (field, field.partition(" ")[2])
+        }
         self.verbatim = VERBATIM.read_text() if VERBATIM.exists() else ""
         self.found = Checked(lessons=1)
 
@@ -152,6 +159,7 @@ class _Check:
             self._line(f"{path}.{field}", getattr(question.ask, field), hidden)
         for text in question.ask.options:
             self._line(f"{path}.options", text, hidden)
+            self._line(f"{path}.options", question.ask.option(text).say, question.facts)
         for index, mistake in enumerate(question.ask.mistakes):
             self._line(f"{path}.mistakes[{index}].say", mistake.say, question.facts)
             with self._at(f"{path}.mistakes[{index}].is"):
@@ -161,6 +169,12 @@ class _Check:
 
     def _mistake(self, question: Question, thought: object) -> None:
         right = questions.answer(question)
+        if (
+            isinstance(thought, list)
+            and question.ask.kind == "change"
+            and questions.judge(question, [str(one) for one in thought]).right
+        ):
+            raise Unknown("reaches the goal")
         if thought == right or (isinstance(right, float | int) and same(thought, right)):
             raise Unknown("is the right answer, not a mistake")
 
@@ -169,8 +183,17 @@ class _Check:
         known = questions.options(question)
         if len(set(known)) != len(known):
             raise Unknown("has the same option twice")
-        if not questions.judge(question, right_answers(question)).right:
-            raise Unknown("rejects its own answer")
+        if question.ask.kind == "choice":
+            right = questions.answer(question)
+            for text in known:
+                if (text == right) == bool(question.ask.option(text).say):
+                    does = "explains the right option" if text == right else "does not explain the wrong option"
+                    raise Unknown(f"{does} {text!r} with `say`")
+        if question.ask.kind == "change" and evaluate(question.ask.goal, question.facts) is True:
+            raise Unknown("has a goal that the run reaches without a change")
+        verdict = questions.judge(question, right_answers(question))
+        if not verdict.right:
+            raise Unknown(f"rejects its own answer: {verdict.problem}".removesuffix(": "))
         for wrong in wrong_answers(question):
             verdict = questions.judge(question, wrong)
             if verdict.right or not feedback.explain(question, verdict):
@@ -196,6 +219,8 @@ def wrong_answers(question: Question) -> list[list[str]]:
         places = right_answers(question)[::-1]
         mirrored = questions.judge(question, places).right
         return [["1"] * len(known)] if mirrored else [places, ["1"] * len(known)]
+    if question.form == "change":
+        return [[right[0], changes.current(question.facts.run, right[0])], ["something else", "1"], [right[0]]]
     if question.form == "choice":
         return [[one] for one in known if one != right] + [["something else"]]
     return [[one] for one in known if [one] != list(right)] + [[]] * bool(right)

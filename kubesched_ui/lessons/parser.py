@@ -25,8 +25,9 @@ REVEALED = "### Revealed"
 NAME = re.compile(r"[0-9]{2}-[a-z0-9]+(-[a-z0-9]+)*")
 
 Kind = Literal[
-    "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice"
-]
+    "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice",
+    "change",
+]  # fmt: skip
 OF_ITSELF = ("number", "which", "choice")  # these kinds define their own question
 
 
@@ -78,17 +79,36 @@ class Mistake(Strict, kw_only=True):
     say: str
 
 
+class Option(Strict, kw_only=True):
+    """An option: `if` is the expression that is true if it is right, `say` the feedback if it is wrong."""
+
+    if_: str = msgspec.field(name="if")
+    say: str = ""
+
+
 class Ask(Strict, kw_only=True):
-    """A question about the focus. `of`: expression to count or order by. `options`: text -> expression that is true for
-    right options."""
+    """A question about the focus.
+
+    `of`: expression to count or order by. `options`: text -> Option, or only its expression. `fields`, `goal`,
+    `solution`: of a change, the fields to choose from, the expression that must become true, and a field with a value
+    that makes it true.
+    """
 
     kind: Kind
     text: str = ""
     of: str = ""
     unit: Literal["", "cpu", "memory", "s"] = ""
-    options: dict[str, str] = {}
+    options: dict[str, str | Option] = {}
+    fields: list[str] = []
+    goal: str = ""
+    solution: list[str] = []
     hint: str = ""
     mistakes: list[Mistake] = []
+
+    def option(self, text: str) -> Option:
+        """Return an option by its text."""
+        found = self.options[text]
+        return found if isinstance(found, Option) else Option(if_=found)
 
 
 class Step(Strict, kw_only=True):
@@ -263,5 +283,9 @@ def _check_question(lesson: LessonFile, step: Step, path: str) -> None:
         raise lesson.error(f"{path}.focus", "must have the point raw, normalized, weighted or total (score)")
     if ask.kind == "number" and not ask.of:
         raise lesson.error(f"{path}.ask", "must have `of`, the expression of the number")
+    if ask.kind == "change" and not (ask.fields and ask.goal and ask.solution[:1] and len(ask.solution) == 2):
+        raise lesson.error(f"{path}.ask", "must have `fields`, `goal`, and a field and its value as `solution`")
+    if ask.kind == "change" and (ask.solution[0] not in ask.fields or len(ask.fields) > MAX_OPTIONS):
+        raise lesson.error(f"{path}.ask", f"must have at most {MAX_OPTIONS} fields, among them that of the solution")
     if ask.kind in ("which", "choice") and not 2 <= len(ask.options) <= MAX_OPTIONS:
         raise lesson.error(f"{path}.ask", f"must have 2 to {MAX_OPTIONS} options")

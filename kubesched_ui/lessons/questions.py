@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from kubesched_ui.event_log.event_text import event_sentence
+from kubesched_ui.lessons import changes
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
@@ -21,7 +24,7 @@ MAX_ANSWERS, MAX_CHARS, MAX_OPTIONS = 60, 300, 60
 PASSES = "none: it passes"
 CHOICES = ("refuses", "rule", "woken", "lands", "choice")
 SETS = ("passes", "victims", "which")
-FORMS = dict.fromkeys(CHOICES, "choice") | dict.fromkeys(SETS, "set") | {"order": "order"}
+FORMS = dict.fromkeys(CHOICES, "choice") | dict.fromkeys(SETS, "set") | {"order": "order", "change": "change"}
 TEXTS = {
     "passes": "Which nodes pass all filters?",
     "refuses": "Which plugin rejects the node?",
@@ -35,6 +38,7 @@ TEXTS = {
     "number": "What is the number?",
     "which": "Which of these are true?",
     "choice": "Which of these is true?",
+    "change": "Change one field to reach the goal.",
 }
 
 
@@ -51,7 +55,7 @@ class Question:
 
     @property
     def form(self) -> str:
-        """The form of the answer: choice, set, order or number."""
+        """The form of the answer: choice, set, order, change or number."""
         return FORMS.get(self.ask.kind, "number")
 
     @property
@@ -60,7 +64,7 @@ class Question:
 
     def truths(self) -> list[Any]:
         """Return the truth value of each of the question's own options."""
-        return [evaluate(condition, self.facts) for condition in self.ask.options.values()]
+        return [evaluate(self.ask.option(text).if_, self.facts) for text in self.ask.options]
 
 
 def options(question: Question) -> list[str]:
@@ -82,6 +86,8 @@ def options(question: Question) -> list[str]:
             found = _events(facts)
         case "which" | "choice":
             found = list(ask.options)
+        case "change":
+            found = list(ask.fields)
         case _:
             found = []
     if len(found) > MAX_OPTIONS:
@@ -118,6 +124,8 @@ def answer(question: Question) -> Any:
             if ask.kind == "choice" and len(right) != 1:
                 raise Unknown(f"must have exactly one true option, has {len(right)}")
             return right if ask.kind == "which" else right[0]
+        case "change":
+            return ask.solution
     found = evaluate(ask.of, facts)
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise Unknown(f"is {shown(found)[:60]!r}, which is not a number")
@@ -143,6 +151,8 @@ def judge(question: Question, answers: Sequence[str]) -> Verdict:
     known = options(question)
     if form == "order":
         return _judge_order(question, known, answers)
+    if form == "change":
+        return _judge_change(question, answers)
     if any(text not in known for text in answers) or (form == "choice" and len(answers) != 1):
         return Verdict(False, problem="Choose one of the options." if form == "choice" else "Choose from the options.")
     right = answer(question)
@@ -167,6 +177,29 @@ def _judge_order(question: Question, known: list[str], answers: Sequence[str]) -
     given = [known[places.index(place)] for place in range(1, len(known) + 1)]
     values = [ranked_by(question, one) for one in given]
     return Verdict(values == sorted(values, reverse=True), given)
+
+
+def _judge_change(question: Question, answers: Sequence[str]) -> Verdict:
+    if len(answers) != 2 or answers[0] not in question.ask.fields:
+        return Verdict(False, problem="Choose a field and enter its new value.")
+    try:
+        facts = changed(question, answers)
+    except Unknown as problem:
+        return Verdict(False, problem=str(problem))
+    try:
+        return Verdict(evaluate(question.ask.goal, facts) is True, list(answers))
+    except Unknown:  # for example, the changed run does not try the pod
+        return Verdict(False, list(answers))
+
+
+def changed(question: Question, answers: Sequence[str]) -> Facts:
+    """Return the facts of the runs with a changed field. Raises Unknown if the change is invalid."""
+    runs, focus = changes.ChangedRuns(question.facts.runs, *answers), question.focus
+    facts = Facts(runs, focus)
+    attempts = {cycle.attempt for cycle in facts.run.cycles if cycle.pod == facts.pod_key(focus.pod)}
+    if focus.attempt is not None and focus.attempt not in attempts:
+        facts.focus = msgspec.structs.replace(focus, attempt=None)
+    return facts
 
 
 def unit_of(question: Question) -> str:

@@ -77,7 +77,8 @@ class Played:
     """A simulated run of a lesson. Raises IngestError, InputError, TooLarge. `cycles`: all cycles in order. `events`:
     of a run in virtual time, numbered as in docs/websocket.md. `given`: the scenario as read."""
 
-    def __init__(self, name: str, document: bytes, settings: Settings) -> None:
+    def __init__(self, name: str, document: bytes, settings: Settings, max_records: int = MAX_RECORDS) -> None:
+        self.name, self.document, self.max_records = name, document, max_records
         self.given: IngestResult = ingest_files([(name, document)])
         self.in_time = bool(self.given.time) if settings.in_time is None else settings.in_time
         self.release_name = get_release(settings.release or self.given.kubernetes or NEWEST).name
@@ -142,7 +143,7 @@ class Played:
         spec.preemption = settings.preemption and spec.preemption
         spec.percentage = spec.percentage if settings.percentage is None else settings.percentage
         run = ScenarioRun(scenario, document)
-        run.engine.max_records, run.engine.max_pods = MAX_RECORDS, MAX_PODS
+        run.engine.max_records, run.engine.max_pods = self.max_records, MAX_PODS
         self.configuration = run.simulation.configuration
         self._make = self._maker(self.configuration, spec.preemption, spec.percentage)
         nodes = list(run.simulation.nodes)

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_ui.lessons import diagram, feedback, markdown, questions
+from kubesched_ui.lessons import changes, diagram, feedback, markdown, questions
 from kubesched_ui.lessons.catalog import Lesson, lock
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
 
+CHANGE = " = "
+SEPARATORS = {"order": ", then ", "change": CHANGE}  # between the parts of an answer; a comma for other forms
 
-def shows(lesson: Lesson, number: int, revealed: bool = False) -> dict[str, Any]:
-    """Return what is shown of a step. Before it is revealed, nothing depends on the answer. Raises Unknown."""
+
+def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None) -> dict[str, Any]:
+    """Return what is shown of a step. Before it is revealed, nothing depends on the answer. Raises Unknown.
+
+    `given`: the student's answer; if it is a change, its run is shown.
+    """
     with lock:
         step, section = lesson.steps[number - 1], lesson.section(number)
         facts = lesson.facts(number, hides=True)
@@ -19,28 +25,37 @@ def shows(lesson: Lesson, number: int, revealed: bool = False) -> dict[str, Any]
             "title": section.title,
             "text": markdown.render(section.before.text, facts),
             "focus": step.focus,
-            "given": diagram.given(facts),
         }
-        question = lesson.question(number)
+        question, found = lesson.question(number), None
         if question is not None:
             view["question"] = describe(question, revealed)
         if question is None or revealed:
             view["after"] = markdown.render(section.after.text, lesson.facts(number))
-            view["found"] = diagram.revealed(lesson.facts(number))
+            found = lesson.facts(number)
+        if question is not None and question.ask.kind == "change":
+            found = facts
+            if change := given or (question.ask.solution if revealed else None):
+                facts = found = questions.changed(question, change)
+                view["changed"] = CHANGE.join(change)
+        view["given"] = diagram.given(facts)
+        if found is not None:
+            view["found"] = diagram.revealed(found)
         if question is not None and revealed:
-            view["answer"] = answer_text(question)
+            view["answer"] = view.get("changed") or answer_text(question)
         return view
 
 
 def describe(question: Question, revealed: bool) -> dict[str, Any]:
     """Return a question's text, form and options. `revealed`: whether the hint may use hidden values."""
-    facts = question.facts if revealed else type(question.facts)(question.facts.runs, question.focus, hides=True)
+    shown = revealed or question.ask.kind == "change"
+    facts = question.facts if shown else type(question.facts)(question.facts.runs, question.focus, hides=True)
     known = questions.options(question)
     own = question.ask.kind in ("which", "choice")
     return {
         "text": markdown.render_line(question.text, facts),
         "form": question.form,
         "options": [{"value": text, "text": markdown.render_line(text, facts) if own else text} for text in known],
+        "changeable": [(field, changes.current(facts.run, field)) for field in question.ask.fields],
         "places": range(1, len(known) + 1),
         "hint": markdown.render_line(question.ask.hint, facts) if question.ask.hint else "",
         "unit": {"cpu": "CPUs", "memory": "bytes, such as 2Gi", "s": "seconds"}.get(questions.unit_of(question), ""),
@@ -54,7 +69,7 @@ def answer_text(question: Question) -> str:
         found = questions.measured(question, float(found))
     if isinstance(found, list):
         own = [markdown.plain(text, question.facts) if question.form == "set" else text for text in found]
-        return (", then " if question.form == "order" else ", ").join(own) or "none"
+        return SEPARATORS.get(question.form, ", ").join(own) or "none"
     return markdown.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
 
 

@@ -102,9 +102,8 @@ def answer_text(lesson: Lesson, step: int, given: Any) -> str:
     question = lesson.question(step)
     assert question is not None
     if isinstance(given, list):
-        return (", then " if question.form == "order" else ", ").join(
-            option_text(question, one) for one in given
-        ) or "none"
+        separator = step_state.SEPARATORS.get(question.form, ", ")
+        return separator.join(option_text(question, one) for one in given) or "none"
     if isinstance(given, str):
         return option_text(question, given)
     return shown(questions.measured(question, float(given)))

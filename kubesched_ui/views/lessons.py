@@ -37,7 +37,8 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
         verdict, said = step_state.answered(here, step, given)
         told = {"verdict": verdict, "said": said, "given": given}
         revealed = verdict.right
-    context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed), **told}
+    accepted = told["verdict"].given if told else None
+    context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed, accepted), **told}
     context |= around(here, step) | manner(here, step, request.GET.get("present") == "1", asked and not revealed)
     return render(request, "lesson.html", context)
 

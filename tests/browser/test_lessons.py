@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -34,12 +36,15 @@ def give(form: Locator, question: Question, answers: list[str]) -> None:
     elif question.form == "order":
         for at, place in enumerate(answers):
             form.get_by_role("combobox").nth(at).select_option(place)
+    elif question.form == "change":
+        form.locator(f'input[value="{answers[0]}"]').check()
+        form.get_by_role("textbox", name="New value").fill(answers[1])
     elif question.form == "choice":
         form.locator(f"input[value={answers[0]!r}]").check()
     else:
         for box in form.get_by_role("checkbox").all():
             box.set_checked(box.get_attribute("value") in answers)
-    form.get_by_role("button", name="Check").click()
+    form.locator("button.primary").click()
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -95,7 +100,7 @@ def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for name, step in list(kinds().values()):
         page.goto(f"/learn/{name}/{step}/")
-        page.get_by_role("button", name="Show the answer").click()
+        page.get_by_role("button", name=re.compile("^Show (the answer|a solution)$")).click()
         expect(page.locator("#revealed")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, (name, step)
 
