@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
 
 FOLDER = Path(__file__).parent / "content"
+COURSE = "course.txt"  # the names of the lessons in course order
 KEPT = 40  # lessons cached with their runs; each takes some hundred kB
 
 # Plugins of a replayed cluster cache state between calls, so only one question is answered at a time.
@@ -34,7 +36,8 @@ class Lesson:
 
     @property
     def number(self) -> int:
-        return int(self.name[:2])
+        """The position in the course, from 1."""
+        return next((i for i, path in enumerate(paths(), 1) if path.stem == self.name), 0)
 
     @property
     def title(self) -> str:
@@ -109,13 +112,26 @@ class InvalidLesson(NamedTuple):
     message: str
 
 
+def course(folder: Path = FOLDER) -> list[str]:
+    """Return the names of the lessons in course order."""
+    file = folder / COURSE
+    return file.read_text().split() if file.exists() else []
+
+
 def paths(folder: Path = FOLDER) -> list[Path]:
-    """Return the lesson files in course order."""
-    return sorted(folder.glob("*.md"))
+    """Return the lesson files in course order, those that the course does not list last."""
+    position = {name: number for number, name in enumerate(course(folder))}
+    return sorted(folder.glob("*.md"), key=lambda path: (position.get(path.stem, len(position)), path.stem))
+
+
+def current_name(name: str) -> str:
+    """Return a lesson's name without the number that it began with in version 1.0.0 (`07-topology-spread`)."""
+    return re.sub(r"^\d\d-", "", name)
 
 
 def lesson(name: str) -> Lesson | None:
     """Return the current version of a lesson, or None if it does not exist. Raises LessonError."""
+    name = current_name(name)
     path = next((path for path in paths() if path.stem == name), None)
     return _of(path) if path is not None else None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.urls import NoReverseMatch, resolve
 
 from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, step_state
-from kubesched_ui.lessons.catalog import Lesson, paths
+from kubesched_ui.lessons.catalog import COURSE, Lesson, course, paths
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import same
@@ -43,12 +43,11 @@ def check(folder: Path, names: Sequence[str] = ()) -> Checked:
     """Check the lessons of a folder, or those whose names begin with one of `names`. Raises LessonError for the first
     problem."""
     found = Checked()
-    for number, path in enumerate(paths(folder), 1):
+    check_course(folder)
+    for path in paths(folder):
         if names and not path.stem.startswith(tuple(names)):
             continue
         lesson = Lesson(parser.read(path))
-        if lesson.number != number:
-            raise LessonError(path.name, 1, f"must have the number {number:02}: lessons are numbered without gaps")
         checked = check_lesson(lesson)
         if checked.questions < MIN_QUESTIONS:
             asked = count(checked.questions, "question")
@@ -57,6 +56,17 @@ def check(folder: Path, names: Sequence[str] = ()) -> Checked:
         found.questions += checked.questions
         found.figures += checked.figures
     return found
+
+
+def check_course(folder: Path) -> None:
+    """Check that the course lists every lesson of the folder once. Raises LessonError."""
+    listed, files = course(folder), {path.stem for path in paths(folder)}
+    for line, name in enumerate(listed, 1):
+        if name not in files or name in listed[: line - 1]:
+            problem = "is listed twice" if name in files else "is listed, but there is no such file"
+            raise LessonError(COURSE, line, f"{name}.md {problem}")
+    if missing := sorted(files.difference(listed)):
+        raise LessonError(COURSE, len(listed) + 1, f"must list {missing[0]}.md")
 
 
 def check_lesson(lesson: Lesson) -> Checked:

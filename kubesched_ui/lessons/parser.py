@@ -22,7 +22,7 @@ from scheduler_core.virtual_time.scenario import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
 REVEALED = "### Revealed"
-NAME = re.compile(r"[0-9]{2}-[a-z0-9]+(-[a-z0-9]+)*")
+NAME = re.compile(r"(?!\d\d-)[a-z0-9]+(-[a-z0-9]+)*")
 
 Kind = Literal[
     "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice",
@@ -169,7 +169,7 @@ class LessonFile:
 def read(path: Path) -> LessonFile:
     """Read a lesson file. Raises LessonError."""
     if not NAME.fullmatch(path.stem):
-        raise LessonError(path.name, 1, "must be named by its number and words, such as 07-topology-spread.md")
+        raise LessonError(path.name, 1, "must be named by words in lower case, such as topology-spread.md")
     try:
         data = path.read_bytes()
     except OSError as problem:

@@ -39,7 +39,7 @@ def open_run(lesson: Lesson, step: int) -> str:
     facts = lesson.facts(step)
     if facts.run.settings.own:
         raise InputError("Lesson", "", "uses its own program in this run, so the run cannot be opened in the browser")
-    name = f"Lesson {lesson.number}: {lesson.title}"[:200]
+    name = f"Lesson: {lesson.title}"[:200]
     with transaction.atomic():
         scenario = _scenario(lesson, facts.run)
         wanted = settings_of(scenario, facts.run)
@@ -59,7 +59,7 @@ def _scenario(lesson: Lesson, played: Played) -> Scenario:
     for scenario in known.order_by("-pk")[:5]:
         if list(scenario.objects_of()) == played.given.objects:
             return scenario
-    return store(played.given, description=f"Lesson {lesson.number}: {lesson.head.summary}")
+    return store(played.given, description=f"Lesson: {lesson.head.summary}")
 
 
 def settings_of(scenario: Scenario, played: Played) -> RunSettings:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.lessons import catalog, publish_run, step_state
@@ -28,6 +29,10 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
     POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for presenting
     (docs/present.md).
     """
+    if (now := catalog.current_name(name)) != name and request.method != "POST":
+        there = reverse("lesson-step", args=[now, step]) if step > 1 else reverse("lesson", args=[now])
+        query = request.META["QUERY_STRING"]
+        return redirect(f"{there}?{query}" if query else there, permanent=True)
     here = lesson_of(name, step)
     asked = here.steps[step - 1].ask is not None
     told: dict[str, Any] = {}

@@ -1,13 +1,18 @@
 // @ts-check
-// The progress in the course as text in browser storage: {"01-name": [2, 3]}, the steps answered correctly.
+// The progress in the course as text in browser storage: {"name": [2, 3]}, the steps answered correctly.
 
 export const KEY = "kubesched.lessons";
 
-/** @param {string | null} text @returns {Record<string, number[]>} */
+/**
+ * Version 1.0.0 stored names with a number, such as "07-topology-spread".
+ * @param {string | null} text @returns {Record<string, number[]>}
+ */
 function read(text) {
   try {
     const found = JSON.parse(text ?? "{}");
-    return found && typeof found === "object" && !Array.isArray(found) ? found : {};
+    if (!found || typeof found !== "object" || Array.isArray(found)) return {};
+    const names = Object.entries(found).map(([name, steps]) => [name.replace(/^\d\d-/, ""), steps]);
+    return Object.fromEntries(names);
   } catch {
     return {};
   }

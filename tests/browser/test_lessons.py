@@ -96,7 +96,7 @@ def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:
 
 def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto("/learn/26-how-the-scheduler-knows/1/")
+    page.goto("/learn/how-the-scheduler-knows/1/")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for name, step in list(kinds().values()):
         page.goto(f"/learn/{name}/{step}/")
@@ -119,7 +119,7 @@ def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> 
 
 def test_objects_walk_by_buttons_alone(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/learn/26-how-the-scheduler-knows/1/")
+    page.goto("/learn/how-the-scheduler-knows/1/")
     text = page.locator("[data-walk-text]")
     expect(text).to_contain_text("API server: The list of nodes contains Node n1.")
     forth = page.get_by_role("button", name="Next step")
@@ -138,7 +138,7 @@ def test_objects_walk_by_buttons_alone(page: Page) -> None:
 
 def test_a_lesson_for_a_room_goes_on_by_one_key(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
-    page.goto("/learn/01-what-a-scheduler-does/2/?present=1")
+    page.goto("/learn/what-a-scheduler-does/2/?present=1")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#revealed")).to_be_visible()
     page.keyboard.press("ArrowRight")

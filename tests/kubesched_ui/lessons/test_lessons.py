@@ -42,7 +42,7 @@ It goes to {{ node_of("web") }}.
 def checked(text: str) -> str:
     """What is wrong with a lesson; "" for nothing."""
     try:
-        lint.check_lesson(Lesson(parser.parsed("01-small", text.encode())))
+        lint.check_lesson(Lesson(parser.parsed("small", text.encode())))
     except LessonError as problem:
         return str(problem)
     return ""
@@ -60,10 +60,9 @@ def test_all_hold(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "said"),
     [
-        ("01-small", 3, "1 lesson, 3 questions, 6 figures: all hold"),
-        ("01-small", 1, "01-small.md, line 1: asks 1 question; a lesson asks at least 3"),
-        ("03-small", 3, "03-small.md, line 1: must have the number 01: lessons are numbered without gaps"),
-        ("00-none", 3, "No lesson has a name that begins with 01 or 03."),
+        ("small", 3, "1 lesson, 3 questions, 6 figures: all hold"),
+        ("small", 1, "small.md, line 1: asks 1 question; a lesson asks at least 3"),
+        ("other", 3, "course.txt, line 1: small.md is listed, but there is no such file"),
     ],
 )
 def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, said: str) -> None:
@@ -71,9 +70,10 @@ def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, said: 
     steps = "".join(step.replace("Where", f"Where {'again ' * i}") for i in range(asked))
     texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(asked))
     (tmp_path / f"{name}.md").write_text(f"{head}{steps}---\n{texts}")
+    (tmp_path / "course.txt").write_text("small\n")
     out = StringIO()
     try:
-        call_command("lessons", "01", "03", "--check", "--folder", str(tmp_path), stdout=out)
+        call_command("lessons", "sm", "--check", "--folder", str(tmp_path), stdout=out)
     except CommandError as problem:
         out.write(str(problem))
     assert out.getvalue().strip() == said
@@ -125,7 +125,7 @@ def test_the_small_one_holds() -> None:
 def test_what_does_not_hold_is_refused(old: str, new: str, said: str) -> None:
     assert old in LESSON
     found = checked(LESSON.replace(old, new, 1))
-    assert found.startswith("01-small.md, line "), found
+    assert found.startswith("small.md, line "), found
     assert said in found
 
 
@@ -133,23 +133,26 @@ def test_hostile_files() -> None:
     bomb = "---\na: &a0 [x, x]\n" + "\n".join(f"b{i}: &a{i + 1} [*a{i}, *a{i}]" for i in range(22)) + "\n---\n"
     deep = "---\nscenario: " + "[" * 5000 + "\n---\n"
     for data in (b"\xff\xfe", b"", b"---\n---\n", bomb.encode(), deep.encode(), b"---\n" + b"x" * 300_000):
-        with pytest.raises(LessonError, match=r"^01-x\.md, line \d+: "):
-            parser.parsed("01-x", data)
+        with pytest.raises(LessonError, match=r"^x\.md, line \d+: "):
+            parser.parsed("x", data)
 
 
 def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
-    (tmp_path / "01-small.md").write_text(LESSON.replace('cpu: "2"', 'cpu: "8"'))
-    with pytest.raises(CommandError, match=r"01-small\.md, line 13: "):
+    (tmp_path / "small.md").write_text(LESSON.replace('cpu: "2"', 'cpu: "8"'))
+    with pytest.raises(CommandError, match=r"course\.txt, line 1: must list small\.md"):
         call_command("lessons", "--check", "--folder", str(tmp_path))
-    (tmp_path / "notes.md").write_text("nothing")
-    (tmp_path / "01-small.md").unlink()
-    with pytest.raises(CommandError, match=r"notes\.md, line 1: must be named by its number"):
+    (tmp_path / "course.txt").write_text("small\n")
+    with pytest.raises(CommandError, match=r"small\.md, line 13: "):
+        call_command("lessons", "--check", "--folder", str(tmp_path))
+    (tmp_path / "Notes.md").write_text("nothing")
+    (tmp_path / "small.md").unlink()
+    with pytest.raises(CommandError, match=r"Notes\.md, line 1: must be named by words"):
         call_command("lessons", "--folder", str(tmp_path))
 
 
 def test_html_in_a_lesson_is_text() -> None:
     text = LESSON.replace("`n1` has", "<script>alert()</script> [x](javascript:alert()) ![i](http://x/y.png) has")
-    view = step_state.shows(Lesson(parser.parsed("01-small", text.encode())), 1)
+    view = step_state.shows(Lesson(parser.parsed("small", text.encode())), 1)
     assert "<script" not in view["text"]
     assert "<img" not in view["text"]
     assert 'href="javascript' not in view["text"]
@@ -177,7 +180,7 @@ def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
 
 
 def test_the_walk_is_what_the_run_recorded() -> None:
-    lesson = catalog.lesson("26-how-the-scheduler-knows")
+    lesson = catalog.lesson("how-the-scheduler-knows")
     assert lesson is not None
     first, last = walks(lesson.facts(1)), walks(lesson.facts(len(lesson.steps)))
     assert [(one.t, one.what) for one in first] == [

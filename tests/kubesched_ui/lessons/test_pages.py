@@ -120,7 +120,7 @@ def test_for_a_room_every_link_stays_large(client: Client) -> None:
 
 
 def test_a_program_of_the_lessons_own_takes_part_and_is_not_opened(client: Client) -> None:
-    for name, said in (("27-write-your-own-plugin", "RackLimit"), ("21-extenders", "Extender requests")):
+    for name, said in (("write-your-own-plugin", "RackLimit"), ("extenders", "Extender requests")):
         lesson = catalog.lesson(name)
         assert lesson is not None
         last = len(lesson.steps)
@@ -132,9 +132,23 @@ def test_a_program_of_the_lessons_own_takes_part_and_is_not_opened(client: Clien
 
 
 def test_what_is_not_there(client: Client) -> None:
-    for wrong in ("/learn/99-none/", f"/learn/{NAMES[0]}/99/", f"/learn/{NAMES[0]}/0/", "/learn/..%2f..%2fx/"):
+    for wrong in ("/learn/none/", "/learn/99-none/", f"/learn/{NAMES[0]}/99/", f"/learn/{NAMES[0]}/0/", "/learn/..%2f..%2fx/"):
         assert client.get(wrong).status_code == 404
     assert client.get(reverse("lesson-open", args=[NAMES[0], 1])).status_code == 405
+
+
+def test_addresses_with_numbers_redirect(client: Client) -> None:
+    """Version 1.0.0 began the names of lessons with numbers."""
+    for old, now in (
+        ("/learn/07-topology-spread/", "/learn/topology-spread/"),
+        ("/learn/07-topology-spread/2/?present=1", "/learn/topology-spread/2/?present=1"),
+    ):
+        answer = client.get(old)
+        assert (answer.status_code, answer.headers["Location"]) == (301, now)
+    lesson = catalog.lesson("07-topology-spread")
+    assert lesson is not None
+    assert lesson.name == "topology-spread"
+    assert lesson.number == 7
 
 
 def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
