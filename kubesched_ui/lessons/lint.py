@@ -52,6 +52,8 @@ def check(folder: Path, names: Sequence[str] = ()) -> Checked:
         if checked.questions < MIN_QUESTIONS:
             asked = count(checked.questions, "question")
             raise LessonError(path.name, 1, f"asks {asked}; a lesson asks at least {MIN_QUESTIONS}")
+        if not lesson.head.lights:
+            raise LessonError(path.name, 1, "must name the parts of the picture that it lights, as `lights: [filter]`")
         found.lessons += 1
         found.questions += checked.questions
         found.figures += checked.figures

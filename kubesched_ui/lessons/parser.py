@@ -18,6 +18,7 @@ from kubesched_ui.ingest import IngestError, Limits
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents
 from kubesched_ui.lessons.errors import LessonError
+from kubesched_ui.lessons.machine import LABELS
 from scheduler_core.virtual_time.scenario import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
@@ -121,10 +122,12 @@ class Step(Strict, kw_only=True):
 
 
 class Head(Strict, kw_only=True):
-    """The head of a lesson. `scenario`: name of a sample file, or the spec of a Scenario document."""
+    """The head of a lesson. `lights`: parts of machine.py. `scenario`: name of a sample file, or the spec of a Scenario
+    document."""
 
     title: str
     summary: str
+    lights: list[str] = []
     scenario: str | dict[str, Any]
     runs: dict[str, Settings] = {}
     steps: list[Step]
@@ -252,6 +255,10 @@ def _check(lesson: LessonFile) -> None:
         raise lesson.error("steps", f"must be 1 to {MAX_STEPS}, got {len(head.steps)}")
     if len(head.runs) > MAX_RUNS:
         raise lesson.error("runs", f"must be at most {MAX_RUNS}, got {len(head.runs)}")
+    for number, part in enumerate(head.lights):
+        if part not in LABELS:
+            problem = f"{part[:60]!r} is not a part of the picture; the parts are {', '.join(LABELS)}"
+            raise lesson.error(f"lights[{number}]", problem)
     for number, step in enumerate(head.steps):
         path = f"steps[{number}]"
         section = lesson.sections[number] if number < len(lesson.sections) else None

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.lessons import catalog, publish_run, step_state
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
+from kubesched_ui.lessons.machine import LABELS, PARTS
 from kubesched_ui.lessons.questions import MAX_ANSWERS
 from scheduler_core.errors import InputError
 
@@ -19,7 +20,8 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
     """Show the list of lessons."""
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
-    return render(request, "lessons.html", {"lessons": found, "problems": problems, "questions": questions})
+    context = {"lessons": found, "problems": problems, "questions": questions, "machine": PARTS}
+    return render(request, "lessons.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -54,8 +56,9 @@ def manner(here: Lesson, step: int, large: bool, hides: bool) -> dict[str, Any]:
     `large`: for presenting; links keep this setting. `hides`: whether an answer is hidden. `lesson_own`: whether
     the lesson has its own plugin or extender, so that its run cannot be opened.
     """
-    own = here.facts(step).run.settings.own
-    return {"large": large, "kept": "?present=1" if large else "", "hides": hides, "lesson_own": own}
+    own, lights = here.facts(step).run.settings.own, here.head.lights
+    found = {"large": large, "kept": "?present=1" if large else "", "hides": hides, "lesson_own": own}
+    return found | {"machine": PARTS, "lights": lights, "labels": [LABELS[name] for name in lights]}
 
 
 def around(here: Lesson, step: int) -> dict[str, Any]:
