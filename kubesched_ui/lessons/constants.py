@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from kubesched_ui.lessons import event_recorder
 from kubesched_ui.lessons.formatting import Amount, Seconds
+from scheduler_core.api.devices import MAX_SUB_REQUESTS
+from scheduler_core.api.duration import seconds
 from scheduler_core.cluster import resources
 from scheduler_core.config.schema import File
 from scheduler_core.controllers import admission
@@ -32,5 +35,12 @@ CONSTANTS: dict[str, Callable[[], Any]] = {
     "default toleration": lambda: Seconds(admission.DEFAULT_TOLERATION_SECONDS),
     "old max score": lambda: MAX_PRIORITY,
     "fewest feasible": lambda: schedule_one.MIN_FEASIBLE_NODES,
+    "event series end": lambda: Seconds(event_recorder.SERIES_END),
+    "event refresh": lambda: Seconds(event_recorder.REFRESH),
+    "parallelism": lambda: File().parallelism,
+    "lease duration": lambda: Seconds(seconds(File().leader_election.lease_duration)),
+    "renew deadline": lambda: Seconds(seconds(File().leader_election.renew_deadline)),
+    "retry period": lambda: Seconds(seconds(File().leader_election.retry_period)),
+    "most alternatives": lambda: MAX_SUB_REQUESTS,
     "smallest percentage": lambda: schedule_one.MIN_FEASIBLE_PERCENTAGE,
 }

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubesched_ui.lessons import event_recorder
 from kubesched_ui.lessons.constants import CONSTANTS
 from kubesched_ui.lessons.errors import NotYetRevealed, Unknown
+from kubesched_ui.lessons.event_recorder import RecordedEvent
 from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds, shown
 from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Attempted, Played
@@ -137,6 +139,46 @@ class Lookups:
             raise Unknown(f"no event moved {pod} to the queue")
         return found[-1]
 
+    def past(self) -> list[Attempted]:
+        """Return the cycles before the one in focus, or all of them if no pod is in focus. Raises NotYetRevealed."""
+        if not self.focus.pod:
+            if self.hides:
+                raise NotYetRevealed("reveals the results of the run")
+            return self.run.cycles
+        return self.run.cycles[: self.focused.number - 1]
+
+    def moves_until(self, t: float) -> list[dict[str, Any]]:
+        """Return the queue moves until a second. Raises NotYetRevealed."""
+        found = [event for event in self.run.events if event["type"] == "queue.moved" and event["t"] <= t]
+        if self.hides and found and (not self.focus.pod or found[-1]["seq"] >= self.focused.seq):
+            raise NotYetRevealed("reveals how pods move in the queue")
+        return found
+
+    def events_of(self, pod: str) -> list[RecordedEvent]:
+        """Return the Event objects about a pod at the end of the run. Raises NotYetRevealed, Unknown."""
+        key = self.pod_key(pod)
+        if self.hides:
+            raise NotYetRevealed(f"reveals the events of {pod}")
+        if not self.run.events:
+            raise Unknown("the run is not in virtual time")
+        happened = []
+        for cycle in self.run.cycles:
+            if cycle.pod == key and cycle.result in ("unschedulable", "error"):
+                happened.append((cycle.t, "FailedScheduling", cycle.trace.message))
+        for event in self.run.events:
+            if event["pod"] == key and event["type"] == "bind.failed":
+                happened.append((event["t"], "FailedScheduling", event["data"]["message"]))
+            if event["pod"] == key and event["type"] == "pod.bound":
+                happened.append((event["t"], "Scheduled", f"Successfully assigned {key} to {event['data']['node']}"))
+        return event_recorder.recorded(sorted(happened), self.run.events[-1]["t"])
+
+    def recorded_event(self, pod: str, number: int) -> RecordedEvent:
+        """Return an Event object of a pod by its number, from 1. Raises NotYetRevealed, Unknown."""
+        found = self.events_of(pod)
+        if not 1 <= number <= len(found):
+            raise Unknown(f"{pod} has {len(found)} Event objects, so there is no number {number}")
+        return found[number - 1]
+
 
 class Facts(Lookups):
     """Values that expressions read from runs. Each method is a function of the expression language."""
@@ -191,6 +233,14 @@ class Facts(Lookups):
         if node not in cycle.nodes:
             raise Unknown(f"there is no node {node[:253]!r} at that time")
         return cycle.trace.has_looked(cycle.nodes.index(node))
+
+    def start_index(self, pod: str, attempt: int | None = None) -> int:
+        """The position in the list of nodes at which the search starts, from 0."""
+        return self.cycle(pod, attempt).trace.start_index
+
+    def hint(self, pod: str, attempt: int | None = None) -> str:
+        """The node that opportunistic batching proposes, or `none`."""
+        return self.cycle(pod, attempt).trace.batch_hint or "none"
 
     def plugins(self, pod: str, attempt: int | None = None) -> list[str]:
         """Filter plugins in the order in which they run."""
@@ -277,6 +327,11 @@ class Facts(Lookups):
     def nodes(self, before: str | None = None) -> list[str]:
         """All nodes."""
         return list(self.run.state(self.moment(before)).nodes())
+
+    def position(self, node: str, before: str | None = None) -> int:
+        """The position of a node in the list that the scheduler searches, from 1."""
+        self.node(node, before)
+        return self.nodes(before).index(node) + 1
 
     def allocatable(self, node: str, resource: str, before: str | None = None) -> Amount:
         """The allocatable quantity of a resource on a node."""
@@ -391,6 +446,14 @@ class Facts(Lookups):
                 return Seconds(event["t"])
         raise Unknown(f"{pod} was never {what}")
 
+    def evicted(self, pod: str) -> bool:
+        """Whether a pod was evicted in a run in virtual time."""
+        key = self.pod_key(pod)
+        found = [e for e in self.run.events if e["type"] == "pod.evicted" and e["pod"] == key]
+        if self.hides:
+            raise NotYetRevealed(f"reveals whether {pod} was evicted")
+        return bool(found)
+
     def evictions(self) -> list[Seconds]:
         """The times of evictions in a run in virtual time, in order."""
         found = [event for event in self.run.events if event["type"] == "pod.evicted"]
@@ -412,6 +475,35 @@ class Facts(Lookups):
         if not found:
             raise Unknown(f"the scenario has no step {number}")
         return Seconds(found[0]["t"])
+
+    # ---- metrics and events
+
+    def tried(self, result: str) -> int:
+        """The number of attempts with a result, as `scheduler_schedule_attempts_total` counts them."""
+        return sum(cycle.result == result for cycle in self.past())
+
+    def in_queue(self, part: str, t: float) -> int:
+        """The number of pods in a part of the queue (active, backoff, unschedulable, gated) after second `t`."""
+        places = {event["pod"]: event["data"]["to"] for event in self.moves_until(t)}
+        return sum(place == part for place in places.values())
+
+    def entered(self, part: str, event: str) -> int:
+        """The number of moves to a part of the queue because of an event, as `scheduler_queue_incoming_pods_total`
+        counts them."""
+        moves = [move["data"] for move in self.moves_until(float("inf"))]
+        return sum((data["to"], data["event"]) == (part, event) for data in moves)
+
+    def recorded(self, pod: str) -> list[str]:
+        """The messages of the Event objects about a pod, in the order of their creation."""
+        return [event.note for event in self.events_of(pod)]
+
+    def repeats(self, pod: str, number: int = 1) -> int:
+        """The number of events that an Event object of a pod stands for; objects start at 1."""
+        return self.recorded_event(pod, number).count
+
+    def written(self, pod: str, number: int = 1) -> int:
+        """The count of an Event object that the API server knows."""
+        return self.recorded_event(pod, number).written
 
     def planned(self, *path: str | int) -> Any:
         """A value of the scenario's time settings, such as `planned('binding', 'seconds')`."""
@@ -483,6 +575,16 @@ class Facts(Lookups):
         if not 1 <= value <= len(ORDINALS):
             raise Unknown(f"there is no ordinal word for {value}")
         return ORDINALS[value - 1]
+
+    def objects(self, kind: str) -> list[str]:
+        """The names of the scenario's objects of a kind, in order."""
+        return [obj["metadata"]["name"] for obj in self.run.given.objects if obj["kind"] == kind]
+
+    def chunk(self, nodes: int, workers: int) -> int:
+        """The number of nodes that a filter worker takes at once (upstream chunkSizeFor)."""
+        if workers < 1 or nodes < 0:
+            raise Unknown("needs at least one worker")
+        return max(1, min(int(nodes**0.5), nodes // workers + 1))
 
     def nodes_to_find(self, nodes: int, percentage: int = 0) -> int:
         """The number of feasible nodes after which upstream stops filtering, for a cluster of that many nodes."""
