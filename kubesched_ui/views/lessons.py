@@ -31,11 +31,11 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
     POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for presenting
     (docs/present.md).
     """
-    if (now := catalog.current_name(name)) != name and request.method != "POST":
-        there = reverse("lesson-step", args=[now, step]) if step > 1 else reverse("lesson", args=[now])
-        query = request.META["QUERY_STRING"]
-        return redirect(f"{there}?{query}" if query else there, permanent=True)
     here = lesson_of(name, step)
+    if here.name != name and request.method != "POST":
+        query = request.META["QUERY_STRING"]
+        there = reverse("lesson-step", args=[here.name, step])
+        return redirect(f"{there}?{query}" if query else there, permanent=True)
     asked = here.steps[step - 1].ask is not None
     told: dict[str, Any] = {}
     revealed = request.method == "POST" and asked and "reveal" in request.POST
