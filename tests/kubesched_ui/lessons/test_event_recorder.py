@@ -1,0 +1,31 @@
+"""The series of the event recorder: what is counted, and what the API server knows."""
+
+import pytest
+
+from kubesched_ui.lessons.event_recorder import recorded
+
+FAILED = "FailedScheduling"
+
+
+@pytest.mark.parametrize(
+    ("times", "end", "objects"),
+    [
+        ([0], 100, [(1, 1)]),
+        ([0, 10], 100, [(2, 2)]),
+        ([0, 10, 20, 30], 100, [(4, 2)]),  # later repetitions are only counted
+        ([0, 10, 20], 800, [(3, 3)]),  # the end of the series writes its count
+        ([*range(0, 1801, 300)], 1801, [(7, 6)]),  # counts are written every half an hour
+        ([*range(0, 1500, 300)], 1500, [(5, 2)]),
+        ([0, 721], 800, [(1, 1), (1, 1)]),  # a single event is forgotten, too
+        ([0, 350], 800, [(2, 2)]),
+    ],
+)
+def test_counts(times: list[float], end: float, objects: list[tuple[int, int]]) -> None:
+    found = recorded([(t, FAILED, f"message {t}") for t in times], end)
+    assert [(event.count, event.written) for event in found] == objects
+    assert found[0].note == "message 0"
+
+
+def test_another_reason_is_another_object() -> None:
+    found = recorded([(0, FAILED, "no"), (5, "Scheduled", "yes"), (6, FAILED, "no")], 10)
+    assert [(event.reason, event.count) for event in found] == [(FAILED, 2), ("Scheduled", 1)]
