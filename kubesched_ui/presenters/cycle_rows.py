@@ -44,11 +44,12 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
 
 
 def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
-    """Return a cycle's result for the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons,
-    total}."""
-    found: dict[str, Any] = {"kind": "none", "plugin": "", "reasons": [], "total": None}
+    """Return a cycle's result for the node of `row`: {kind: chosen|fits|refused|unseen|none, point, plugin, reasons,
+    total}. `point`: where the pod or the node was rejected."""
+    found: dict[str, Any] = {"kind": "none", "point": "filter", "plugin": "", "reasons": [], "total": None}
     if rejected := trace.preenqueue or trace.prefilter:
-        return found | {"plugin": rejected.plugin, "reasons": rejected.reasons}
+        point = "preenqueue" if trace.preenqueue else "prefilter"
+        return found | {"point": point, "plugin": rejected.plugin, "reasons": rejected.reasons}
     if status := trace.status_at(row):
         return found | {"kind": "refused", "plugin": status.plugin or "PreFilter", "reasons": status.reasons}
     place = (trace.feasible_rows() == row).nonzero()[0]
@@ -56,6 +57,11 @@ def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
         return found | {"kind": "unseen"}
     total = int(trace.total()[place[0]]) if trace.scores else None
     return found | {"kind": "chosen" if trace.selected_row == row and trace.node else "fits", "total": total}
+
+
+def tie_rule(run: Run) -> str:
+    """Return how ties of a run are decided, as text."""
+    return "by name" if run.tie_break == Run.TieBreak.NAME else "by the run's seed"
 
 
 def started(run: Run) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.offload.routes import LARGE
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
-from kubesched_ui.queries.recording_cache import key_of, recording_of
+from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_of
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.restore import restore_run
@@ -20,7 +20,7 @@ from scheduler_core.debugger.suggestions.pending import AllPending, all_pending
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.debugger.suggestions.steps import Remedy
-from scheduler_core.explain import Answer, explain
+from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
@@ -74,6 +74,21 @@ def explained(run: Run, row: Cycle) -> Answer:
         return explain(cycle_rows.trace_of(row), simulation, pod, names=row.nodes)
 
     return _cached((key_of(run), row.number, "explained"), ask)
+
+
+def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:
+    """Return why the pod did not go to a node, from the restored cluster if the run was recorded. Raises InputError."""
+    trace, by = cycle_rows.trace_of(row), cycle_rows.tie_rule(run)
+
+    def ask() -> NodeAnswer:
+        simulation = _before(run, row)
+        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
+        return explain_node(trace, node, simulation, pod, row.nodes, by)
+
+    try:
+        return _cached((key_of(run), row.number, "node", node), ask)
+    except NotRecorded:
+        return explain_node(trace, node, names=row.nodes, by=by)
 
 
 def _before(run: Run, row: Cycle) -> Simulation:

@@ -138,6 +138,27 @@ def invalid(field: Any) -> str:
     return format_html('aria-invalid="true" aria-describedby="id_{}_error" autofocus', field.name)
 
 
+@register.simple_tag(takes_context=True)
+def sentence(context: Any, text: str, links: Iterable[Any]) -> SafeString | str:
+    """Return a sentence whose words link to what decided them; plain text in a read-only page.
+
+    `links`: as of presenters/sentence_links.py.
+    """
+    known = {link.text: link for link in reversed([*links]) if link.text}
+    if not known or context.get("read_only"):
+        return text
+    words = "|".join(re.escape(word) for word in sorted(known, key=len, reverse=True))
+    parts = re.split(rf"(?<![\w/.-])({words})(?![\w/-]|\.\w)", text)
+    return format_html_join(
+        "", "{}", ([_linked(known[part]) if place % 2 else part] for place, part in enumerate(parts))
+    )
+
+
+def _linked(link: Any) -> SafeString:
+    data = {"data-open": link.point or None, "data-plugin": link.plugin or None}
+    return format_html('<a href="{}"{}>{}</a>', link.address, flatatt(data), link.text)
+
+
 @register.filter
 def counted(number: int | None, one: str) -> str:
     """`1 node`, `1,200 nodes`, `2 entries`."""
@@ -298,6 +319,7 @@ def post_button(context: Any, text: str, address: str, *args: Any, css: str = ""
 
 SECTIONS = {
     "scenarios": "Scenarios", "runs": "Runs", "learn": "Learn", "account": "Account", "people": "Groups",
+    "docs": "Documentation",
 }  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
+from django.urls import reverse
 
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.presenters import cycle_rows, occupancy, queue_timeline
@@ -15,6 +17,7 @@ from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import NodeLine, Use
 from scheduler_core.api.duration import clock
+from scheduler_core.plugins import REGISTRY
 
 CYCLES_SHOWN = 50
 EVENTS_SHOWN = 500
@@ -34,7 +37,8 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     for cycle in page.object_list:
         if (row := rows.get(cycle.nodes_version)) is not None:
             trace = cycle_rows.trace_of(cycle)
-            verdicts.append({"cycle": cycle, **cycle_rows.on_node(trace, row)})
+            found = cycle_rows.on_node(trace, row)
+            verdicts.append({"cycle": cycle, "address": decided_at(cycle, found, name), **found})
             if known is not None and verdicts[-1]["kind"] == "refused":
                 verdicts[-1]["reasons"] = reasons_on(run, known.history, cycle, trace, row)
     return then | {
@@ -44,6 +48,17 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "verdicts": verdicts,
         "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
     }
+
+
+def decided_at(cycle: Cycle, found: Mapping[str, Any], node: str) -> str:
+    """Return the address of what decided about the node: how a plugin's verdict is computed, else why not this node."""
+    pod = [cycle.run_id, cycle.namespace, cycle.name]
+    if not found["plugin"]:
+        return f"{reverse('why', args=pod)}?{urlencode({'cycle': cycle.number, 'node': node})}"
+    query = {"cycle": cycle.number, "point": found["point"]}
+    if found["plugin"] in REGISTRY:
+        query |= {"plugin": found["plugin"], "node": node}
+    return f"{reverse('pod', args=pod)}?{urlencode(query)}"
 
 
 def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from kubesched_ui.presenters.cycle_presenter import (
     score_rows,
     steps,
 )
+from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
 from kubesched_ui.queries import claims
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
@@ -33,7 +34,9 @@ from kubesched_ui.views import pod_group_context
 from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.explain import explain_node
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import get_release
 
@@ -76,6 +79,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "came_to": came_to[at] if rows else None,
         "result": result,
         "place": place(run, result, events, came_to[-1].result if came_to else ""),
+        "place_links": place_links(run, result),
         "kept": kept(query),
     }
     page |= about_pod(run, key, pod, result) | neighbours(run, result)
@@ -121,6 +125,11 @@ def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], 
     if result.evicted_by:
         return PodState("evicted", f"Evicted later in this run by preemption for {result.evicted_by}.", result.node)
     return PodState(came_to or result.result, "", result.node)
+
+
+def place_links(run: Run, result: PodResult | None) -> list[SentenceLink]:
+    """Return the node of a pod and the pod that preempted it, as links."""
+    return [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else []
 
 
 def kept(query: Mapping[str, str]) -> str:
@@ -194,10 +203,11 @@ def about_cycle(
     nodes = row.nodes
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, nodes)
-    verdicts, tie = matrix(cycle, nodes), run.tie_break
+    verdicts = matrix(cycle, nodes)
     room = headroom_of(run, row, trace)
     if room is not None:
         explanations.add_quantities(verdicts, room)
+    explained, links = explanations.answer(trace, nodes, room), CycleLinks(run, row)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -207,7 +217,8 @@ def about_cycle(
         "cycle_at": clock(trace.time),
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(came_to.result, ""),
-        "answer": answer(explanations.answer(trace, nodes, room).sentence, trace.node, came_to),
+        "answer": answer(explained.sentence, trace.node, came_to),
+        "links": links.of_answer(trace, explained, came_to),
         "old": old,
         "steps": steps(cycle, row.result, len(nodes), after, points),
         "point": wanted if wanted in points else decisive_point(cycle, row.result, after),
@@ -221,8 +232,8 @@ def about_cycle(
         "matrix_data": matrix_data(verdicts),
         "preemption": preemption(cycle, priorities(run, cycle)),
         "facts": facts(events, came_to),
-        "there": there(cycle, verdicts, page_bound) if page_bound else "",
-        "tie": "by name" if tie == "name" else "by the seed of the run",
+        "there": there(run, trace, nodes, page_bound, links),
+        "tie": cycle_rows.tie_rule(run),
         "asking": asking(cycle, verdicts, nodes, trace.node, old),
     } | about_scores(score_rows(cycle), query)
 
@@ -269,16 +280,16 @@ def answer(sentence: str, node: str, came_to: Attempt) -> str:
     return f"{sentence} {came_to.sentence}".rstrip()
 
 
-def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
-    """Return this cycle's verdict on the node that the real cluster had chosen."""
-    if node == cycle.get("selected"):
-        return "This run chose the same node."
-    if status := (cycle.get("filter") or {}).get(node):
-        return f"In this run, that node is rejected: {'; '.join(status.get('reasons') or ())}."
-    if (total := cycle.get("total")) and node in total:
-        rank = 1 + sum(value > total[node] for value in total.values())
-        return f"In this run, that node scores {total[node]:,}, rank {rank} of {len(total):,}."
-    return ""
+def there(
+    run: Run, trace: CycleTrace, nodes: list[str], node: str, links: CycleLinks
+) -> tuple[str, list[SentenceLink]] | None:
+    """Return this cycle's answer on the node that the real cluster had chosen, with its links."""
+    if not node or node not in nodes:
+        return None
+    if node == trace.node:
+        return "This run chose the same node.", []
+    found = explain_node(trace, node, names=nodes, by=cycle_rows.tie_rule(run))
+    return f"In this run: {found.sentence}", links.of_node(found)
 
 
 def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:

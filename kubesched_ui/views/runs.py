@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters.sentence_links import CycleLinks
 from kubesched_ui.queries import groups, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
 from kubesched_ui.queries.recording_cache import NotRecorded
@@ -22,7 +23,7 @@ from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in, named, pinned, to_number
 from kubesched_ui.views.scenarios import find as find_scenario
 from kubesched_ui.views.scenarios import overview
-from scheduler_core.debugger.suggestions.steps import Remedy
+from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Remedy
 from scheduler_core.errors import InputError
 
 
@@ -100,12 +101,16 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     The pod page loads them separately, because the cluster is replayed and every fix is simulated.
     """
     found = find(run_id)
-    row = remedies.cycle_of(found, namespace, name, to_number(request.GET.get("attempt", "")))
+    attempt, cycle = (to_number(request.GET.get(key, "")) for key in ("attempt", "cycle"))
+    row = provenance.cycle_of(found, namespace, name, attempt, cycle)
     wanted = request.GET.get("node", "")[:253].strip()
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row, "wanted": wanted}
     context["pod_key"] = f"{namespace}/{name}"
     context["placing"] = msgspec.json.encode([{"place": {"pod": context["pod_key"], "node": wanted}}]).decode()
     try:
+        if wanted:
+            context["answer"] = answer = remedies.explained_node(found, row, wanted)
+            context["links"] = CycleLinks(found, row).of_node(answer)
         context |= remedied(found, row, wanted)
     except (InputError, NotRecorded) as problem:
         context["problem"] = str(problem)
@@ -118,19 +123,31 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     Raises InputError, NotRecorded.
     """
     if node:
-        winning = remedies.winning_of(run, row, node)
-        return {"remedies": shown(winning.remedies), "gap": winning.gap, "note": winning.note}
+        return {"remedies": grouped(remedies.winning_of(run, row, node).remedies)}
     told = remedies.explained(run, row)
     pending = row.result in ("unschedulable", "gated")
     found = remedies.remedies_of(run, row) if pending else []
     alone = [blocker for blocker in told.blockers if blocker.alone][:3] if pending else []
     note = groups.note_of(run, row) if pending else ""
-    return {"told": told, "alone": alone, "remedies": shown(found), "pending": pending, "note": note}
+    links = CycleLinks(run, row).of_blockers(told)
+    return {"told": told, "alone": alone, "links": links, "remedies": grouped(found), "pending": pending, "note": note}
 
 
-def shown(found: list[Remedy]) -> list[dict[str, Any]]:
-    """Return the fixes, each with its changes as JSON for a fork."""
-    return [{"remedy": one, "json": run_context.indented(one.changes)} for one in found]
+WHAT_CHANGES = {
+    POD: "Change the pod",
+    NODE: "Change the cluster",
+    EVICT: "Remove pods",
+    CONFIG: "Change the scheduler",
+}
+
+
+def grouped(found: list[Remedy]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the fixes by what they change, each with its changes as JSON for a fork."""
+    entries: dict[str, list[dict[str, Any]]] = {heading: [] for heading in WHAT_CHANGES.values()}
+    for one in found:
+        heading = WHAT_CHANGES[NODE if one.kind == ADD else one.kind]
+        entries[heading].append({"remedy": one, "json": run_context.indented(one.changes)})
+    return [(heading, some) for heading, some in entries.items() if some]
 
 
 @require_GET

@@ -216,8 +216,8 @@ def remedies(args: argparse.Namespace, out: IO[str]) -> int:
     if args.json:
         print_json(found, out)
         return 0 if found else 1
-    if preference is not None and preference.note:
-        print(preference.note, file=out)
+    if preference is not None:
+        print(preference.answer.sentence, file=out)
     if found:
         for remedy in found:
             print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)

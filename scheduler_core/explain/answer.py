@@ -98,6 +98,24 @@ class Duel(Part):
     differences: list[ScoreDifference]
 
 
+class NodeAnswer(Part):
+    """Why a pod did not go to one node, or why it did.
+
+    `kind`: `chosen`, `refused`, `excluded` (by PreFilter), `not_evaluated` (the search ended before it), `outscored`,
+    `tied`, `feasible` (without scores) or `pod` (the pod was rejected before any node). `point`, `plugin`: what
+    decided, in the names of the pages. `objections`: of all Filter plugins, the decisive one first. `duel`: the scores
+    of the chosen node and of this one.
+    """
+
+    node: str
+    kind: str
+    sentence: str
+    point: str = ""
+    plugin: str = ""
+    objections: list[Objection] = []
+    duel: Duel | None = None
+
+
 class PreemptionCandidate(Part):
     """A node where the pod would fit after evicting the victims (most important first)."""
 

@@ -1,5 +1,7 @@
 """Converts a recorded cycle to its explanation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,22 +51,33 @@ def explain(
 
     Raises ValueError if neither `where` nor `names` is given.
     """
+    return explainer(trace, where, pod, names, victims).answer()
+
+
+def explainer(
+    trace: CycleTrace,
+    where: Simulation | Cluster | None,
+    pod: PodInfo | None,
+    names: Sequence[str] | None,
+    victims: Sequence[PodInfo] = (),
+) -> Explainer:
+    """Return what explains a cycle; the arguments are those of `explain`."""
     cluster = where.cluster if isinstance(where, Simulation) else where
     if names is None:
         if cluster is None:
             raise ValueError("explain requires the cluster or the names of the nodes")
         names = cluster.nodes.names
     if cluster is None or pod is None:
-        return _Explainer(trace, names, None, None).answer()
+        return Explainer(trace, names, None, None)
     profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
     profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
     filters = profile.filter if profile is not None else ()
     promised = [names[row] for row, status in trace.nominated.items() if status is not None]
     context = RejectionContext(cluster, pod, names, filters, gone)
-    return _Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised)).answer()
+    return Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised))
 
 
-class _Explainer:
+class Explainer:
     """Builds the answer. `promised`: the context in which nominated pods count where the cycle counted them."""
 
     def __init__(

@@ -17,14 +17,20 @@ def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:
     order: list[int] = np.lexsort((rows != trace.selected_row, -total))[:most].tolist()
     node = {i: names[int(rows[i])] for i in order}
     order.sort(key=lambda i: (-int(total[i]), node[i] != trace.node, node[i]))
-    return [Ranked(node[i], int(total[i]), _points(trace, i)) for i in order]
+    return [_ranked(trace, names, i) for i in order]
 
 
-def _points(trace: CycleTrace, i: int) -> list[Points]:
-    return [
+def ranked(trace: CycleTrace, names: Sequence[str], row: int) -> Ranked:
+    """Return the scores of the scored node in `row`."""
+    return _ranked(trace, names, int(np.flatnonzero(trace.feasible_rows() == row)[0]))
+
+
+def _ranked(trace: CycleTrace, names: Sequence[str], i: int) -> Ranked:
+    points = [
         Points(plugin, s.weight, int(s.raw[i]), int(s.normalized[i]), int(s.normalized[i]) * s.weight)
         for plugin, s in trace.scores.items()
     ]
+    return Ranked(names[int(trace.feasible_rows()[i])], int(trace.total()[i]), points)
 
 
 def ties(trace: CycleTrace, names: Sequence[str]) -> list[str]:

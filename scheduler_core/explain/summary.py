@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from scheduler_core.cluster.formatting import agree, count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
@@ -75,23 +77,24 @@ def _nowhere(trace: CycleTrace, answer: Answer) -> str:
 
 
 def refusals(groups: Sequence[RejectedNodes], most: int = GROUPS) -> str:
-    """Return `5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`.
-
-    Groups with equal words are merged; those with most nodes come first.
-    """
-    merged: dict[str, tuple[int, str]] = {}
-    for group in groups:
-        number, near = merged.get(group.words, (0, ""))
-        merged[group.words] = (number + group.count, near or group.closest)
-    ordered = sorted(merged.items(), key=lambda item: -item[1][0])
-    parts = [
-        f"{number:,} {agree(number, words)}" + (f" (closest: {near})" if near else "")
-        for words, (number, near) in ordered[:most]
-    ]
+    """Return `5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`."""
+    ordered = merged(groups)
+    parts = [text + (f" (closest: {group.closest})" if group.closest else "") for text, group in ordered[:most]]
     rest = ordered[most:]
     if rest:
-        parts.append(f"{sum(number for _, (number, _) in rest):,} for {count(len(rest), 'other reason')}")
+        parts.append(f"{sum(group.count for _, group in rest):,} for {count(len(rest), 'other reason')}")
     return ", ".join(parts)
+
+
+def merged(groups: Sequence[RejectedNodes]) -> list[tuple[str, RejectedNodes]]:
+    """Merge groups with equal words; return each with its text, such as `5 lack cpu`, those with most nodes first."""
+    found: dict[str, RejectedNodes] = {}
+    for group in groups:
+        first = found.get(group.words)
+        total = group.count + (first.count if first else 0)
+        found[group.words] = replace(first or group, count=total, closest=(first and first.closest) or group.closest)
+    ordered = sorted(found.values(), key=lambda group: -group.count)
+    return [(f"{group.count:,} {agree(group.count, group.words)}", group) for group in ordered]
 
 
 def preemption_sentence(preemption: Preemption, status: Status | None) -> str:

@@ -136,6 +136,8 @@ document.addEventListener("click", (event) => {
     else if (link.closest("#stepper")) open(link.closest("[data-step]").dataset.step);
     else choosePlugin(link.closest("th").dataset.plugin);
   }
+  const decided = event.target.closest("a[data-open]"); // in a sentence: what decided
+  if (decided && !event.ctrlKey && !event.metaKey && !event.shiftKey) openDecided(event, decided.dataset);
   const group = event.target.closest("[data-show-group]");
   if (group) {
     list?.showGroup(Number(group.dataset.showGroup));
@@ -151,6 +153,15 @@ addEventListener("popstate", () => {
   open(POINT_OF[param("point")] || param("point") || first, false);
   choosePlugin(param("plugin") || "", false);
 });
+
+function openDecided(event, { open: point, plugin = "" }) {
+  if (!document.getElementById(`point-${point}`)) return;
+  event.preventDefault();
+  open(point);
+  choosePlugin(plugin, false);
+  if (plugin) replaceParams({ plugin }, { own: true });
+  document.getElementById("stepper").scrollIntoView({ block: "start" });
+}
 
 // Selects a plugin in the matrix or the score table: highlights its column and the lines of the pod's YAML that it
 // reads.

@@ -37,8 +37,9 @@ class Page(HTMLParser):
 
     @property
     def answer(self) -> str:
+        """The text of the answer, without its links."""
         found = re.search(r'class="answer">(.*?)</p>', self.source, re.S)
-        return html.unescape(found[1]) if found else ""
+        return html.unescape(re.sub(r"<[^>]*>", "", found[1])) if found else ""
 
 
 def get(client: Client, address: str, status: int = 200) -> Page:

@@ -16,6 +16,7 @@ from scheduler_core.debugger.suggestions.search import FixSearch, shortened
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Raw, Remedy, Step
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
+from scheduler_core.explain import NodeAnswer, explain_node
 from scheduler_core.simulation import Simulation
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -43,11 +44,11 @@ class PreferNode(msgspec.Struct):
     """The result for one node.
 
     `goes_there`: whether the pod goes to the node without changes. `tied`: the other nodes with the same score, if that
-    is the highest. `note`: a remark for the user about this. `gap`: see `gap`.
+    is the highest. `answer`: why it goes there or not. `gap`: see `gap`.
     """
 
     goes_there: bool
-    note: str
+    answer: NodeAnswer
     tied: list[str]
     gap: list[dict[str, Any]]
     remedies: list[Remedy]
@@ -65,17 +66,9 @@ def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, atte
     found = shortened(search.win(), most)
     for remedy in found:
         remedy.gap, remedy.tied = search.gap, search.tied
-    chosen = search.trace.placed_on
-    note = _note(node, chosen, search.tied, search.what_if.framework.picker.by)
-    return PreferNode(chosen == node, note, search.tied, search.gap, found)
-
-
-def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
-    if not tied:
-        return f"The pod goes to {node} without changes." if chosen == node else ""
-    others, was = formatting.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
-    have = "has" if len(tied) == 1 else "have"
-    return f"{node} has the most points, but {others} {have} as many: {was} chosen {by}."
+    what_if = search.what_if
+    answer = explain_node(search.trace, node, simulation, what_if.pod, by=what_if.framework.picker.by)
+    return PreferNode(search.trace.placed_on == node, answer, search.tied, search.gap, found)
 
 
 def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:

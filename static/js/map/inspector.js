@@ -10,6 +10,7 @@ import { withFocus } from "./url_state.js";
 import { words } from "./verdicts.js";
 
 const PODS = 14; // pods of a node listed initially
+const BEFORE = ["preenqueue", "prefilter"]; // points that reject a pod before Filter
 const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
 
 export class Aside {
@@ -118,10 +119,22 @@ export class Aside {
     if (!rows.length) return [];
     const items = rows.map(({ plugin, reason, count }) => {
       const nodes = el("span", { class: "num", text: `${number.format(count)} ` });
-      const text = el("span", { class: "wrap", text: reason, title: plugin });
+      const before = trace.steps.find((step) => step.plugin === plugin && BEFORE.includes(step.point));
+      const focus = { cycle: trace.number, point: (trace.rejected && before?.point) || "filter", plugin };
+      const href = podAddress(this.box.dataset.pods, trace.pod) + withFocus("", focus);
+      const text = el("a", { class: "wrap", href, text: reason, title: plugin });
       return el("li", {}, nodes, text, ...offered(ofReason(reason)));
     });
     return [el("h4", { text: "Rejected nodes by reason" }), el("ul", { class: "reasons" }, ...items)];
+  }
+
+  // Links to why the pod of the cycle did not go to a node.
+  whyNot(node) {
+    const { trace } = this.player;
+    if (!trace || trace.node === node) return "";
+    const page = `${podAddress(this.box.dataset.pods, trace.pod)}why/`;
+    const href = `${page}?${new URLSearchParams({ cycle: trace.number, node })}`;
+    return el("p", { class: "small" }, el("a", { href, text: `Why not here? (${trace.pod})` }));
   }
 
   showNode() {
@@ -150,6 +163,7 @@ export class Aside {
     this.nodeBox.replaceChildren(
       el("div", { class: "row between" }, heading, close),
       el("p", { class: "small wrap", text: facts.join(" · ") }),
+      this.whyNot(node.name),
       el("div", { class: "row tight" }, ...offered(ofNode(node.name), true)),
       el("ul", { class: "pods-here" }, ...list, rest),
     );

@@ -8,6 +8,7 @@ from django.test import Client
 from kubesched_ui.models import PodResult, Run
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import forked, ran
+from tests.kubesched_ui.pages import get
 
 pytestmark = pytest.mark.django_db
 
@@ -36,12 +37,12 @@ def test_to_a_node(client: Client) -> None:
     assert {remedy["node"] for remedy in found} == {other}
     assert {entry["difference"] for entry in found[0]["gap"]} == {0}, "a tie"
     assert found[0]["tied"] == [there]
-    page = client.get(f"/runs/{run}/pods/default/web/why/?node={other}").content.decode()
-    assert f"{other} has the most points, but {there} has as many: {there} was chosen by name." in page
+    told = get(client, f"/runs/{run}/pods/default/web/why/?node={other}").answer
+    assert told == f"{other} has the most points, but {there} has as many: {there} was chosen by name."
     chosen = client.get(f"/runs/{run}/pods/default/web/remedies?node={there}".replace("/runs", "/api/runs")).json()
     assert {remedy["node"] for remedy in chosen} == {there}, "what has it win outright"
-    page = client.get(f"/runs/{run}/pods/default/web/why/?node={there}").content.decode()
-    assert f"{there} has the most points, but {other} has as many: it was chosen by name." in page
+    told = get(client, f"/runs/{run}/pods/default/web/why/?node={there}").answer
+    assert told == f"{there} has the most points, but {other} has as many: it was chosen by name."
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies").json() == []
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 

@@ -37,17 +37,18 @@ def asked(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
 def test_a_tie_is_told_with_what_decided_it() -> None:
     found = asked("b", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (False, ["a"])
-    assert found.note == "b has the most points, but a has as many: a was chosen by name."
+    assert found.answer.sentence == "b has the most points, but a has as many: a was chosen by name."
     assert found.remedies, "what has it win outright"
     found = asked("a", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (True, ["b"])
-    assert found.note == "a has the most points, but b has as many: it was chosen by name."
+    assert found.answer.sentence == "a has the most points, but b has as many: it was chosen by name."
     assert found.remedies, "it went there, but not by its points"
 
 
 def test_who_wins_alone_needs_nothing() -> None:
     found = asked("a", node("a"), node("b"), pod("other", on="b"), pod())
-    assert found == PreferNode(True, "The pod goes to a without changes.", [], found.gap, [])
+    assert (found.goes_there, found.tied, found.remedies) == (True, [], [])
+    assert found.answer.sentence.startswith("Placed on a with ")
 
 
 def test_the_seed_of_the_attempt_decides() -> None:
@@ -60,7 +61,7 @@ def test_the_seed_of_the_attempt_decides() -> None:
         chosen = framework.picker.pick(["a", "b"])
         found = prefer_node(simulation, "default/web", "a", attempt=attempt)
         assert found.goes_there == (chosen == "a")
-        notes.add(found.note)
+        notes.add(found.answer.sentence)
     note = "a has the most points, but b has as many: {} was chosen by the run's seed."
     assert notes == {note.format(which) for which in ("it", "b")}
 
@@ -85,7 +86,7 @@ def test_a_resource_that_the_profile_ignores_is_nobodys_lack() -> None:
 
 def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
     found = asked("b", node("a"), node("b", taints=(DEDICATED,)), pod())
-    assert found.note == ""
+    assert found.answer.sentence.startswith("TaintToleration refuses b: ")
     assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
 
 
