@@ -62,7 +62,7 @@ class OutcomeOut(Schema):
 
 class PodCompared(Schema):
     pod: str
-    change: str = Field(description="same, moved, gained, lost, other, only_a or only_b")
+    change: str = Field(description="same, moved, gained, lost, gone, other, only_a or only_b")
     a: OutcomeOut | None
     b: OutcomeOut | None
     first: FirstDifference | None = Field(description="The first difference between the last attempts")

@@ -24,6 +24,7 @@ ALWAYS = frozenset({
 OF_LARGE_RUNS = frozenset({
     RUN + "heat/",
     RUN + "object/",
+    RUN + "what-if/",
     RUN + "present/",
     RUN + "nodes/<str:name>/",
     API + "state",
@@ -46,4 +47,4 @@ BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
 # Whole pages, which show a placeholder while they are computed.
 PAGES = frozenset({"compare/<int:a>/<int:b>/", POD, *OF_LARGE_SCENARIOS})
-PAGES |= {RUN + "nodes/<str:name>/", RUN + "object/", RUN + "present/"}
+PAGES |= {RUN + "nodes/<str:name>/", RUN + "object/", RUN + "present/", RUN + "what-if/"}

@@ -51,7 +51,13 @@ def side_of(run: Run) -> RunSide:
     """Return a run as one side of a comparison. Raises NotRecorded, InputError."""
     settings, usual = run_settings(run)
     return RunSide(
-        settings, usual, recording_of(run), facts_from(blocks_of(run, FACTS_PART)), reader(run), fetcher(run)
+        settings,
+        usual,
+        recording_of(run),
+        facts_from(blocks_of(run, FACTS_PART)),
+        reader(run),
+        fetcher(run),
+        run.scenario_id,
     )
 
 

@@ -28,12 +28,12 @@ def key_of(run: Run) -> str:
     return f"{run.pk}/{run.created_at.timestamp()}/{run.last_seq}/{run.state}"
 
 
-def recording_of(run: Run) -> Recording:
-    """Return the run's moves.
+def recording_of(run: Run, requested: bool = False) -> Recording:
+    """Return the run's moves. `requested`: a user waits for it, so the web process decodes a large run as well.
 
     Raises NotRecorded, in the web process also if the run is too large for it. Raises InputError.
     """
-    if settings.OFFLOAD and run.cycles_done > LARGE:
+    if settings.OFFLOAD and run.cycles_done > LARGE and not requested:
         raise NotRecorded(f"Run {run.pk} is too large to do this automatically; open the page to request it.")
     key = key_of(run)
     with _lock:

@@ -10,7 +10,8 @@ from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.services import RunSettings, enqueue, settings_of, validate
-from kubesched_ui.runs.summary import differences
+from kubesched_ui.runs.summary import WORDS, configuration, differences
+from scheduler_core.debugger import actions
 from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.debugger.mutations import read_changes
@@ -62,7 +63,7 @@ def create_fork(
     run = Run.objects.create(
         scenario=parent.scenario,
         parent=parent,
-        name=name[:MAX_NAME],
+        name=(name or title_of_fork(parent, changes, given))[:MAX_NAME],
         summary="\n".join(differences(wanted, RunSettings())),
         origin=parent.origin or asdict(settings_of(parent)),
         notes=notes,
@@ -70,6 +71,24 @@ def create_fork(
     )
     transaction.on_commit(lambda: enqueue(run.pk))
     return run
+
+
+def title_of_fork(parent: Run, changes: list[Any], settings: Mapping[str, Any]) -> str:
+    """Return a name such as `Run 2 + cordon n1, release 1.30`; "" for a fork without changes."""
+    parts = [actions.title_of(changes)] if changes else []
+    for name, value in settings.items():
+        if name == "config":
+            values = asdict(replace(settings_of(parent), **settings))
+            parts.append(", ".join(filter(None, configuration(values))) or "default configuration")
+        else:
+            parts.append(WORDS[name](value) if WORDS.get(name) and value else f"{name} {value}")
+    return named_by_change(parent, ", ".join(filter(None, parts))) if parts else ""
+
+
+def named_by_change(parent: Run, title: str) -> str:
+    """Return the name of a fork: its parent's, and what changed. A long one keeps its end."""
+    name = f"{parent.title} + {title}"
+    return name if len(name) <= MAX_NAME else f"…{name[len(name) - MAX_NAME + 1 :]}"
 
 
 def first_own_cycle(parent: Run, at: int | None, t: float | None) -> int:

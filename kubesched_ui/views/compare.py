@@ -13,12 +13,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.models import Run
 from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.presenters import charts
 from kubesched_ui.queries import comparisons
+from kubesched_ui.queries import what_if as questions
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, suggested_comparisons
@@ -29,13 +30,14 @@ from kubesched_ui.views.runs import find
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
-from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, PodComparison
+from scheduler_core.debugger import actions
+from scheduler_core.debugger.compare.comparison import CHANGES, OTHER, SAME, Comparison, PodComparison
 from scheduler_core.errors import InputError
 
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
-NO_OWNER, ALIKE, UNKNOWN = "no owner", "no difference", "not compared"
+NO_OWNER, ALIKE, UNKNOWN, ONE_TRIED = "no owner", "no difference", "not compared", "scheduled in one run at most"
 
 SORTS: dict[str, Callable[[PodComparison], Any]] = {
     "pod": lambda pod: pod.name,
@@ -62,7 +64,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
         comparison = comparison_of(*runs)
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
-    context |= summarized(comparison) | listed(comparison, request)
+    context |= summarized(comparison) | listed(comparison, request) | {"changes_of_forks": fork_changes(runs)}
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)
@@ -84,12 +86,12 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
 def summarized(comparison: Comparison) -> dict[str, Any]:
     """Return the summary of a comparison."""
     objects, more = comparison.objects
+    settings = [found for found in comparison.settings if not found["path"].startswith("changes[")]
     return {
         "sentence": comparison.sentence,
-        "summary": [(change, comparison.summary[change]) for change in CHANGES if comparison.summary[change]],
-        "settings": [texts(found) for found in comparison.settings[:SHOWN]],
-        "more_settings": max(0, len(comparison.settings) - SHOWN),
-        "objects": [texts(found) for found in objects[:SHOWN]],
+        "settings": [texts(found) for found in settings[:SHOWN]],
+        "more_settings": max(0, len(settings) - SHOWN),
+        "objects": [object_texts(found) for found in objects[:SHOWN]],
         "more_objects": max(0, len(objects) - SHOWN) + more,
         "figures": figures(comparison),
         "parting": comparison.divergence and texts(comparison.divergence),
@@ -101,6 +103,23 @@ def texts(found: dict[str, Any]) -> dict[str, Any]:
     return found | {side: text_of(found.get(side)) for side in ("a", "b")}
 
 
+def object_texts(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the difference as display text. An object that only one run has is not shown in full."""
+    if found["path"]:
+        return texts(found)
+    return found | {side: "none" if found[side] is None else "exists" for side in ("a", "b")}
+
+
+def fork_changes(runs: Sequence[Run]) -> list[list[str]]:
+    """Return, for each run, the titles of the changes of its forks that the other one does not have."""
+    titles = []
+    for run in runs:
+        changes = [change for stage in run.stages for change in stage["changes"]]
+        titles.append([actions.title_of([change]) for change in changes])
+    common = set(titles[0]) & set(titles[1])
+    return [[title for title in found if title not in common][:SHOWN] for found in titles]
+
+
 def text_of(value: Any) -> str:
     if value is None or value == "":
         return "none"
@@ -108,7 +127,7 @@ def text_of(value: Any) -> str:
 
 
 def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
-    """Return (name, value of a, value of b, whether they differ) for each metric."""
+    """Return (name, value of a, value of b, whether they differ) for each metric that is not zero in both."""
     found = comparison.metrics
     rows: list[tuple[str, list[Any], str]] = [
         ("Nodes with a pod", found["nodes_used"], ""),
@@ -119,7 +138,8 @@ def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
         rows += [(f"{resource}: {name}", shares[key], "%") for key, name in SHARES.items()]
         if resource in found["stranded"]:
             rows.append((f"{resource}: stranded", found["stranded"][resource], resource))
-    return [(name, *(_figure(value, unit) for value in pair), pair[0] != pair[1]) for name, pair, unit in rows]
+    shown = [row for row in rows if any(row[1])]
+    return [(name, *(_figure(value, unit) for value in pair), pair[0] != pair[1]) for name, pair, unit in shown]
 
 
 SHARES = {"mean": "requested, mean", "stddev": "requested, spread", "max": "requested, fullest node"}
@@ -133,6 +153,8 @@ def _figure(value: float | None, unit: str) -> str:
 
 def cause_of(pod: PodComparison) -> str:
     """Return a short text for the first difference of a pod. Pods are grouped by it."""
+    if pod.first is None and pod.change not in (SAME, OTHER) and pod.known:
+        return ONE_TRIED
     if pod.first is None:
         return ALIKE if pod.known else UNKNOWN
     return " ".join(filter(None, (pod.first["point"], pod.first["plugin"])))
@@ -262,7 +284,35 @@ def fork(request: HttpRequest, run_id: int) -> HttpResponse:
     except InputError as error:
         messages.error(request, f"The run was not forked. {error}")
         return redirect(came_from(request) or reverse("run", args=[run_id]))
-    pod = request.POST.get("pod", "")[:600]
+    return redirect_to_comparison(parent, made, request.POST.get("pod", "")[:600])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@readable
+def what_if(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Show what can be done with a node or pod (`kind`, `namespace`, `name`, at `from`); POST does it in a fork."""
+    parent = find(run_id)
+    query = request.POST if request.method == "POST" else request.GET
+    kind, namespace, name, beginning = (
+        query.get(key, "").replace("\0", "")[:600] for key in ("kind", "namespace", "name", "from")
+    )
+    context = {"run": parent, "kind": kind, "namespace": namespace, "name": name}
+    try:
+        subject = questions.subject_of(parent, kind, namespace, name, beginning)
+        if request.method != "POST":
+            return render(request, "what_if.html", context | questions.options(parent, subject))
+        action = questions.action_of(parent, subject, request.POST)
+        with transaction.atomic():
+            named = fork_create.named_by_change(parent, action.title)
+            start = subject.beginning
+            made = fork_create.create_fork(parent, start.at, start.t, action.changes, {}, named)
+    except (InputError, NotRecorded) as problem:
+        return render(request, "what_if.html", context | {"problem": str(problem)}, status=400)
+    return redirect_to_comparison(parent, made, subject.key if kind == "Pod" else "")
+
+
+def redirect_to_comparison(parent: Run, made: Run, pod: str) -> HttpResponse:
+    """Redirect to the comparison of a fork with its parent, with a pod selected if one is named."""
     address = reverse("compare", args=[parent.pk, made.pk])
     return redirect(f"{address}?{urlencode({'pod': pod})}" if pod else address)
 

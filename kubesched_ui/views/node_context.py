@@ -44,6 +44,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     return then | {
         "run": run,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
+        "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
         "page": page,
         "verdicts": verdicts,
         "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),

@@ -76,6 +76,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "name": name,
         "strip": strip(rows, came_to, at),
         "cycle_row": rows[at] if rows else None,
+        "beginning": f"cycle {rows[at].number}" if rows else "start",
         "came_to": came_to[at] if rows else None,
         "result": result,
         "place": place(run, result, events, came_to[-1].result if came_to else ""),

@@ -21,11 +21,13 @@ from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api import duration
+from scheduler_core.debugger import actions
 from scheduler_core.releases import get_release, tested_version
 from scheduler_core.snapshot.defaults import FILLED
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # pods per page of the table
+CHANGES_SHOWN = 50  # of a fork
 
 
 def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "kept": recording_cache.has_recording(run),
         "ends": retention.deletion_time(run),
         "fork_changes": indented(run.changes),
+        "fork_titles": [actions.title_of([change]) for change in run.changes[:CHANGES_SHOWN]],
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))

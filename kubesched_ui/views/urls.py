@@ -76,6 +76,7 @@ urlpatterns = [
     path("runs/<int:run_id>/room/", live_classes.open_on_run, starts("start live class"), "run-room"),
     path("runs/<int:run_id>/present/", present.present, SHOW, "present"),
     path("runs/<int:run_id>/fork/", compare.fork, starts("fork"), "fork"),
+    path("runs/<int:run_id>/what-if/", compare.what_if, starts("fork"), "what-if"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, starts("start pair"), "pair"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, starts("start upgrade preview"), "upgrade-start"),
     path("upgrades/<int:upgrade_id>/", upgrades.upgrade, SHOW, "upgrade"),

@@ -28,6 +28,9 @@ def test_two_maps_step_together(page: Page, site: Instance) -> None:
 
     page.goto(f"/compare/{a}/{b}/")
     page.locator("#maps").scroll_into_view_if_needed()
+    both("after 6 cycles")
+    expect(apart.locator("tbody tr")).not_to_have_count(0)
+    page.get_by_role("button", name="Go to first difference").click()
     both(f"cycle {parting} of 6")
     expect(page.locator("#maps [data-side=b] [data-shades]")).to_contain_text("NodeUnschedulable refuses 2")
     expect(apart).to_contain_text("All pods are on the same nodes")

@@ -208,7 +208,7 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
     page.goto(f"/runs/{run}/")
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=120_000)
     expect(page.locator('[data-part="cycles"]')).to_have_text("3,000 / 3,000")
-    expect(page.get_by_text("Fork: what if …")).to_be_visible()  # as soon as it is over
+    expect(page.get_by_text("Fork with any change")).to_be_visible()  # as soon as it is over
     expect(page.locator('[data-part="count-scheduled"]')).to_have_text("3,000")
     assert len(opened) > 1
     assert opened[0].endswith(f"/ws/runs/{run}/progress")

@@ -17,8 +17,9 @@ from scheduler_core.debugger.compare.run_side import RecordedOutcome, RunSide
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.errors import InputError
 
-SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B = "same", "moved", "gained", "lost", "other", "only_a", "only_b"
-CHANGES = (SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B)
+SAME, MOVED, GAINED, LOST, GONE, OTHER = "same", "moved", "gained", "lost", "gone", "other"
+ONLY_A, ONLY_B = "only_a", "only_b"
+CHANGES = (SAME, MOVED, GAINED, LOST, GONE, OTHER, ONLY_A, ONLY_B)
 
 MOST_CELLS = 2_000_000  # nodes x cycles read for `first` without a request; others are read on request
 BATCH = 100
@@ -70,9 +71,22 @@ class Comparison:
 
     def __init__(self, a: RunSide, b: RunSide) -> None:
         self.a, self.b = a, b
-        names = {**a.outcomes, **b.outcomes}
-        self.pods = {name: PodComparison(name, a.outcomes.get(name), b.outcomes.get(name)) for name in names}
+        names = dict.fromkeys([*a.outcomes, *b.outcomes])
+        alike = a.scenario == b.scenario != 0
+        if alike:  # pods that no run tried, but that one of them moved or evicted
+            nodes = [{pod: node for pod, (node, _) in side.places.items()} for side in (a, b)]
+            names |= dict.fromkeys(pod for pod in nodes[0] | nodes[1] if nodes[0].get(pod) != nodes[1].get(pod))
+        self.pods = {name: self._pod(name, alike) for name in names}
         self._looked = False
+
+    def _pod(self, name: str, alike: bool) -> PodComparison:
+        """Compare a pod. In runs of the same scenario, it has an outcome even if a run did not try it."""
+        if not alike:
+            return PodComparison(name, self.a.outcomes.get(name), self.b.outcomes.get(name))
+        pod = PodComparison(name, self.a.outcome(name), self.b.outcome(name))
+        if pod.change == ONLY_A and name not in self.b.at_end:
+            pod.change = GONE
+        return pod
 
     @cached_property
     def summary(self) -> dict[str, int]:
@@ -222,24 +236,26 @@ def groups_of(side: RunSide, label: str = ZONE) -> Mapping[str, str]:
 
 
 def sentence(summary: Mapping[str, int]) -> str:
-    """Return a sentence such as `Of 100 pods, 90 have the same outcome; 7 move, 2 gain a node, 1 loses it.`"""
+    """Return a sentence such as `2 pods are placed, 7 move and 1 is evicted; 90 of 100 pods have the same outcome.`"""
     total = sum(summary.values())
     if not total:
         return "No pod was tried in either run."
     if summary[SAME] == total:
         return f"All {count(total, 'pod')} have the same outcome." if total > 1 else "The pod has the same outcome."
-    parts = [
-        f"{summary[key]:,} {one if summary[key] == 1 else many}"
+    changed = [
+        (summary[key], one if summary[key] == 1 else many)
         for key, one, many in (
+            (GAINED, "is placed", "are placed"),
             (MOVED, "moves", "move"),
-            (GAINED, "gains a node", "gain a node"),
             (LOST, "loses its node", "lose their node"),
+            (GONE, "is evicted or deleted", "are evicted or deleted"),
             (OTHER, "fails in another way", "fail in another way"),
             (ONLY_A, "is only in the first run", "are only in the first run"),
             (ONLY_B, "is only in the second run", "are only in the second run"),
         )
         if summary[key]
     ]
+    parts = [f"{count(number, 'pod') if not i else f'{number:,}'} {verb}" for i, (number, verb) in enumerate(changed)]
     same = summary[SAME]
-    head = f"{same:,} {'has' if same == 1 else 'have'} the same outcome" if same else "none has the same outcome"
-    return f"Of {count(total, 'pod')}, {head}; {listing(parts)}."
+    rest = f"{same:,} of {count(total, 'pod')} {'has' if same == 1 else 'have'}" if same else "no pod has"
+    return f"{listing(parts)}; {rest} the same outcome."

@@ -44,7 +44,10 @@ class RecordedOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class RunSide:
-    """One run: settings by path, `usual` defaults that follow from other settings, its recording and readers."""
+    """One run: settings by path, `usual` defaults that follow from other settings, its recording and readers.
+
+    `scenario`: two runs with the same number began with the same pods, except for changes of forks; 0 if unknown.
+    """
 
     settings: Mapping[str, Any]
     usual: Mapping[str, Any]
@@ -52,6 +55,7 @@ class RunSide:
     facts: Facts
     cycles: Cycles
     fetch: Fetch
+    scenario: int = 0
 
     @cached_property
     def end(self) -> StateAtTimepoint:
@@ -73,7 +77,7 @@ class RunSide:
         """Outcome of each pod, ordered by last cycle, followed by gated pods without a cycle."""
         table, pods = self.facts.table, self.recording.tables["pods"]
         last = {key: row for row, key in enumerate(self.keys)}
-        at_end = self._at_end()
+        at_end = self.at_end
         owners, results, nodes = pods.text("owner", table["pod"]), table.text("result"), table.text("node")
         scored, score = table["scored"].tolist(), table["score"].tolist()
         found: dict[str, RecordedOutcome] = {}
@@ -88,10 +92,27 @@ class RunSide:
                 found[key] = RecordedOutcome("gated", "", None, 0, pods.at("owner", number))
         return found
 
-    def _at_end(self) -> dict[str, int]:
+    @cached_property
+    def at_end(self) -> dict[str, int]:
         """Map each existing pod to its state at the end."""
         rows = (self.end.state > 0).nonzero()[0]
         return dict(zip(self.recording.tables["pods"].text("key", rows), self.end.state[rows].tolist(), strict=True))
+
+    @cached_property
+    def places(self) -> dict[str, tuple[str, int]]:
+        """Map each pod on a node at the end to that node and to its row in the recording's pods."""
+        rows = self.end.placed
+        keys, nodes = self.recording.tables["pods"].text("key", rows), self.end.node[rows].tolist()
+        return {
+            key: (self.recording.names[node], row) for key, node, row in zip(keys, nodes, rows.tolist(), strict=True)
+        }
+
+    def outcome(self, pod: str) -> RecordedOutcome | None:
+        """Return the outcome of a pod; without a cycle, where it is at the end. None if it has neither."""
+        if pod in self.outcomes or pod not in self.places:
+            return self.outcomes.get(pod)
+        node, row = self.places[pod]
+        return RecordedOutcome("scheduled", node, None, 0, self.recording.tables["pods"].at("owner", row))
 
     def _held_back(self) -> Iterable[tuple[str, int]]:
         """Yield (key, row) of the gated pods at the end, if their scheduler had any cycle."""

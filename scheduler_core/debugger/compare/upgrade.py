@@ -15,14 +15,14 @@ from itertools import pairwise
 from typing import Any
 
 from scheduler_core.cluster.formatting import count, listing
-from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
+from scheduler_core.debugger.compare.comparison import CHANGES, GONE, SAME, change_of, sentence
 from scheduler_core.debugger.compare.deltas import Delta
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome, Refusals, only_words, outcomes
 from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, LimitReached, MinimalCause, UnitSearch
 from scheduler_core.errors import InputError
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
-KINDS = (*(change for change in CHANGES if change != SAME), NOMINATED, REASONS, WORDS)
+KINDS = (*(change for change in CHANGES if change not in (SAME, GONE)), NOMINATED, REASONS, WORDS)
 DECISIONS = KINDS[:-2]  # the others concern a pod without a node: its reasons, or only their wording
 
 MOST_RUNS = 600
@@ -116,10 +116,10 @@ class UpgradeStep:
 
 
 def upgrade_sentence(summary: Mapping[str, int]) -> str:
-    """Return a summary such as `Of 40 pods, 36 have the same outcome; 3 move and 1 gains a node. 2 messages differ in
-    wording.`"""
+    """Return a summary such as `1 pod is placed and 3 move; 36 of 40 pods have the same outcome. 2 messages differ only
+    in wording.`"""
     words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))
-    decided = {kind: summary[kind] for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
+    decided = {kind: summary.get(kind, 0) for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
     more = [
         text
         for number, text in (

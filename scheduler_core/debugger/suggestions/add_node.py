@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -30,10 +30,9 @@ def _lasting(node: Node) -> Iterator[Any]:
     return (taint for taint in node.spec.taints if taint.key not in (*BROKEN, CORDONED))
 
 
-def another(cluster: Cluster, like: Node, number: int = 1) -> dict[str, Any]:
+def another(taken: Container[str], like: Node, number: int = 1) -> dict[str, Any]:
     """Return a new, empty and schedulable node like the given one, as JSON data. `number` distinguishes several of
-    them."""
-    taken = cluster.nodes.entries
+    them; `taken`: the names of other nodes."""
     name = f"{like.name}-new"
     while name in taken:
         name += "x"
@@ -48,6 +47,6 @@ def another(cluster: Cluster, like: Node, number: int = 1) -> dict[str, Any]:
 
 def step(cluster: Cluster, like: Node) -> Step:
     """Return the step that adds one such node."""
-    raw = another(cluster, like)
+    raw = another(cluster.nodes.entries, like)
     name = raw["metadata"]["name"]
     return Step(f"add a node like {like.name}", ADD, 3.0, None, (Change(create=raw),), nodes=frozenset((name,)))

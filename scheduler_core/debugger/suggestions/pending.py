@@ -122,7 +122,7 @@ class _PendingPods:
                 break
             number, placed = self._grow(like)
             if number and placed and self._place(like, number) >= placed:
-                changes = [{"create": another(self.cluster, like, i)} for i in range(1, number + 1)]
+                changes = [{"create": another(self.cluster.nodes.entries, like, i)} for i in range(1, number + 1)]
                 text = f"{number} more {'node' if number == 1 else 'nodes'} like {like.name} "
                 text += f"{'places' if number == 1 else 'place'} {placed} of {formatting.count(len(self.stuck), 'pod')}"
                 more = MoreNodes(text, like.name, number, placed, changes, disturbs={"pods": 0, "nodes": number})
@@ -157,7 +157,7 @@ class _PendingPods:
     def _place(self, like: Node, number: int) -> int:
         """Return how many of the pods are placed, in order, with this many more nodes. All changes are reverted."""
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
-        added = [another(self.cluster, like, i) for i in range(1, number + 1)]
+        added = [another(self.cluster.nodes.entries, like, i) for i in range(1, number + 1)]
         names = [raw["metadata"]["name"] for raw in added]
         promised = [(pod, nominator.node_of(pod)) for pod in self.stuck if nominator.node_of(pod)]
         edit = Edit(self.simulation)

@@ -148,7 +148,7 @@ def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
         del spec["overhead"]
         overhead = {}
     for name, left in lacking.items():
-        reduced = _round(name, max(left - overhead.get(name, 0), 0))
+        reduced = round_down(name, max(left - overhead.get(name, 0), 0))
         if _own(spec, name) > reduced:
             _set(spec["resources"], name, reduced)
         for container in spec.get("initContainers", []):
@@ -160,7 +160,7 @@ def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
             if over <= 0 or not askers:
                 break
             largest = max(askers, key=lambda container: _own(container, name))
-            _set(largest["resources"], name, max(_round(name, _own(largest, name) - over), 0))
+            _set(largest["resources"], name, max(round_down(name, _own(largest, name) - over), 0))
 
 
 def _requests(document: Raw, release: Release) -> dict[str, int]:
@@ -181,16 +181,16 @@ def _set(resources: Raw, name: str, amount: int) -> None:
     if bound:
         del limits[name]
     if amount:
-        resources["requests"][name] = _quantity(name, amount)
+        resources["requests"][name] = quantity_text(name, amount)
         if bound:
-            limits[name] = _quantity(name, amount)
+            limits[name] = quantity_text(name, amount)
     elif name in limits:
         resources["requests"][name] = "0"
     else:
         del resources["requests"][name]
 
 
-def _round(name: str, amount: int) -> int:
+def round_down(name: str, amount: int) -> int:
     """Round down to a number that a person would write."""
     if name == CPU:
         step = 1 if amount < 100 else 10 if amount < 1000 else 50 if amount < 10_000 else 500
@@ -203,7 +203,8 @@ def _round(name: str, amount: int) -> int:
     return amount // step * step
 
 
-def _quantity(name: str, amount: int) -> str:
+def quantity_text(name: str, amount: int) -> str:
+    """Write a quantity in the scheduler's units as Kubernetes does: `250m`, `2`, `1536Mi`."""
     if name == CPU:
         return f"{amount // 1000}" if amount % 1000 == 0 else f"{amount}m"
     if name in (MEMORY, EPHEMERAL) or name.startswith("hugepages-"):
@@ -215,14 +216,14 @@ def _quantity(name: str, amount: int) -> str:
 
 def _exact(name: str, amount: int) -> str:
     """Format a quantity exactly in readable form: `0.25` and `2.5` for cpu, `1536Mi`, else the number."""
-    return f"{amount / 1000:g}" if name == CPU else _quantity(name, amount)
+    return f"{amount / 1000:g}" if name == CPU else quantity_text(name, amount)
 
 
 def _like(name: str, reduced: int, amount: int) -> str:
     """Format a quantity in the unit of `reduced`, so that both are easy to compare."""
     if name == CPU:
         return f"{amount / 1000:g}"
-    unit = _quantity(name, reduced).lstrip("0123456789")
+    unit = quantity_text(name, reduced).lstrip("0123456789")
     if not reduced or not unit:
         return formatting.amount(name, amount)
     return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

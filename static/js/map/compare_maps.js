@@ -170,7 +170,6 @@ document.addEventListener("swapped", () => {
 
 async function open() {
   if (together === "pod") partners = await source.get("");
-  if (partners.parting) leader.player.home = { cycle: partners.parting };
   await leader.player.open();
 }
 

@@ -8,6 +8,7 @@ import { requestOf, usageOf } from "./quantities.js";
 import { pointName } from "./stepper.js";
 import { withFocus } from "./url_state.js";
 import { words } from "./verdicts.js";
+import { whatIf } from "./what_if.js";
 
 const PODS = 14; // pods of a node listed initially
 const BEFORE = ["preenqueue", "prefilter"]; // points that reject a pod before Filter
@@ -43,7 +44,12 @@ export class Aside {
     const of = el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` });
     const head = el("h3", {}, `Cycle ${number.format(trace.number)} `, of);
     const who = el("p", { class: "row" }, el("a", { href: page, text: trace.pod, class: "name" }), result);
-    const again = el("p", { class: "row tight" }, ...offered(ofPod(trace.pod), true));
+    const again = el(
+      "p",
+      { class: "row tight" },
+      ...offered(ofPod(trace.pod), true),
+      whatIf(this.box, "Pod", trace.pod),
+    );
     const where = trace.node ? `to ${trace.node}` : trace.nominated ? `nominated to ${trace.nominated}` : trace.message;
     const attempt = el("p", {
       class: "small muted wrap",
@@ -154,7 +160,8 @@ export class Aside {
     ].filter(Boolean);
     const list = there.slice(0, PODS).map((pod) => {
       const link = el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" });
-      return el("li", {}, link, el("span", { class: "tiny muted", text: ` ${requestOf(pod, fill)}` }));
+      const request = el("span", { class: "tiny muted", text: ` ${requestOf(pod, fill)} ` });
+      return el("li", {}, link, request, whatIf(this.box, "Pod", pod.key));
     });
     const more = there.length - list.length;
     const rest = more > 0 ? el("li", { class: "tiny muted", text: `and ${more} more` }) : "";
@@ -164,7 +171,7 @@ export class Aside {
       el("div", { class: "row between" }, heading, close),
       el("p", { class: "small wrap", text: facts.join(" · ") }),
       this.whyNot(node.name),
-      el("div", { class: "row tight" }, ...offered(ofNode(node.name), true)),
+      el("div", { class: "row tight" }, ...offered(ofNode(node.name), true), whatIf(this.box, "Node", node.name)),
       el("ul", { class: "pods-here" }, ...list, rest),
     );
   }

@@ -9,6 +9,7 @@ import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { amount, resourceName } from "./quantities.js";
 import { View } from "./view.js";
+import { openWhatIf } from "./what_if.js";
 
 const WORDS = 100; // milliseconds between updates of the text around the map during playback
 const box = document.getElementById("map");
@@ -71,6 +72,7 @@ box.addEventListener("click", (event) => {
   if (dataset.keep) stops.keep({ name: dataset.name, where: dataset.keep });
   if (dataset.closeNode !== undefined) player.choose("");
   if (dataset.asTable !== undefined) asTable(button);
+  if (dataset.ask) openWhatIf(box, dataset.ask, player.trace || !player.focus.cycle ? player.focus : {});
 });
 
 async function nextTime(where) {

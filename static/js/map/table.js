@@ -4,6 +4,7 @@ import { counted } from "../format.js";
 import { nodeAddress } from "../timeline/labels.js";
 import { amount, resourceName } from "./quantities.js";
 import { words } from "./verdicts.js";
+import { whatIf } from "./what_if.js";
 
 const PAGE = 100;
 
@@ -63,6 +64,8 @@ export class NodeTable {
             { scope: "row", class: "name" },
             link,
             marks && el("span", { class: "tiny muted", text: ` ${marks}` }),
+            " ",
+            whatIf(this.box, "Node", name),
           ),
           el("td", { class: "num", text: amount(world.requested(name, fill), fill) }),
           el("td", { class: "num", text: amount(node.allocatable[fill] ?? 0, fill) }),

@@ -42,18 +42,32 @@ def pods_of(client: Client, run: Run) -> dict[str, Any]:
     return {f"{pod['namespace']}/{pod['name']}": pod for pod in found["pods"]}
 
 
+def at_end(client: Client, run: Run) -> tuple[dict[str, Any], set[str]]:
+    """The pods on nodes at the end, as `pods_of` returns them, and the pending ones."""
+    state = get(client, f"{run.url}/state")
+    on = [(pod, node["name"]) for node in state["nodes"] for pod in node["pods"]]
+    return {pod: {"result": "scheduled", "node": node, "score": None} for pod, node in on}, set(state["pending"])
+
+
 def check(client: Client, a: Run, b: Run) -> Any:
     """Every count and every pod against what the two runs say of their pods."""
     told, one, other = compared(client, a, b), pods_of(client, a), pods_of(client, b)
-    assert {entry["pod"] for entry in told["pods"]} == {*one, *other}
+    tried, there = {*one, *other}, {entry["pod"] for entry in told["pods"]}
+    if a.scenario_id == b.scenario_id:
+        ends, pending = zip(*(at_end(client, run) for run in (a, b)), strict=True)
+        tried |= {pod for pod in ends[0].keys() | ends[1].keys() if ends[0].get(pod) != ends[1].get(pod)}
+        one, other = ends[0] | one, ends[1] | other
+    assert there == tried
     counted: Counter[str] = Counter()
     for entry in told["pods"]:
         name = entry["pod"]
+        gone = a.scenario_id == b.scenario_id and name not in other and name not in pending[1]
         for side, pods in (("a", one), ("b", other)):
             mine = {key: pods[name][key] for key in ("result", "node", "score")} if name in pods else None
             assert (entry[side] and {key: entry[side][key] for key in ("result", "node", "score")}) == mine, entry
-        counted[expected(one.get(name), other.get(name))] += 1
-        assert entry["change"] == expected(one.get(name), other.get(name))
+        change = "gone" if gone else expected(one.get(name), other.get(name))
+        counted[change] += 1
+        assert entry["change"] == change
     assert Counter({key: value for key, value in told["summary"].items() if value}) == counted
     return told
 
@@ -89,7 +103,7 @@ def test_the_counts_are_those_of_the_runs(client: Client, path: Any) -> None:
     assert {"seed", "preemption"} <= paths
     assert ("config.args.NodeResourcesFit.scoringStrategy.type" in paths) == (plugins and not packs)
     for pod_ in told["pods"]:
-        if pod_["change"] not in ("same", "only_a", "only_b") and pod_["a"]["cycle"] and pod_["b"]["cycle"]:
+        if pod_["change"] not in ("same", "gone", "only_a", "only_b") and pod_["a"]["cycle"] and pod_["b"]["cycle"]:
             assert pod_["first"], pod_
             alone = compared(client, a, other, pod=pod_["pod"])
             assert alone["pods"] == [pod_]
@@ -107,7 +121,16 @@ def test_runs_of_two_scenarios(client: Client, small: Run) -> None:
     taken = node("n1", taints=[{"key": "a", "effect": "NoSchedule"}])
     other = ran(client, as_list(taken, node("n2"), node("n3"), pod("web"), pod("new")), tie_break="name")
     told = check(client, small, other)
-    assert told["summary"] == {"same": 0, "moved": 1, "gained": 0, "lost": 0, "other": 0, "only_a": 1, "only_b": 1}
+    assert told["summary"] == {
+        "same": 0,
+        "moved": 1,
+        "gained": 0,
+        "lost": 0,
+        "gone": 0,
+        "other": 0,
+        "only_a": 1,
+        "only_b": 1,
+    }
     paths = {(found["kind"], found["name"], found["path"]) for found in told["objects"]}
     assert {("Node", "n1", "spec.taints"), ("Node", "n3", ""), ("Pod", "big", ""), ("Pod", "new", "")} <= paths
     web = next(entry for entry in told["pods"] if entry["pod"] == "default/web")

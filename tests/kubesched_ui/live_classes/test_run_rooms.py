@@ -31,7 +31,7 @@ def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
     ada = room.join("Ada")
     page = room.page(ada)
     assert "default/big" in page
-    for never in ("Fork: what if", "Rename", "Run again"):  # nothing to do there
+    for never in ("Fork with any change", "What if", "Rename", "Run again"):  # nothing to do there
         assert never not in page
     shown = f"/runs/{run.pk}/pods/default/big/?point=filter&plugin=NodeResourcesFit"
     assert room.move(address=f"http://localhost{shown}").status_code == 302

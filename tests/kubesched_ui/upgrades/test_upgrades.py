@@ -73,7 +73,8 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
     assert [(run["release"], run["state"]) for run in found["runs"]] == [("1.27", "done"), ("1.34", "done")]
     (step,) = found["steps"]
     assert (
-        step["sentence"] == "Of 3 pods, 2 have the same outcome; 1 loses its node. 1 message differs only in wording."
+        step["sentence"]
+        == "1 pod loses its node; 2 of 3 pods have the same outcome. 1 message differs only in wording."
     )
     changed = {one["pod"]: one for one in step["changed"]}
     lost = changed["default/chatty"]
@@ -211,7 +212,7 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "Finding causes" in page(client, f"/upgrades/{upgrade.pk}/")
     work(upgrade)
     text = page(client, f"/upgrades/{upgrade.pk}/")
-    assert "Of 3 pods, 2 have the same outcome; 1 loses its node." in text
+    assert "1 pod loses its node; 2 of 3 pods have the same outcome." in text
     assert "Since 1.28:" in text
     assert "Messages that differ only in wording" in text
     runs = upgrade.run_of()
@@ -297,7 +298,7 @@ def test_what_groups_change_has_its_cause(client: Client) -> None:
     assert releases["1.35"] == {}
     assert releases["1.36"]["GangScheduling"]
     page = " ".join(client.get(f"/upgrades/{upgrade.pk}/").content.decode().split())
-    assert "3 gain a node and 3 lose their node" in page
+    assert "3 pods are placed and 3 lose their node" in page
     assert "The pods of a PodGroup are scheduled in one cycle of their group (GenericWorkload)" in page
     for pods in (["train-0", "train-1", "train-2"], ["pair-0", "pair-1", "web-0"]):
         assert all(f"team/{pod}" in page for pod in pods)

@@ -25,7 +25,9 @@ def steps(cli: Cli, file: str, first: str, last: str, *options: str, code: int =
 
 def test_the_table(snapshot: str, cli: Cli) -> None:
     out = cli.out("upgrade", snapshot, "--from", "1.27", "--to", "1.34.1", code=1)
-    assert "1.27 → 1.34: Of 2 pods, 1 has the same outcome; 1 loses its node. 1 message differs only in wording." in out
+    assert (
+        "1.27 → 1.34: 1 pod loses its node; 1 of 2 pods has the same outcome. 1 message differs only in wording." in out
+    )
     assert "since 1.28: requests of sidecars (restartable init containers) are added" in out
     assert "words: default/big" in out
     assert [line.split() for line in out.splitlines() if line.startswith("default/chatty")] == [

@@ -108,7 +108,7 @@ def test_words_reasons_and_decisions_are_told_apart() -> None:
     causes = {one.pod: [found.units[i].path for i in sorted(one.cause or ())] for one in found.changed}
     assert causes["default/chatty"] == causes["default/late"] == ["sidecar_containers"]
     told = found.as_dict()
-    decisions = "Of 3 pods, 1 has the same outcome; 1 gains a node and 1 loses its node."
+    decisions = "1 pod is placed and 1 loses its node; 1 of 3 pods has the same outcome."
     assert told["sentence"] == f"{decisions} 1 message differs only in wording."
     assert next(group.decisions for group in found.groups()) == 2
 

@@ -1,0 +1,154 @@
+"""What can be done with a node or pod of a run: the form, the fork that a button starts, and its comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import PodResult, Run
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.pages import source
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+def owned(made: dict[str, Any], name: str = "web") -> dict[str, Any]:
+    made["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": name, "controller": True}]
+    return made
+
+
+@pytest.fixture
+def run() -> Run:
+    """n1 and n2 have 4 cpu; n2 has a taint. p1 and p2 fill n1, p3 finds no node, nor does `picky`."""
+    taint = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]
+    return ran(
+        scenario(
+            node("n1"),
+            node("n2", taints=taint),
+            owned(pod("bound", nodeName="n1", status={"phase": "Running"})),
+            *(owned(pod(f"p{i}", cpu="1500m")) for i in (1, 2, 3)),
+            pod("picky", nodeSelector={"disk": "ssd"}),
+        )
+    )
+
+
+def form(client: Client, run: Run, kind: str, name: str, beginning: str = "") -> str:
+    namespace = "default" if kind == "Pod" else ""
+    address = f"/runs/{run.pk}/what-if/?kind={kind}&namespace={namespace}&name={name}&from={beginning}"
+    return source(client, address)
+
+
+def act(client: Client, run: Run, kind: str, name: str, action: str, **more: str) -> tuple[Run, str]:
+    """Press a button. Return the finished fork and the text of its comparison."""
+    namespace = "default" if kind == "Pod" else ""
+    sent = {"kind": kind, "namespace": namespace, "name": name, "action": action} | more
+    answer = client.post(f"/runs/{run.pk}/what-if/", sent)
+    assert answer.status_code == 302, answer.content
+    made = Run.objects.latest("pk")
+    assert answer["Location"].split("?")[0] == f"/compare/{run.pk}/{made.pk}/"
+    execute_run(made.pk)
+    made.refresh_from_db()
+    assert made.state == "done", made.error
+    return made, source(client, answer["Location"])
+
+
+def test_the_form_of_a_node(client: Client, run: Run) -> None:
+    text = form(client, run, "Node", "n2")
+    for button in ("cordon", "drain", "untaint dedicated=gpu:NoSchedule", "add", "resize", "taint"):
+        assert f'name="action" value="{button}"' in text, button
+    assert 'value="uncordon"' not in text
+    assert '<option value="start">from the start</option>' in text
+    assert 'name="allocatable.cpu" value="4"' in text
+    later = form(client, run, "Node", "n2", "cycle 2")
+    assert '<option value="cycle 2">before cycle 2</option><option value="start">' in later
+
+
+def test_the_form_of_a_pod(client: Client, run: Run) -> None:
+    text = form(client, run, "Pod", "picky", "cycle 4")
+    for button in ("scale 0.5", "scale 2", "delete", "relax nodeSelector", "request"):
+        assert f'name="action" value="{button}"' in text, button
+    assert "nodeSelector disk=ssd" in text
+    assert 'name="scope"' not in text
+    assert "all 4 pods of ReplicaSet web" in form(client, run, "Pod", "p1")
+    assert "The pod is on n1 at this point." in form(client, run, "Pod", "bound")
+
+
+def test_pages_load_the_form(client: Client, run: Run) -> None:
+    about = f"/runs/{run.pk}/what-if/?kind=Node&namespace=&name=n1&from=start"
+    assert f'data-load="{about}"' in source(client, f"/runs/{run.pk}/nodes/n1/")
+    assert "from=cycle+2" in source(client, f"/runs/{run.pk}/nodes/n1/?cycle=2")
+    assert f"kind=Pod&namespace=default&name=p3&from=cycle+{cycle_of(run, 'p3')}" in source(
+        client, f"/runs/{run.pk}/pods/default/p3/"
+    )
+    assert f'data-what-if="/runs/{run.pk}/what-if/"' in source(client, f"/runs/{run.pk}/")
+
+
+def cycle_of(run: Run, name: str) -> int:
+    return int(run.cycles.get(name=name).number)
+
+
+def placed(run: Run) -> dict[str, str]:
+    return dict(PodResult.objects.filter(run=run).values_list("name", "node"))
+
+
+def test_each_button_starts_a_fork(client: Client, run: Run) -> None:
+    assert placed(run) == {"p1": "n1", "p2": "n1", "p3": "", "picky": ""}
+    cordon, text = act(client, run, "Node", "n1", "cordon")
+    assert cordon.title == f"Run {run.pk} + cordon n1"
+    assert "2 pods lose their node" in text
+    untaint, text = act(client, run, "Node", "n2", "untaint dedicated=gpu:NoSchedule")
+    assert placed(untaint)["p3"] == "n2"
+    assert "1 pod is placed" in text
+    more, text = act(client, run, "Node", "n1", "add", count="2")
+    assert more.title == f"Run {run.pk} + 2 nodes like n1"
+    assert {placed(more)[name] for name in ("p1", "p2", "p3")} & {"n1-new", "n1-new-2"}
+    assert placed(more)["p3"]
+    large, _ = act(client, run, "Node", "n1", "resize", **{"allocatable.cpu": "8"})
+    assert placed(large)["p3"] == "n1"
+    half, text = act(client, run, "Pod", "p3", "scale 0.5", **{"from": f"cycle {cycle_of(run, 'p3')}"})
+    assert half.title == f"Run {run.pk} + half the requests of p3"
+    assert "1 pod is placed" not in text  # 750m of the 0 that are left
+    less, _ = act(client, run, "Pod", "p1", "scale 0.5", scope="owner")
+    assert less.title == f"Run {run.pk} + half the requests of 4 pods of ReplicaSet web"
+    assert placed(less)["p3"] == "n1"
+    soft, _ = act(client, run, "Pod", "picky", "relax nodeSelector", **{"from": "cycle 1"})
+    assert soft.title == f"Run {run.pk} + preferred nodeSelector on picky"
+    nested, _ = act(client, less, "Node", "n2", "cordon")
+    assert nested.title == f"{less.title} + cordon n2"
+
+
+def test_a_drain_shows_where_the_pods_go(client: Client, run: Run) -> None:
+    untaint, _ = act(client, run, "Node", "n2", "untaint dedicated=gpu:NoSchedule")
+    drain, text = act(client, untaint, "Node", "n1", "drain")
+    assert placed(drain)["bound"] == "n2"
+    assert '<th scope="row" class="name"><a data-plain href="?pod=default%2Fbound#pod">default/bound</a>' in text
+    _, text = act(client, run, "Pod", "bound", "delete")
+    assert "1 pod is evicted or deleted; 4 of 5 pods have the same outcome." in text
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({}, "What if: kind: must be Node or Pod, got ''"),
+        ({"kind": "Node", "name": "x"}, "Node x: does not exist from the start"),
+        ({"kind": "Node", "name": "n1", "from": "cycle 99"}, "cycle: must be in 1..5, got 99"),
+        ({"kind": "Node", "name": "n1", "from": "cycle 1.5"}, "What if: from: must be cycle K, t SECONDS or start"),
+        ({"kind": "Node", "name": "n1", "from": "t nan"}, "What if: from: must be cycle K, t SECONDS or start"),
+        ({"kind": "Node", "name": "n1"}, "What if: action: must be one of cordon, "),
+        ({"kind": "Node", "name": "n1", "action": "untaint <b>"}, "Node n1: spec.taints: has no taint '<b>'"),
+        (
+            {"kind": "Pod", "namespace": "default", "name": "p1", "action": "scale x"},
+            "What if: factor: must be a number",
+        ),
+        ({"kind": "Pod", "name": "p1\0", "action": "delete"}, "does not exist from the start"),
+    ],
+)
+def test_what_is_refused(client: Client, run: Run, sent: dict[str, str], problem: str) -> None:
+    address = f"/runs/{run.pk}/what-if/"
+    answer = client.post(address, sent)
+    assert answer.status_code == 400
+    assert problem.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in answer.content.decode()
+    assert Run.objects.count() == 1
