@@ -10,8 +10,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from kubesched_ui.accounts import token_hash
+from kubesched_ui.accounts import token_hash, user_groups
 from kubesched_ui.accounts.models import Group, Invitation, current
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -22,8 +23,10 @@ MOST = 500  # unused invitations per user
 OVER = "This invitation was already used or has expired. Ask for a new one."
 
 
+@transaction.atomic
 def make(by: User, group: Group | None = None, note: str = "") -> str:
     """Create an invitation and return its secret, which is not stored. Raises InputError."""
+    lock_until_commit(f"invitations of user {by.pk}")
     if Invitation.objects.filter(current(), made_by=by, used_at=None).count() >= MOST:
         raise InputError("Invitation", "", f"{MOST} of your invitations are open; revoke some of them")
     return _made(Invitation.Kind.GROUP if group else Invitation.Kind.PERSON, made_by=by, group=group, note=note)
@@ -98,4 +101,7 @@ def accept(invitation: Invitation, user: User) -> None:
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])
     elif invitation.group is not None:
-        invitation.group.members.add(user)
+        try:
+            user_groups.add(invitation.group, user)
+        except InputError as error:
+            raise PermissionDenied(error.problem) from None

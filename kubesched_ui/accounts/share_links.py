@@ -4,11 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
 KEY = "links"  # session key
@@ -36,6 +38,7 @@ def remember(session: Any, number: int) -> None:
     session[KEY] = [*(pk for pk in opened(session) if pk != number), number][-MOST:]
 
 
+@transaction.atomic
 def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: datetime | None = None) -> tuple[Share, str]:
     """Return a new share and the secret of its link, which is not stored. Raises InputError."""
     _check_limit(thing)
@@ -44,6 +47,7 @@ def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: dateti
     return share, secret
 
 
+@transaction.atomic
 def share_with(thing: Scenario | Run, by: User, group: Group, until: datetime | None = None) -> Share:
     """Share an object with a group and return the share. Raises InputError if the user is not a member of the group."""
     if not group.members.filter(pk=by.pk).exists():
@@ -58,5 +62,6 @@ def _of(thing: Scenario | Run) -> dict[str, Any]:
 
 
 def _check_limit(thing: Scenario | Run) -> None:
+    lock_until_commit(f"shares of {type(thing).__name__} {thing.pk}")
     if Share.objects.filter(**_of(thing)).count() >= Share.MOST:
         raise InputError("Share", "", f"there are {Share.MOST} shares of it; revoke some of them")

@@ -1,13 +1,16 @@
-"""API tokens. A token is shown once and stored as a hash. The number of invalid attempts per minute is limited."""
+"""API tokens. A token is shown once and stored as a hash. The number of invalid attempts per minute and address is
+limited. A valid token is always accepted: it has 256 random bits, and others may share the address."""
 
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from kubesched_ui.accounts import access, audit, rate_limits, token_hash
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.accounts.models import Token, current
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
 TRIES = rate_limits.Limit("token", 20, 60)
@@ -28,10 +31,13 @@ def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime |
         raise InputError("Token", "name", "is required")
     if scope not in Token.Scope.values:
         raise InputError("Token", "scope", f"must be one of {', '.join(Token.Scope.values)}")
-    if user.api_tokens.count() >= Token.MOST:
-        raise InputError("Token", "", f"you already have {Token.MOST} tokens; revoke some of them")
     secret = token_hash.new(token_hash.PREFIX)
-    return user.api_tokens.create(name=name, digest=token_hash.digest(secret), scope=scope, expires_at=until), secret
+    with transaction.atomic():
+        lock_until_commit(f"tokens of user {user.pk}")
+        if user.api_tokens.count() >= Token.MOST:
+            raise InputError("Token", "", f"you already have {Token.MOST} tokens; revoke some of them")
+        made = user.api_tokens.create(name=name, digest=token_hash.digest(secret), scope=scope, expires_at=until)
+    return made, secret
 
 
 def viewer_of(header: str, address: str) -> Viewer:
@@ -39,10 +45,10 @@ def viewer_of(header: str, address: str) -> Viewer:
     kind, _, secret = header.partition(" ")
     if kind.lower() != "bearer":
         raise Refused("The Authorization header must be: Bearer TOKEN.")
-    if TRIES.reached(address):
-        raise Refused("Too many invalid tokens. Try again in a minute.", 429)
     found = Token.objects.select_related("user").filter(current(), digest=token_hash.digest(secret.strip())).first()
     if found is None or not found.user.is_active:
+        if TRIES.reached(address):
+            raise Refused("Too many invalid tokens. Try again in a minute.", 429)
         TRIES.count(address)
         raise Refused("Invalid token. It may have been revoked or have expired.")
     note_use(found, address)

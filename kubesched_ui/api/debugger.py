@@ -16,6 +16,7 @@ from kubesched_ui.models import MAX_NAME, Breakpoint, Run
 from kubesched_ui.presenters.cycle_rows import trace_of
 from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.debugger import change_stream, cycle_steps, timepoints
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Timepoint
@@ -235,10 +236,11 @@ def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> 
     run = find(Run, run_id)
     search_client.find_cycles(run, wanted.where, None, "all", 1)
     name = wanted.name or wanted.where[:MAX_NAME]
-    if run.breakpoints.count() >= Breakpoint.MOST:
-        raise InputError("breakpoints", "", f"limit reached: a run can have {Breakpoint.MOST} breakpoints")
     try:
         with transaction.atomic():
+            lock_until_commit(f"breakpoints of run {run_id}")
+            if run.breakpoints.count() >= Breakpoint.MOST:
+                raise InputError("breakpoints", "", f"limit reached: a run can have {Breakpoint.MOST} breakpoints")
             return Status(201, run.breakpoints.create(name=name, where=wanted.where))
     except IntegrityError:
         problem = f"{name!r} is already the name of another breakpoint of this run"

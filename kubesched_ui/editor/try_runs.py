@@ -14,6 +14,7 @@ from django.db import transaction
 from kubesched_ui import current_viewer
 from kubesched_ui.editor import service
 from kubesched_ui.editor.limits import MAX_BYTES
+from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run, Scenario
@@ -28,6 +29,8 @@ UNNAMED = "Composed cluster"
 def store_text(text: str) -> Scenario:
     """Store the text as a scenario. Raises InputError if it has errors, and the errors of `service.read` and of
     uploads."""
+    disk_space.check_space()
+    quota.check_scenario()
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")

@@ -1,4 +1,8 @@
-"""Checks whether a user may start new work. A refusal states the limit, the usage and what to do."""
+"""Checks whether a user may start new work. A refusal states the limit, the usage and what to do.
+
+A check counts in the transaction that stores the new work, under a lock of the user. Otherwise requests that are sent
+at once would all pass.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db import connection, models
+from django.db import models
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping.disk_space import size_text
 from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
 NAMED = 3  # number of objects to delete that a message names
@@ -30,16 +34,29 @@ class OverQuota(InputError):
     def __init__(self, problem: str) -> None:
         super().__init__("", "", problem)
 
+    def __reduce__(self) -> tuple[type[OverQuota], tuple[str]]:
+        return OverQuota, (self.problem,)  # a worker process may raise it
+
 
 def check_scenario() -> None:
-    """Call before storing a scenario. Raises OverQuota."""
-    owner, limits = lock_owner()
+    """Call before reading a scenario, to refuse it early. `check_storing` decides. Raises OverQuota."""
+    owner = current_viewer.owner_id()
+    limits = limits_of(owner)
     check_number("scenarios", scenarios_of(owner), limits.scenarios)
     check_size(owner, limits)
 
 
+def check_storing(begins: bool) -> None:
+    """Call in the transactions that create a scenario (`begins`) and complete it. In between, others may have been
+    completed. Raises OverQuota."""
+    owner, limits = lock_owner()
+    if begins:
+        check_number("scenarios", scenarios_of(owner), limits.scenarios)
+    check_size(owner, limits)
+
+
 def check_run(scenario: Scenario, pods: Sequence[str] | None, copies: int) -> None:
-    """Call before creating a run of these pods (None: all pods of the scenario). Raises OverQuota."""
+    """Call in the transaction that creates a run of these pods (None: all pods of the scenario). Raises OverQuota."""
     owner, limits = lock_owner()
     number = (scenario.counts.get("Pod", 0) if pods is None else len(pods)) + copies
     if limits.pods and number > limits.pods:
@@ -80,7 +97,8 @@ def check_size(owner: int | None, limits: QuotaLimits) -> None:
 
 @contextmanager
 def as_one() -> Iterator[None]:
-    """Count the runs created inside the `with` block as one, and check that it may start. Raises OverQuota."""
+    """Count the runs created inside the `with` block as one, and check that it may start. Call in the transaction that
+    creates them. Raises OverQuota."""
     check_running(*lock_owner())
     token = _as_one.set(True)
     try:
@@ -90,11 +108,9 @@ def as_one() -> Iterator[None]:
 
 
 def lock_owner() -> tuple[int | None, QuotaLimits]:
-    """Return the ID of the current user and their limits. Locks the user's row, so that concurrent checks of one user
-    run one after the other."""
+    """Return the ID of the current user and their limits. Concurrent checks of one user run one after the other."""
     owner = current_viewer.owner_id()
-    if owner is not None and connection.in_atomic_block:
-        get_user_model().objects.select_for_update().filter(pk=owner).first()
+    lock_until_commit(f"quota of user {owner}")
     return owner, limits_of(owner)
 
 

@@ -32,13 +32,19 @@ Row = Sequence[Any]  # the values of COLUMNS
 
 
 @contextmanager
-def storing(begun: Callable[[int], object] | None = None, **values: Any) -> Iterator[Scenario]:
+def storing(
+    begun: Callable[[int], object] | None = None, check: Callable[[bool], None] | None = None, **values: Any
+) -> Iterator[Scenario]:
     """Create a scenario that is complete after the block; an exception removes it.
 
-    `values`: its columns. `begun`: called with its ID once there is something to remove. Inside a transaction, the
-    whole block belongs to that transaction.
+    `values`: its columns. `begun`: called with its ID once there is something to remove. `check`: raises an exception
+    if the scenario may not be stored; called in the transactions that create it (True) and complete it (False). Inside
+    a transaction, the whole block belongs to that transaction.
     """
-    scenario = Scenario.everything.create(**values, storing_at=Now())
+    with transaction.atomic(savepoint=False):
+        if check is not None:
+            check(True)
+        scenario = Scenario.everything.create(**values, storing_at=Now())
     try:
         if begun is not None:
             begun(scenario.pk)
@@ -46,6 +52,8 @@ def storing(begun: Callable[[int], object] | None = None, **values: Any) -> Iter
         scenario.created_at, scenario.storing_at = timezone.now(), None
         with transaction.atomic(savepoint=False):
             heartbeat(scenario.pk)
+            if check is not None:
+                check(False)
             Scenario.everything.filter(pk=scenario.pk).update(storing_at=None, created_at=scenario.created_at)
     except BaseException:
         if not connection.in_atomic_block:

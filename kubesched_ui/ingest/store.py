@@ -21,8 +21,10 @@ def store(
     description: str = "",
     parent: Scenario | None = None,
     begun: Callable[[int], object] | None = None,
+    check: Callable[[bool], None] | None = None,
 ) -> Scenario:
-    """Create a Scenario with all objects of the result, or nothing if the database refuses any of them.
+    """Create a Scenario with all objects of the result, or nothing if the database refuses any of them. `check`: as for
+    `storing`.
 
     An empty `name` or `description` is replaced by that of the Scenario document. A small scenario is stored in one
     transaction, a large one in parts; then `begun` is called with its ID.
@@ -45,7 +47,7 @@ def store(
     )
     small = len(result.records) <= chunked_store.PART
     in_one = transaction.atomic() if small else nullcontext()
-    with in_one, chunked_store.storing(None if small else begun, **columns) as scenario:
+    with in_one, chunked_store.storing(None if small else begun, check, **columns) as scenario:
         chunked_store.add(scenario, rows)
     return scenario
 

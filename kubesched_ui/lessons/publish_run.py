@@ -6,6 +6,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from kubesched_ui import current_viewer
+from kubesched_ui.housekeeping import quota
 from kubesched_ui.ingest.store import store
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.lessons.catalog import Lesson
@@ -59,7 +60,8 @@ def _scenario(lesson: Lesson, played: Played) -> Scenario:
     for scenario in known.order_by("-pk")[:5]:
         if list(scenario.objects_of()) == played.given.objects:
             return scenario
-    return store(played.given, description=f"Lesson: {lesson.head.summary}")
+    about = f"Lesson: {lesson.head.summary}"
+    return store(played.given, description=about, check=quota.check_storing)
 
 
 def settings_of(scenario: Scenario, played: Played) -> RunSettings:

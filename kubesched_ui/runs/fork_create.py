@@ -11,6 +11,7 @@ from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.services import RunSettings, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import WORDS, configuration, differences
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage
@@ -41,14 +42,11 @@ def create_fork(
     committed. Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
     """
     disk_space.check_space()
-    quota.check_run(parent.scenario, parent.pods, parent.copies)
     cycle = first_own_cycle(parent, at, t)
     read_changes(changes)
     before = parent.stages
     if len(before) >= MOST_STAGES:
         raise InputError("Fork", "", f"run {parent.pk} is at the limit of {MOST_STAGES} nested forks")
-    if parent.forks.count() >= MOST_FORKS:
-        raise InputError("Fork", "", f"run {parent.pk} has {MOST_FORKS} forks already; delete some of them")
     wanted, given = chosen(parent, settings)
     stage = {"at": cycle if t is None else None, "t": t, "changes": changes, "settings": given}
     where = None if at is None else cycle
@@ -60,16 +58,21 @@ def create_fork(
         group = parent.group_cycles.get(first=cycle).key
         why = f"the cycle of pod group {group} starts there, and its members are scheduled together"
         notes.append(f"Forked before cycle {cycle}, not {at}: {why}.")
-    run = Run.objects.create(
-        scenario=parent.scenario,
-        parent=parent,
-        name=(name or title_of_fork(parent, changes, given))[:MAX_NAME],
-        summary="\n".join(differences(wanted, RunSettings())),
-        origin=parent.origin or asdict(settings_of(parent)),
-        notes=notes,
-        **values,
-    )
-    transaction.on_commit(lambda: enqueue(run.pk))
+    with transaction.atomic():
+        quota.check_run(parent.scenario, parent.pods, parent.copies)
+        lock_until_commit(f"forks of run {parent.pk}")
+        if parent.forks.count() >= MOST_FORKS:
+            raise InputError("Fork", "", f"run {parent.pk} has {MOST_FORKS} forks already; delete some of them")
+        run = Run.objects.create(
+            scenario=parent.scenario,
+            parent=parent,
+            name=(name or title_of_fork(parent, changes, given))[:MAX_NAME],
+            summary="\n".join(differences(wanted, RunSettings())),
+            origin=parent.origin or asdict(settings_of(parent)),
+            notes=notes,
+            **values,
+        )
+        transaction.on_commit(lambda: enqueue(run.pk))
     return run
 
 

@@ -103,7 +103,6 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     """Create a queued run; the message to the workers is sent after the transaction is committed. Raises InputError, or
     ServiceUnavailable if disk space is low, before anything is stored."""
     disk_space.check_space()
-    quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
         wanted = replace(wanted, until=virtual_time.default_end(scenario.time))
     release = get_release(wanted.release).name
@@ -117,9 +116,11 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     summary = differences(replace(wanted, config=config, release=release), RunSettings())
-    run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(summary), **values)
-    if send:
-        transaction.on_commit(lambda: enqueue(run.pk))
+    with transaction.atomic():
+        quota.check_run(scenario, wanted.pods, wanted.copies)
+        run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(summary), **values)
+        if send:
+            transaction.on_commit(lambda: enqueue(run.pk))
     return run
 
 

@@ -35,7 +35,6 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
     object or names another existing object, and OverQuota.
     """
     disk_space.check_space()
-    quota.check_scenario()
     read = read_one(text) if text is not None else None
     record = next(iter(read.records.values())) if read else None
     if record:
@@ -57,7 +56,7 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
         "pending": scenario.pending,  # approximate: not adjusted for the edited object
         "time": scenario.time,
     }
-    with chunked_store.storing(**columns) as version:
+    with chunked_store.storing(check=quota.check_storing, **columns) as version:
         chunked_store.copy(version, scenario, obj)
         if record:
             row = (obj.position, record.kind, record.api_version, record.namespace, record.name, pack(record.data))

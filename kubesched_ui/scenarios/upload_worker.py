@@ -46,7 +46,8 @@ def prepare() -> None:
     import django
 
     django.setup()
-    from kubesched_ui.ingest import reader, store  # noqa: F401  (the first upload would load them)
+    from kubesched_ui.housekeeping import quota  # noqa: F401  (the first upload would load these)
+    from kubesched_ui.ingest import reader, store  # noqa: F401
 
     signal.signal(signal.SIGPROF, _stop)
 
@@ -81,7 +82,8 @@ def read_and_store(
     files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], object] | None = None
 ) -> tuple[int, RunFile | None]:
     """Return the ID of the new scenario, and the run of a run file if there was one. `token`: with which the page polls
-    the progress. `begun`: as in `store`. Raises IngestError."""
+    the progress. `begun`: as in `store`. Raises IngestError, OverQuota."""
+    from kubesched_ui.housekeeping import quota
     from kubesched_ui.ingest import Limits, ingest_files
     from kubesched_ui.ingest.store import store
     from kubesched_ui.scenarios.progress import Progress
@@ -89,7 +91,8 @@ def read_and_store(
     with Progress(token, size_of(files)) as progress:
         result = ingest_files(files, Limits.from_settings(), progress)
         title = name or result.name or Path(files[0][0]).name
-        return store(result, name=title[:200], origin=origin, begun=begun).pk, result.run
+        made = store(result, name=title[:200], origin=origin, begun=begun, check=quota.check_storing)
+        return made.pk, result.run
 
 
 def size_of(files: list[File]) -> int:
@@ -102,8 +105,9 @@ def sendable(error: Exception) -> Exception:
     from django.db import DatabaseError
 
     from kubesched_ui.ingest import IngestError
+    from scheduler_core.errors import InputError
 
-    if isinstance(error, IngestError | OSError | DatabaseError):
+    if isinstance(error, IngestError | InputError | OSError | DatabaseError):
         return error.with_traceback(None)
     logger.exception("An upload could not be read")
     return RuntimeError(f"{type(error).__name__} in the process that reads uploads; its log has the details")

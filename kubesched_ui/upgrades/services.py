@@ -40,15 +40,15 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
         alike["unbind"] = [pod.key for pod in pods if pod.state == "bound"]
     gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
-    with quota.as_one():
+    with transaction.atomic(), quota.as_one():
         for name in names:
             release = with_known_gates(get_release(name), gates).name
             unusable = config_resolution.refusal(scenario.config, release, "error")
             own = {"release": release, "config": "" if unusable else scenario.config}
             runs.append(suggested_comparisons.run_with(scenario, alike | own))
-    upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
-    upgrade.runs.set(runs)
-    transaction.on_commit(lambda: send_if_ready(upgrade.pk))
+        upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
+        upgrade.runs.set(runs)
+        transaction.on_commit(lambda: send_if_ready(upgrade.pk))
     return upgrade
 
 

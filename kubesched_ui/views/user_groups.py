@@ -9,12 +9,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.accounts import invitations
+from kubesched_ui.accounts import invitations, user_groups
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.views.form_fields import name_in
 from scheduler_core.errors import InputError
-
-MOST = 100  # maximum number of groups per user
 
 
 def find(request: HttpRequest, number: int, own: bool = False) -> Group:
@@ -38,13 +36,11 @@ def groups(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     if request.method == "GET":
         return render(request, "user_groups.html", {"groups": user.sharing_groups.select_related("owner")})
-    name = name_in(request)
-    if not name or user.own_groups.count() >= MOST:
-        problem = "Group name cannot be empty." if not name else f"You already have {MOST} groups. Delete some of them."
-        messages.error(request, problem)
+    try:
+        made = user_groups.make(user, name_in(request))
+    except InputError as error:
+        messages.error(request, error.problem)
         return redirect("people")
-    made = Group.objects.create(name=name, owner=user)
-    made.members.add(user)
     return redirect("group-of-people", made.pk)
 
 
@@ -73,10 +69,11 @@ def add(request: HttpRequest, number: int) -> HttpResponse:
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
         messages.error(request, f"There is no user {name!r}.")
-    elif found.members.count() >= Group.MOST:
-        messages.error(request, f"A group can have at most {Group.MOST} members.")
-    else:
-        found.members.add(user)
+        return redirect("group-of-people", number)
+    try:
+        user_groups.add(found, user)
+    except InputError as error:
+        messages.error(request, error.problem)
     return redirect("group-of-people", number)
 
 

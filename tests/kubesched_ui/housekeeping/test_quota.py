@@ -1,16 +1,22 @@
 """Limits: what is over one is refused with the limit, what is used and what to delete; a person may have others."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import BinaryField
+from django.db.transaction import TransactionManagementError
 from django.test import Client
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.housekeeping.quota import OverQuota
+from kubesched_ui.ingest import chunked_store
+from kubesched_ui.lessons import catalog, publish_run
 from kubesched_ui.models import Quota, Run, Scenario
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios import uploads
@@ -63,6 +69,51 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
     assert post(client, address, {"pods": ["default/a"]}) == (400, said)
     Run.objects.update(state="done")
     assert post(client, address, {"pods": ["default/a"]})[0] == 202
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("part", [1000, 1])
+@pytest.mark.parametrize(("limits", "most"), [({"QUOTA_SCENARIOS": 3}, 3), ({"QUOTA_BYTES": 1}, 1)])
+def test_uploads_at_once_do_not_pass_the_quota(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, part: int, limits: dict[str, int], most: int
+) -> None:
+    """All of them have passed the early check. With `part` 1, each is stored in several transactions."""
+    for name, limit in limits.items():
+        setattr(settings, name, limit)
+    monkeypatch.setattr(chunked_store, "PART", part)
+    ready = threading.Barrier(8)
+
+    def upload(number: int) -> str:
+        try:
+            quota.check_scenario()
+            ready.wait(60)
+            uploads.store_upload([("a.json", taught())])
+        except OverQuota as error:
+            return str(error)
+        finally:
+            connection.close()
+        return ""
+
+    with ThreadPoolExecutor(8) as crowd:
+        refusals = list(crowd.map(upload, range(8)))
+    assert [bool(text) for text in sorted(refusals)] == [False] * most + [True] * (8 - most)
+    assert Scenario.everything.count() == Scenario.objects.count() == most
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_needs_the_transaction_that_stores() -> None:
+    with pytest.raises(TransactionManagementError):
+        quota.check_run(Scenario(counts={}), [], 0)
+
+
+def test_the_editor_and_lessons_have_the_same_limits(client: Client, settings: Any) -> None:
+    settings.QUOTA_SCENARIOS = 1
+    scenario(node("n1"))
+    status, said = post(client, "/compose/save/", {"text": taught().decode()})
+    assert (status, said[:26]) == (400, "You have 1 of 1 scenarios.")
+    lesson = next(one for one in catalog.lessons()[0] if not isinstance(one.head.scenario, str))
+    with pytest.raises(OverQuota):
+        publish_run.open_run(lesson, 1)
 
 
 def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
