@@ -13,6 +13,7 @@ from typing import Any
 
 from scheduler_core.api.devices import MAX_VALUE, BasicDevice, DeviceAttribute
 from scheduler_core.dra import cel_library
+from scheduler_core.dra.memory_limit import at_most
 
 KEPT = 1000  # maximum number of cached compiled expressions
 TOO_COSTLY = "operation cancelled: actual cost limit exceeded"
@@ -30,7 +31,11 @@ _TOKEN = re.compile(
 _MISSING = re.compile(r"Key not found in map : (.*)", re.S)
 _OVERLOAD = re.compile(r"No matching overloads found : .*", re.S)
 _MEMORY = 64 << 20  # maximum size in bytes to which a text may grow
-_GROWING = re.compile(r"(?P<replace>\.\s*replace\s*\()|(?P<bind>\bcel\s*\.\s*bind\s*\()|(?P<plus>\+)")
+_HEADROOM = 2 * _MEMORY  # bytes that one evaluation may take, whatever `_growth` expects
+_GROWING = re.compile(
+    r"(?P<replace>\.\s*replace\s*\()|(?P<bind>\bcel\s*\.\s*bind\s*\()|(?P<build>\.\s*(?:join|format)\s*\()|(?P<plus>\+)"
+    r"|(?P<comma>,)"
+)
 _CODES = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
 
@@ -128,8 +133,11 @@ class Selectors:
         if self._multiple:
             data["device.allowMultipleAllocations"] = content.multiple
         try:
-            answer = program.eval(data=data)
-            value, kind = answer.plain_value(), answer.type().name()
+            with at_most(_HEADROOM):
+                answer = program.eval(data=data)
+                value, kind = answer.plain_value(), answer.type().name()
+        except MemoryError:
+            raise SelectorError(TOO_COSTLY) from None
         except RuntimeError as problem:
             raise SelectorError(_message(str(problem))) from None
         if value is True or value is False:
@@ -146,7 +154,10 @@ class Selectors:
         if self._environment is None:
             self._environment = self._make_environment()
         try:
-            program = self._environment.compile("".join(_rewritten(expression)))
+            with at_most(_HEADROOM):
+                program = self._environment.compile("".join(_rewritten(expression)))
+        except MemoryError:
+            raise SelectorError("too complex, exceeds the cost limit", compiling=True) from None
         except (RuntimeError, ValueError) as problem:
             text = _CODES.sub("", str(problem).strip())
             for field, name in _FIELDS.items():
@@ -220,10 +231,15 @@ def _growth(expression: str) -> int:
 
     Upstream's API server estimates the cost of an expression before it accepts it.
     """
-    literals = [len(token[0]) for token in _TOKEN.finditer(expression) if token[0][-1:] in "\"'"]
+    tokens = [token[0] for token in _TOKEN.finditer(expression)]
+    literals = [len(text) for text in tokens if text[-1] in "\"'" and not text.startswith("//")]
     longest = max([MAX_VALUE, *literals])
-    found = [match.lastgroup for match in _GROWING.finditer(expression)]
+    # Comments may separate any two words.
+    plain = _TOKEN.sub(lambda token: " " if token[0][:2] == "//" or token[0][-1] in "\"'" else token[0], expression)
+    found = [match.lastgroup for match in _GROWING.finditer(plain)]
     replaced, bound, added = found.count("replace"), found.count("bind"), found.count("plus")
+    if built := found.count("build"):  # join and format put together the parts that commas separate
+        added += built + found.count("comma")
     return int(longest * min(longest, 1 << 20) ** min(replaced, 16) * (added + 1) ** min(bound + 1, 32))
 
 

@@ -1,9 +1,13 @@
 """Selectors: what an expression sees of a device, and what is said of one that has no answer."""
 
+import resource
+import sys
+
 import msgspec
 import pytest
 
 from scheduler_core.api.devices import Device
+from scheduler_core.dra import memory_limit, selectors
 from scheduler_core.dra.selectors import Content, SelectorError, Selectors
 
 HOME = 'device.attributes["gpu.example.com"]'
@@ -89,6 +93,34 @@ def test_no_answer(expression: str, message: str) -> None:
         for name in "abcdefgh":
             expression = expression.replace(".all(a,", f".all(x{name},", 1)
     assert str(answer(expression)).startswith(message)
+
+
+# 28 levels, each twice as long as the one before; a comment stands between the words that the estimate looks for.
+LEVELS = {
+    "join": "[x{0}, x{0}].join('')",
+    "plus": "x{0} //\n + x{0}",
+    "format": "'%s%s'.//\nformat([x{0}, x{0}])",
+    "replace": "x{0}.//\nreplace('a', 'aaaa')",
+}
+
+
+def nested(step: str) -> str:
+    begin = "".join(f"cel//\n.//\nbind(x{n + 1}, {step.format(n)}, " for n in range(28))
+    return f"cel.bind(x0, 'aaaaaaaaaaaaaaaa', {begin} x28 == ''" + ")" * 29
+
+
+@pytest.mark.parametrize("step", LEVELS.values(), ids=LEVELS)
+def test_comments_do_not_hide_what_grows(step: str) -> None:
+    assert answer(nested(step)) == "too complex, exceeds the cost limit"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_an_evaluation_ends_at_its_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectors, "_growth", lambda expression: 0)
+    before = memory_limit.data_size()
+    assert answer(nested(LEVELS["plus"])) == "operation cancelled: actual cost limit exceeded"
+    assert memory_limit.data_size() - before < 300 << 20
+    assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
 def test_a_version_that_is_none() -> None:
