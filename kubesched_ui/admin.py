@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from kubesched_ui.models import ClusterObject, PodResult, Quota, Run, Scenario
+from kubesched_ui.runtime.client_address import address_of
 
 NAME_TRIES, ADDRESS_TRIES = 5, 20  # failed logins per minute; many users may share an IP address
 MINUTE = 60
@@ -20,7 +21,7 @@ class LoginForm(AdminAuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         """Raise ValidationError on a wrong password or too many failures. All web processes share the counters."""
-        address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
+        address = address_of(self.request) if self.request else ""
         name = str(self.cleaned_data.get("username", "")).lower()
         limits = {
             f"login:{sha256(text.encode()).hexdigest()}": most

@@ -8,6 +8,7 @@ import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
+from django.db import close_old_connections
 from django.urls import re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
@@ -34,13 +35,23 @@ class Http(ASGIHandler):
 
 http = Http()
 
-from kubesched_ui.accounts import invitations  # noqa: E402
+from kubesched_ui.accounts import body_access, invitations  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa: E402
 from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
 from kubesched_ui.websockets.consumers import nothing_here, progress_socket, run_socket  # noqa: E402  (needs the apps loaded)
+
+
+def sender_of(scope: dict[str, Any]) -> body_access.Sender:
+    """Return the sender of a request body. kubesched_ui/server.py calls this in a thread."""
+    close_old_connections()
+    try:
+        return body_access.sender_of(scope)
+    finally:
+        close_old_connections()
+
 
 sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
@@ -51,5 +62,6 @@ sockets: dict[str, Any] = {
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(SessionCookieMiddleware(websocket)))})
+application.sender_of = sender_of
 startup_lock.wait(settings.VAR_DIR)
 invitations.log_first()

@@ -3,11 +3,14 @@
 This server adds to Daphne:
 
 * Backpressure. `send` of a websocket message, or of a part of a streamed response, returns when the transport accepts
-  more data (push producers of Twisted). A response whose client reads nothing for READER_S is aborted. A websocket
-  client that does not answer a ping is disconnected; it resumes with `since`.
+  more data (push producers of Twisted). A websocket client that does not answer a ping is disconnected; it resumes with
+  `since`.
+* Deadlines. Headers must arrive within HEADERS_S. The body of a request and the reader of a streamed response must
+  reach LEAST_RATE on average, apart from GRACE_S. Slower clients are disconnected.
 * Limits for request bodies. Daphne writes the whole body to disk before it calls the application. This server discards
   the part that exceeds the largest upload and answers 413. It limits the number and the total size of large bodies and
-  answers 503 above that. The application of this project gets the body as the file on disk.
+  answers 503 above that. The application of this project names the sender of a body before anything of it is stored,
+  and gets the body as the file on disk. A body that it would refuse anyway is discarded.
 * Fairness. The server opens one websocket per iteration of the event loop, so pages are served while many connect.
 * A graceful stop (runtime/graceful_shutdown.py), and an access log without secrets.
 """
@@ -22,9 +25,12 @@ import os
 import resource
 import socket
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
+from urllib.parse import unquote
 
 import django
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
@@ -33,8 +39,9 @@ from daphne.cli import CommandLineInterface
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.ws_protocol import WebSocketProtocol
 from django.urls import get_resolver
-from twisted.internet import defer
+from twisted.internet import defer, task
 from twisted.internet.interfaces import IPushProducer
+from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
 from kubesched_ui import env
@@ -43,11 +50,19 @@ from kubesched_ui.request_bodies import Body
 from kubesched_ui.runtime.fair_scheduler import FairScheduler
 from kubesched_ui.runtime.graceful_shutdown import drain
 
+logger = logging.getLogger(__name__)
+
 HANDSHAKE_S = 30  # Many clients that connect at once wait for each other.
 PING_EVERY_S, PONG_S = 40, 35  # The pong comes before the next ping; proxies close a silent connection after 60 s.
 FILES = 65_536
 SOCKETS = FairScheduler(1)
-READER_S = 60
+HEADERS_S = 20  # from the first byte of a request to the end of its headers
+BODY_S = 3600  # for a whole body
+GRACE_S = 20  # that a slow client may lag behind LEAST_RATE
+LEAST_RATE = 16_000  # bytes per second
+TICK_S, LONGEST_TICK_S = 1, 2  # A tick that comes late, because this process was busy, is not the client's fault.
+UNKNOWN = 16 * 1024  # bytes of a body that are accepted before its sender is known
+SENDERS = ThreadPoolExecutor(2, thread_name_prefix="senders")
 LARGE = 1024  # Smallest size in bytes of a message that is compressed.
 
 
@@ -68,6 +83,96 @@ class Gate:
     stopProducing = resumeProducing
 
 
+class Allowance:
+    """The time that a slow client may lag behind LEAST_RATE. Bytes earn time, at most GRACE_S."""
+
+    def __init__(self) -> None:
+        self.left = float(GRACE_S)
+
+    def earn(self, size: int) -> None:
+        self.left = min(GRACE_S, self.left + size / LEAST_RATE)
+
+
+class Channel(HTTPChannel):
+    """A connection with deadlines for the headers and the body of each request."""
+
+    waiting: dict[Any, None] = {}  # Connections whose headers have not arrived completely, oldest first.
+    sending: set[Any] = set()  # Connections whose body has not arrived completely.
+    most_waiting = 1000
+    began = 0.0  # Time at which this part of the request began.
+    held = False
+    allowance: Allowance
+    transport: Any
+    _networkProducer: Any
+
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        self.await_headers()
+
+    def await_headers(self) -> None:
+        """Begin the deadline for headers. If too many connections wait, the oldest one is closed: it is the slowest."""
+        self.began = time.monotonic()
+        self.waiting[self] = None
+        if len(self.waiting) > self.most_waiting:
+            next(iter(self.waiting)).expire("")
+
+    def dataReceived(self, data: bytes) -> None:
+        if not self.requests and self not in self.waiting:  # The next request of this connection.
+            self.await_headers()
+        super().dataReceived(data)
+
+    def allHeadersReceived(self) -> None:
+        self.waiting.pop(self, None)
+        self.sending.add(self)
+        self.began, self.allowance = time.monotonic(), Allowance()
+        super().allHeadersReceived()
+
+    def allContentReceived(self) -> None:
+        self.sending.discard(self)
+        super().allContentReceived()
+
+    def requestDone(self, request: Any) -> None:
+        super().requestDone(request)
+        if self.requests and not self._handlingRequest and self not in self.sending:
+            self.await_headers()  # The client has sent the beginning of the next request already.
+
+    def connectionLost(self, reason: Any = None) -> None:
+        self.waiting.pop(self, None)
+        self.sending.discard(self)
+        super().connectionLost(reason)
+
+    def hold(self) -> None:
+        """Read nothing until `release`."""
+        self.held = True
+        self._networkProducer.pauseProducing()
+
+    def release(self) -> None:
+        self.held = False
+        self._networkProducer.resumeProducing()
+
+    def expire(self, why: str) -> None:
+        """Disconnect a client that is too slow, with the reason if it has begun a request."""
+        self.waiting.pop(self, None)
+        self.sending.discard(self)
+        if self.requests and why:
+            text = json.dumps({"error": why}).encode()
+            head = f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+            self.transport.write(b"HTTP/1.1 408 Request Timeout\r\n" + head.encode() + text)
+        self.timeoutConnection()
+
+    @classmethod
+    def tick(cls, seconds: float) -> None:
+        """Disconnect clients that are too slow. `seconds`: since the last tick."""
+        now = time.monotonic()
+        for channel in [one for one in cls.waiting if now - one.began > HEADERS_S]:
+            channel.expire(f"The headers of the request did not arrive within {HEADERS_S} s.")
+        for channel in [one for one in cls.sending if not one.held]:
+            channel.allowance.left -= seconds
+            if channel.allowance.left <= 0 or now - channel.began > BODY_S:
+                required = f"{LEAST_RATE} bytes per second, and the whole body within {BODY_S} s"
+                channel.expire(f"The request body arrives too slowly. Required: {required}.")
+
+
 class Request(WebRequest):
     """A request with a bounded body."""
 
@@ -75,8 +180,10 @@ class Request(WebRequest):
     received = 0
     length = 0  # From the Content-Length header.
     refusal = ""
+    discards = False  # Whether the application will refuse the request, whatever its body is.
     started = False  # Whether the response has started.
     gate: Gate | None = None  # For a streamed response.
+    identifying: asyncio.Future[None] | None = None
     turn: asyncio.Future[None] | None = None  # For a request that becomes a websocket.
     arriving: set[Any] = set()  # Requests of all connections that have not arrived completely.
 
@@ -86,12 +193,41 @@ class Request(WebRequest):
         self.arriving.add(self)
 
     def gotLength(self, length: int | None) -> None:
-        self.content = Body(length)
+        self.content = Body(length, str(getattr(self.channel.getPeer(), "host", "")))
         self.length = min(length or 0, self.limit)
+        if (length is None or length > UNKNOWN) and self.channel.factory.server.sender_of is not None:
+            self.channel.hold()
+            self.identifying = asyncio.ensure_future(self.identify())
+
+    async def identify(self) -> None:
+        """Let the application name the sender of the body, then receive the body."""
+        server, loop = self.channel.factory.server, asyncio.get_running_loop()
+        try:
+            sender = await loop.run_in_executor(SENDERS, server.sender_of, self.scope())
+            self.content.sender, self.discards = sender.key, not sender.accepted
+            if sender.anonymous_url:
+                self.limit, self.length = UNKNOWN, 0
+        except Exception:
+            logger.exception("Cannot determine the sender of a request body")
+            self.refusal = "The server cannot check who sends this. Try again in a few seconds."
+        if self.channel is not None:  # Else the client has gone.
+            self.channel.release()
+
+    def scope(self) -> dict[str, Any]:
+        """Return an ASGI scope of what is known before the body arrives."""
+        path, _, query = self.channel._path.partition(b"?")
+        headers = [(name.lower(), value) for name, all in self.requestHeaders.getAllRawHeaders() for value in all]
+        scope = {"type": "http", "method": self.channel._command.decode("latin1"), "query_string": query}
+        peer = [str(getattr(self.channel.getPeer(), "host", "")), 0]
+        return scope | {"path": unquote(path.decode("latin1")), "headers": headers, "client": peer}
 
     def handleContentChunk(self, data: bytes) -> None:
         self.received += len(data)
-        if self.received > self.limit or self.refusal:
+        self.channel.allowance.earn(len(data))
+        if self.received > self.limit or self.refusal or self.discards:
+            return
+        if self.channel.held:  # This came together with the headers.
+            super().handleContentChunk(data)
             return
         self.refusal = self.content.fits(max(self.length, self.received))
         if self.refusal:
@@ -120,7 +256,7 @@ class Request(WebRequest):
 
     def process(self) -> Any:
         self.arriving.discard(self)
-        if self.received > self.limit:
+        if self.received > self.limit and not self.discards:
             return self.refuse(413, f"The request body is larger than {self.limit} bytes.")
         if self.refusal:
             self.setHeader(b"Retry-After", b"30")
@@ -146,7 +282,9 @@ class Request(WebRequest):
 
 
 class RequestFactory(HTTPFactory):
-    """Creates a Request for each HTTP request."""
+    """Creates a Channel for each connection, and a Request for each HTTP request."""
+
+    protocol = Channel
 
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
@@ -203,9 +341,11 @@ class Websocket(WebSocketProtocol):
 
 
 class Server(daphne.Server):
-    """Daphne's server with the limits of this module. `hands_over`: the application takes a body as a file."""
+    """Daphne's server with the limits of this module. `hands_over`: the application takes a body as a file.
+    `sender_of`: names the sender of a body (accounts/body_access.py)."""
 
     hands_over = False
+    sender_of: Callable[[dict[str, Any]], Any] | None = None
 
     def __init__(self, application: Any, endpoints: Sequence[str] = (), **options: Any) -> None:
         crowd = [f"{one}:backlog=1024" if one.startswith("tcp:") and "backlog" not in one else one for one in endpoints]
@@ -213,6 +353,7 @@ class Server(daphne.Server):
         # No limit of age: a websocket that is closed with 1000 has sent the end of its run.
         options |= {"websocket_timeout": -1, "ping_interval": PING_EVERY_S, "ping_timeout": PONG_S}
         super().__init__(application, crowd, **options)
+        self.sender_of = getattr(application, "sender_of", None)
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         if scope["type"] == "http" and self.hands_over:
@@ -227,7 +368,7 @@ class Server(daphne.Server):
         if kind == "websocket.send":
             await protocol.gate.open.wait()
         if kind == "http.response.body" and protocol.gate is not None:
-            await self.taken(protocol)
+            await self.taken(protocol, len(message.get("body", b"")))
 
     def log_action(self, protocol: Any, action: str, details: dict[str, Any]) -> None:
         """Log a request without its query and without the secrets that some addresses contain."""
@@ -240,20 +381,26 @@ class Server(daphne.Server):
         reads."""
         if more and protocol.gate is None and protocol in self.connections and protocol.channel is not None:
             protocol.gate = Gate()
+            protocol.channel.allowance = Allowance()
             protocol.registerProducer(protocol.gate, True)
         elif not more and protocol.gate is not None:
             protocol.gate.open.set()
             if protocol.channel is not None:  # otherwise the client has gone
                 protocol.unregisterProducer()
 
-    async def taken(self, protocol: Any) -> None:
-        """Wait until the transport accepts the next part. Abort a client that reads nothing for READER_S, because it
-        blocks the worker that produces the response."""
+    async def taken(self, protocol: Any, size: int) -> None:
+        """Wait until the transport accepts the next part. Abort a client that reads too slowly, because it blocks the
+        worker that produces the response."""
+        if protocol.gate.open.is_set() or protocol.channel is None:
+            return
+        allowance, since = protocol.channel.allowance, time.monotonic()
+        allowance.earn(size)
         try:
-            await asyncio.wait_for(protocol.gate.open.wait(), READER_S)
+            await asyncio.wait_for(protocol.gate.open.wait(), allowance.left)
         except TimeoutError:
             if protocol.channel is not None:
                 protocol.channel.forceAbortClient()
+        allowance.left -= time.monotonic() - since
 
     arriving = Request.arriving
 
@@ -269,6 +416,9 @@ class Server(daphne.Server):
             perMessageCompressionAccept=accept_compression,
             closeHandshakeTimeout=HANDSHAKE_S,  # A slow client first reads what was sent before the close.
         )
+        if len(self.ports) == 1:
+            Channel.most_waiting = max(100, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+            task.LoopingCall.withCount(lambda count: Channel.tick(min(count * TICK_S, LONGEST_TICK_S))).start(TICK_S)
         if self.hands_over:
             threading.Thread(target=get_ready, daemon=True).start()
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils import timezone
 
 from kubesched_ui.accounts.models import Entry
@@ -41,13 +40,3 @@ def prune() -> int:
 def entries(user: Any = None) -> QuerySet[Entry]:
     """Return the entries of one user or of all users, newest first."""
     return Entry.objects.all() if user is None else Entry.objects.filter(user=user)
-
-
-def address_of(request: HttpRequest) -> str:
-    """Return the client address: the peer address, or with PROXIES the entry of X-Forwarded-For that the outermost own
-    proxy added. Earlier entries come from the client and are not trusted."""
-    entries = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
-    count: int = settings.PROXIES
-    if count and len(entries) >= count:
-        return entries[-count][:64]
-    return str(request.META.get("REMOTE_ADDR") or "")

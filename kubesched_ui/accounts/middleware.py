@@ -14,9 +14,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import ResolverMatch, reverse
 
 from kubesched_ui import current_viewer
-from kubesched_ui.accounts import access, audit, share_links, tokens
+from kubesched_ui.accounts import access, audit, sessions, share_links, tokens
 from kubesched_ui.accounts.access import OWN, SEE, Viewer
-from kubesched_ui.accounts.audit import address_of
 from kubesched_ui.accounts.models import named
 from kubesched_ui.accounts.permissions import (
     ADMINS,
@@ -28,6 +27,7 @@ from kubesched_ui.accounts.permissions import (
     objects_of,
     permission_of,
 )
+from kubesched_ui.runtime.client_address import address_of
 
 API = "/api/"
 MAX_ID = 2**63 - 1
@@ -48,12 +48,13 @@ class AccessControlMiddleware:
         try:
             who = viewer_of(request)
         except tokens.Refused as refused:
-            return JsonResponse({"error": str(refused)}, status=refused.status)
+            return not_stored(JsonResponse({"error": str(refused)}, status=refused.status))
         request.viewer = who  # type: ignore[attr-defined]
         with current_viewer.as_viewer(who):
             answer = self.get_response(request)
+        sessions.note_new_key(request)
         write_to_audit_log(request, who, answer)
-        return answer
+        return not_stored(answer)
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: dict[str, Any]
@@ -68,6 +69,12 @@ class AccessControlMiddleware:
         if response is None and request.method not in READING and permission_of(match).action:
             request.logged_action = logged_action(request, match)  # type: ignore[attr-defined]
         return response
+
+
+def not_stored(answer: HttpResponse) -> HttpResponse:
+    """Keep a response, which depends on the viewer, out of the caches of proxies and shared computers."""
+    answer.headers.setdefault("Cache-Control", "private, no-store")
+    return answer
 
 
 def viewer_of(request: HttpRequest) -> Viewer:

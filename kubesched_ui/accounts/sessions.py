@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.sessions.models import Session
@@ -10,8 +11,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from kubesched_ui.accounts import audit
-from kubesched_ui.accounts.audit import address_of
 from kubesched_ui.accounts.models import SignedIn
+from kubesched_ui.runtime.client_address import address_of
 
 
 def note(request: HttpRequest, user: User) -> None:
@@ -20,6 +21,13 @@ def note(request: HttpRequest, user: User) -> None:
         agent = request.headers.get("User-Agent", "")[:200]
         values = {"user": user, "address": address_of(request), "agent": agent, "at": timezone.now()}
         SignedIn.objects.update_or_create(key=key, defaults=values)
+
+
+def note_new_key(request: HttpRequest) -> None:
+    """Record the session if this request gave it a new key: a sign-in does, and so does every change of a password."""
+    key = request.session.session_key
+    if key and key != request.COOKIES.get(settings.SESSION_COOKIE_NAME) and request.user.is_authenticated:
+        note(request, request.user)
 
 
 def sessions(user: User) -> list[SignedIn]:
@@ -41,7 +49,6 @@ def end_all(user: User) -> int:
 
 @receiver(user_logged_in)
 def came(request: HttpRequest, user: User, **more: Any) -> None:
-    note(request, user)
     audit.note(user, "sign in", address=address_of(request))
 
 

@@ -15,6 +15,7 @@ from django.utils.crypto import constant_time_compare
 from kubesched_ui.accounts import access, share_links, tokens
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.models import Run
+from kubesched_ui.runtime.client_address import address_of_scope
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -66,6 +67,6 @@ def by_token(scope: dict[str, Any]) -> Viewer | None:
     if shown is None:
         return None
     try:
-        return tokens.viewer_of(shown.decode("latin1"), str((scope.get("client") or [""])[0]))
+        return tokens.viewer_of(shown.decode("latin1"), address_of_scope(scope))
     except tokens.Refused:
         return Viewer()

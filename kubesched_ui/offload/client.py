@@ -20,6 +20,7 @@ from kubesched_ui.offload import request_worker
 from kubesched_ui.offload.pool import OffloadError, Ticket, TimedOut
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.offload.request_worker import HEAD_LENGTH, PIECE
+from kubesched_ui.runtime.client_address import address_of
 
 CHECK_SECONDS = 0.2  # between two checks whether the worker still writes
 NOT_COPIED = {"content-length"}
@@ -53,7 +54,8 @@ def respond(request: HttpRequest, run: str) -> HttpResponse:
 
 def stream(request: HttpRequest) -> StreamingHttpResponse:
     """Return a response whose body a worker writes as it is read. Raises OffloadError."""
-    pieces = WorkerStream(variables_of(request))
+    user = current_viewer.owner_id()
+    pieces = WorkerStream(variables_of(request), address_of(request) if user is None else user)
     return with_head(StreamingHttpResponse(pieces), pieces.head)
 
 
@@ -78,15 +80,15 @@ def with_head(response: R, head: dict[str, Any]) -> R:
 
 class WorkerStream:
     """The body of a response that a worker writes to a named pipe, at the speed of its reader. The worker is reserved
-    until the last byte is read or the reader disconnects."""
+    until the last byte is read or the reader disconnects. `user`: as in Ticket."""
 
-    def __init__(self, variables: dict[str, str]) -> None:
+    def __init__(self, variables: dict[str, str], user: int | str | None) -> None:
         self._closing, self._lock = ExitStack(), threading.Lock()
         pool = get_pool("exports")
         self._seconds: float = settings.OFFLOAD_MAX_SECONDS
         self._open = True
         try:
-            self._worker = self._closing.enter_context(pool.worker(Ticket(user=current_viewer.owner_id())))
+            self._worker = self._closing.enter_context(pool.worker(Ticket(user=user)))
             folder = self._closing.enter_context(tempfile.TemporaryDirectory(dir=settings.FILE_UPLOAD_TEMP_DIR))
             path = Path(folder) / "pipe"
             os.mkfifo(path, 0o600)

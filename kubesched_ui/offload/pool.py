@@ -41,6 +41,7 @@ class PoolConfig:
     wait_seconds: float = float("inf")  # for a free worker
     queue: int = 200  # waiting tasks
     per_user: int = 50  # waiting tasks of one user
+    running_per_user: int = 0  # tasks of one user that run at once; 0: no limit
     memory_kept: int = 0  # a worker that holds more bytes is replaced after its task; 0: three quarters of `memory`
     nice: int = 0
     environment: bool = True  # whether workers keep the environment, which may hold secrets
@@ -89,11 +90,12 @@ class TaskCancelled(OffloadError):
 
 @dataclass(eq=False)
 class Ticket:
-    """A waiting or running task. `key`: the data that it needs, which a worker may have cached. `user`: the user ID,
-    None if unknown. `size`: bytes that it reads. `on_wait`: called with the number of tasks before it."""
+    """A waiting or running task. `key`: the data that it needs, which a worker may have cached. `user`: the user ID or
+    the address of an anonymous client, None if unknown. `size`: bytes that it reads. `on_wait`: called with the number
+    of tasks before it."""
 
     key: str = ""
-    user: int | None = None
+    user: int | str | None = None
     size: int = 0
     on_wait: Callable[[int], None] | None = None
     created: float = field(default_factory=time.monotonic)
@@ -236,9 +238,11 @@ class Pool:
                 ticket.worker.cancel()
 
     def order(self) -> list[Ticket]:
-        """Return the waiting tasks, next first: users without a running task come first."""
-        running: Counter[int | None] = Counter(ticket.user for ticket in self.running if ticket.user is not None)
-        return sorted(self.waiting, key=lambda ticket: (running[ticket.user], ticket.due))
+        """Return the waiting tasks that may run, next first: users without a running task come first."""
+        running: Counter[int | str | None] = Counter(one.user for one in self.running if one.user is not None)
+        most = self.config.running_per_user
+        may = (ticket for ticket in self.waiting if not most or running[ticket.user] < most)
+        return sorted(may, key=lambda ticket: (running[ticket.user], ticket.due))
 
     def figures(self) -> dict[str, float]:
         """Return the numbers of waiting and running tasks, and the longest wait so far in seconds."""
@@ -268,7 +272,7 @@ class Pool:
                 raise PoolBusy
             self.waiting.append(ticket)
             try:
-                while len(self.running) >= self.config.workers or self.order()[0] is not ticket:
+                while len(self.running) >= self.config.workers or self.order()[:1] != [ticket]:
                     self._wait(ticket, end)
                 if ticket.cancelled:
                     raise TaskCancelled
@@ -287,7 +291,8 @@ class Pool:
         if left <= 0:
             raise PoolBusy
         if ticket.on_wait is not None:
-            ticket.on_wait(len(self.running) + self.order().index(ticket))
+            order = self.order()
+            ticket.on_wait(len(self.running) + (order.index(ticket) if ticket in order else len(order)))
         self._changed.wait(min(CHECK_SECONDS, left))
 
     def _choose(self, key: str) -> Worker:

@@ -47,7 +47,8 @@ def configs() -> dict[str, PoolConfig]:
         "large-uploads": replace(uploads, workers=max(1, settings.INGEST_READERS), nice=5),
         # Pages and API responses that search, replay a run or decode a whole recording.
         "requests": requests,
-        "exports": replace(requests, seconds=None),  # the client determines the speed; a timeout applies to each part
+        # The client determines the speed, so a timeout applies to each part, and one user leaves workers to others.
+        "exports": replace(requests, seconds=None, running_per_user=max(1, settings.OFFLOAD_PROCESSES // 2)),
         # Texts of the scenario editor.
         "editor": PoolConfig(
             workers=settings.OFFLOAD_PROCESSES,

@@ -1,5 +1,6 @@
 """The server's bounds: a websocket that nobody reads does not pile up in memory, nor an endless body on disk."""
 
+import resource
 import signal
 import socket
 import subprocess
@@ -28,9 +29,17 @@ APPLICATION = """
     import random
     import __main__
     FRAME = "x" * 100_000
-    __main__.READER_S = 4
+    __main__.GRACE_S = 4
+    __main__.HEADERS_S = 3
     accepted = []
     NOISE = random.Random(1).randbytes(50_000).hex()
+
+    class Sender:
+        def __init__(self, scope):
+            headers = dict(scope["headers"])
+            self.key = headers.get(b"x-user", b"").decode()
+            self.accepted = bool(self.key) or scope["path"] == "/login"
+            self.anonymous_url = scope["path"] == "/login"
 
     async def application(scope, receive, send):
         await receive()
@@ -40,6 +49,10 @@ APPLICATION = """
                 for number in range(2_000):  # 200 MB
                     await send({"type": "http.response.body", "body": FRAME.encode(), "more_body": True})
                     pathlib.Path("sent").write_text(str(number + 1))
+                pathlib.Path("all").touch()
+            if scope["path"] == "/compressed":
+                for number in range(3_000):  # 30 MB in small parts, as of a compressed export
+                    await send({"type": "http.response.body", "body": b"x" * 10_000, "more_body": True})
                 pathlib.Path("all").touch()
             if scope["path"] == "/accepted":
                 await send({"type": "http.response.body", "body": str(len(accepted)).encode()})
@@ -65,8 +78,12 @@ APPLICATION = """
             await send({"type": "websocket.send", "text": NOISE if noise else FRAME})
             pathlib.Path("sent").write_text(str(number + 1))
         await send({"type": "websocket.close", "code": 1000})
+
+    application.sender_of = Sender
 """
 
+
+USER = {"X-User": "ada"}
 
 port = pytest.fixture(free_port)
 
@@ -76,7 +93,7 @@ def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Po
     (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
     environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}
-    environment |= {"INGEST_MAX_BYTES": "1000000", "UPLOADS_AT_ONCE": "1"}
+    environment |= {"INGEST_MAX_BYTES": "1000000", "UPLOADS_AT_ONCE": "2"}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=(tmp_path / "log").open("ab"))
     until(lambda: listens("127.0.0.1", port), "the start")
     yield process
@@ -106,7 +123,7 @@ def settled(path: Path) -> int:
 @pytest.mark.parametrize(("size", "status"), [(2_000_000, 200), (5_000_000, 413)])
 def test_a_body_beyond_the_largest_upload_is_not_kept(connection: HTTPConnection, size: int, status: int) -> None:
     for body in (b"x" * size, iter([b"x" * 100_000] * (size // 100_000))):  # with a length, and in chunks
-        connection.request("POST", "/", body)
+        connection.request("POST", "/", body, USER)
         answer = connection.getresponse()
         assert answer.status == status, answer.read()
         assert (b"larger than" in answer.read()) is (status == 413)
@@ -217,21 +234,99 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
         assert sum(len(frame) for frame in client) == 1_999 * 100_000
 
 
+def test_a_slow_reader_is_disconnected(process: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:
+    """It never stops, but takes 2 kB a second: less than a worker can wait for."""
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(b"GET /compressed HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        def ends() -> bool:
+            try:
+                client.recv(100)
+            except ConnectionResetError:
+                return True
+            return (tmp_path / "all").exists()
+
+        until(ends, "the end of the response")
+
+
+def test_headers_that_trickle_are_broken_off(port: int, connection: HTTPConnection) -> None:
+    """A byte at a time, on a new connection and behind a complete request."""
+    for begin in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(begin + b"GET / HTTP/1.1\r\nX: ")
+            received = trickled(client)
+        assert received.count(b" 200 OK") == bool(begin)
+        assert b" 408 " in received
+        assert b"did not arrive within 3 s" in received
+
+
+def trickled(client: socket.socket) -> bytes:
+    """Send a byte now and then until the server closes the connection; return what it sent."""
+    client.settimeout(0.2)
+    received = b""
+    for _ in range(200):
+        try:
+            client.sendall(b"x")
+            if not (data := client.recv(4096)):
+                break
+            received += data
+        except TimeoutError:
+            continue
+        except (ConnectionResetError, BrokenPipeError):
+            break
+    return received
+
+
+def test_the_oldest_unfinished_headers_make_way(process: subprocess.Popen[bytes], port: int) -> None:
+    most = max(100, resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 8)
+    if most > 2000:
+        pytest.skip("this process may not open as many connections")
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(most + 5)]
+        assert [one.recv(1) for one in crowd[:5]] == [b""] * 5
+
+
+def test_bodies_that_trickle_leave_the_budget_to_others(port: int, connection: HTTPConnection) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n"
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(10)]
+        for stranger in crowd[:9]:
+            stranger.sendall(head + b"\r\nbegun")
+        crowd[9].sendall(head + b"X-User: eve\r\n\r\nbegun")
+        connection.request("POST", "/", b"x" * 1_200_000, USER)  # of two places, strangers have none and eve has one
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b"taken")
+        assert b"arrives too slowly" in trickled(crowd[0])
+        assert b"arrives too slowly" in crowd[9].recv(4096)
+
+
+def test_a_body_for_an_open_address_is_short(connection: HTTPConnection) -> None:
+    for size, status in ((10_000, 200), (200_000, 413)):
+        connection.request("POST", "/login", b"x" * size)
+        answer = connection.getresponse()
+        assert (answer.status, b"larger than 16384" in answer.read()) == (status, status == 413)
+
+
 def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
     room = DiskBudget()
     monkeypatch.setattr(request_bodies, "BUDGET", room)
     room.most, room.most_bytes = 2, 10_000_000
-    small, first, second, third = Body(1000), Body(4_000_000), Body(None), Body(4_000_000)
+    small, first, second, third = Body(1000), Body(4_000_000, "ada"), Body(None, "bob"), Body(4_000_000, "eve")
+    assert Body(4_000_000, "ada").fits(4_000_000) == ""
     assert small.fits(1_000_000) == ""
     assert [first.fits(4_000_000), second.fits(2_000_000), second.fits(3_000_000)] == ["", "", ""]
     assert (room.bodies, room.bytes) == (2, 7_000_000)
+    room.most = 4
+    assert "the limit of 1 uploads at once" in Body(4_000_000, "ada").fits(2_000_000)
+    room.most = 2
     assert "too many uploads" in third.fits(4_000_000)
     assert "too many uploads" in second.fits(7_000_000)
     second.close()
     second.close()
     assert third.fits(4_000_000) == ""
     del first, third
-    assert (room.bodies, room.bytes) == (0, 0)
+    assert (room.bodies, room.bytes, len(room.senders)) == (0, 0, 0)
     room.left_free = 2**60
     assert "disk is almost full" in Body(None).fits(2_000_000)
 
@@ -261,18 +356,20 @@ def test_a_page_passes_a_crowd_of_sockets_that_comes_at_once(process: subprocess
 
 
 def test_an_upload_without_room_is_answered_with_503(connection: HTTPConnection, port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as slow:  # UPLOADS_AT_ONCE is 1, and here is one
-        slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n\r\nbegun")
+    with socket.create_connection(("127.0.0.1", port)) as slow:  # each sender has half of UPLOADS_AT_ONCE
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nX-User: ada\r\nContent-Length: 1500000\r\n\r\nbegun")
         time.sleep(0.3)
-        connection.request("POST", "/", b"x" * 1_200_000)
+        slow.sendall(b"more")
+        time.sleep(0.3)
+        connection.request("POST", "/", b"x" * 1_200_000, USER)
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
-        assert b"too many uploads" in answer.read()
+        assert b"the limit of 1 uploads at once" in answer.read()
         connection.request("POST", "/", b"x" * 1000)
         assert connection.getresponse().read() == b"taken"
 
     def taken() -> bool:
-        connection.request("POST", "/", b"x" * 1_200_000)
+        connection.request("POST", "/", b"x" * 1_200_000, USER)
         answer = connection.getresponse()
         answer.read()
         return answer.status == 200

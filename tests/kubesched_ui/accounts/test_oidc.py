@@ -12,6 +12,7 @@ from django.test import Client
 
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
+from kubesched_ui.accounts.adapters import External
 from tests.kubesched_ui.accounts.conftest import client_of
 from tests.kubesched_ui.accounts.provider import Provider, provider
 
@@ -69,6 +70,21 @@ def test_with_the_setting_the_provider_says_who_may(there: Provider, client: Cli
     through(client)
     assert User.objects.get().username == "grace"
     assert "by invitation" in client_of().get("/account/signup/").content.decode()
+
+
+def test_an_invitation_that_is_used_meanwhile_makes_no_second_account(
+    there: Provider, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = invitations.first()
+    other = client_of()
+    for browser in (client, other):
+        browser.get(f"/account/invitation/{secret}/")
+    monkeypatch.setattr(External, "is_open_for_signup", lambda self, request, sociallogin: True)
+    through(client)
+    there.person |= {"sub": "another", "preferred_username": "eve"}
+    refused = through(other)
+    assert (refused.status_code, "already used" in refused.content.decode()) == (403, True)
+    assert list(User.objects.values_list("username", flat=True)) == ["grace"]
 
 
 def test_nobody_takes_an_account_over_by_its_name_or_mail(there: Provider, client: Client, settings: Any) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from kubesched_ui.accounts import invitations
+from kubesched_ui.accounts.adapters import AccountAdapter
 from kubesched_ui.accounts.models import Entry, Group, Invitation
 from tests.kubesched_ui.accounts.conftest import client_of
 
@@ -36,6 +37,13 @@ def test_signing_in_leads_to_where_one_wanted_to_go(client: Client, ada: User) -
     assert client.post("/account/logout/").status_code == 302
     assert client.get("/").headers["Location"] == "/account/login/"
     assert [entry.did for entry in Entry.objects.order_by("pk")] == ["sign in", "sign out"]
+
+
+def test_no_cache_stores_what_depends_on_the_viewer(client: Client, ada: User) -> None:
+    answers = [client.get("/"), client.get("/api/runs"), client.get("/api/runs", headers={"authorization": "Bearer x"})]
+    sign_in(client)
+    answers += [client.get(path) for path in ("/runs/", "/api/runs", "/runs/9/", "/api/runs/9", "/nothing/")]
+    assert {answer["Cache-Control"] for answer in answers} == {"private, no-store"}
 
 
 @pytest.mark.parametrize("away", ["https://evil.example/", "//evil.example/x", "http:///evil.example", "javascript:x"])
@@ -97,6 +105,30 @@ def test_two_who_hold_first_links_make_one_administrator() -> None:
     a.post("/account/signup/", NEW)
     b.post("/account/signup/", NEW | {"username": "eve"})
     assert list(User.objects.values_list("username", "is_superuser")) == [("grace", True)]
+
+
+@pytest.mark.parametrize("kind", ["first", "person"])
+def test_an_invitation_makes_one_account_for_eight_browsers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them have passed the check of the form before the first account is stored."""
+    root = User.objects.create_superuser("root", is_active=kind == "person")
+    secret = invitations.first() if kind == "first" else invitations.make(root)
+    browsers = [client_of() for _ in range(8)]
+    for client in browsers:
+        client.get(f"/account/invitation/{secret}/")
+    monkeypatch.setattr(AccountAdapter, "is_open_for_signup", lambda self, request: True)
+    answers = [client.post("/account/signup/", NEW | {"username": f"u{n}"}) for n, client in enumerate(browsers)]
+    assert [answer.status_code for answer in answers] == [302] + [403] * 7
+    assert "already used" in answers[-1].content.decode()
+    assert list(User.objects.exclude(pk=root.pk).values_list("username", flat=True)) == ["u0"]
+
+
+def test_two_who_choose_the_same_name_at_once(client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REGISTER = "open"
+    User.objects.create_user("grace")
+    monkeypatch.setattr(AccountAdapter, "clean_username", lambda self, username, shallow=False: username)
+    monkeypatch.setattr(User, "validate_unique", lambda self, exclude=None: None)
+    answer = client.post("/account/signup/", NEW)
+    assert (answer.status_code, "choose another user name" in answer.content.decode()) == (403, True)
 
 
 def test_an_administrator_invites(client: Client, ada: User) -> None:
@@ -162,6 +194,18 @@ def test_another_password_ends_other_sessions(ada: User) -> None:
     assert here.get("/account/").status_code == 200
     assert there.get("/account/").status_code == 302
     assert Entry.objects.filter(did="change password", name="ada").exists()
+
+
+def test_signing_out_everywhere_ends_the_session_that_changed_the_password(ada: User) -> None:
+    here, there = client_of(), client_of()
+    sign_in(here)
+    changed = {"oldpassword": PASSWORD, "password1": "another long one", "password2": "another long one"}
+    here.post("/account/password/", changed)
+    sign_in(there, password="another long one")
+    assert there.get("/account/").content.decode().count("badge live") == 1
+    assert there.get("/account/").context["sessions"].__len__() == 2
+    there.post("/account/sign-out-everywhere/")
+    assert [client.get("/account/").status_code for client in (here, there)] == [302, 302]
 
 
 def test_a_short_or_common_password_is_refused(client: Client, settings: Any) -> None:

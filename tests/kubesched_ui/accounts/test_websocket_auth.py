@@ -87,6 +87,19 @@ def test_who_was_shut_out_may_not_watch_any_more(world: World, settings: Any) ->
     assert all(websocket_auth.may_watch(world.run.pk, scopes))
 
 
+def test_wrong_tokens_count_for_their_client_behind_a_proxy(world: World, settings: Any) -> None:
+    settings.PROXIES = 1
+    _, secret = tokens.make(world.ada, "laptop")
+
+    def refused(token: str, forwarded: str) -> bool:
+        headers = [(b"authorization", f"Bearer {token}".encode()), (b"x-forwarded-for", forwarded.encode())]
+        return not websocket_auth.may_watch(world.run.pk, [{"headers": headers, "client": ["10.0.0.1", 1]}])[0]
+
+    assert all(refused("ks_wrong", f"9.9.9.{n}, 192.0.2.1") for n in range(tokens.TRIES.most + 1))
+    assert [tokens.TRIES.reached(address) for address in ("192.0.2.1", "10.0.0.1", "9.9.9.1")] == [True, False, False]
+    assert not refused(secret, "192.0.2.1")
+
+
 def test_many_sockets_are_asked_about_at_once(world: World, django_assert_max_num_queries: Any) -> None:
     scopes = [scope_of(world.holder(world.run))] * 100 + [scope_of(client_of(world.ada)) for _ in range(20)]
     with django_assert_max_num_queries(5):

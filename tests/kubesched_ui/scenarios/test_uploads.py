@@ -198,6 +198,8 @@ def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
     assert line.order() == [mine, mine_too, hers]
     line.running = [Ticket(user=1)]
     assert line.order() == [hers, mine, mine_too]
+    line.config = replace(line.config, running_per_user=1)
+    assert line.order() == [hers]
 
 
 def test_a_large_one_does_not_wait_for_ever() -> None:
