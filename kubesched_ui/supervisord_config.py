@@ -8,6 +8,7 @@ import configparser
 import fcntl
 import io
 import os
+import resource
 import shutil
 import socket
 import sys
@@ -23,6 +24,7 @@ OURS = "kubesched_ui.asgi:application"
 SILENT_S = 15  # seconds without an answer after which a web process is replaced
 LISTEN_AFTER_S = 10  # seconds after the start
 WEB_MEMORY = env.number("WEB_MAX_MEMORY", 600 * 1024**2)
+LEAST_FILES = 1024  # open files of a process; supervisord requires as many
 WORKER_MEMORY = 1024**3  # bytes of the main process of a worker; Celery replaces its children
 
 
@@ -51,6 +53,16 @@ def check_free(host: str, port: int) -> None:
             raise CannotStart(
                 f"Port {port} of {host} cannot be used ({error.strerror}); choose another port with KUBESCHED_PORT."
             ) from None
+
+
+def check_open_files() -> None:
+    """Raise CannotStart if a process may not open enough files and connections."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_FILES:
+        raise CannotStart(
+            f"A process may open only {most:,} files here; KubeSched needs {LEAST_FILES:,}. Raise the limit first, for "
+            f"example with: ulimit -n 4096"
+        )
 
 
 def with_parent(signal: str, *command: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
+from django.core.management import CommandError, call_command
 
 from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
@@ -114,6 +115,13 @@ def test_every_container_is_bounded(checkout: Path) -> None:
     wanted = set(re.findall(r"\$\{(\w+)\}", (checkout / template).read_text()))
     assert wanted == {"LISTEN", "WEB", "NGINX_LOCAL_RESOLVERS"}
     assert wanted <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
+
+
+def test_few_open_files_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisord_config.resource, "getrlimit", lambda kind: (300, 300))
+    for command in ("run", "serve"):
+        with pytest.raises(CommandError, match=r"may open only 300 files here; .* ulimit -n 4096"):
+            call_command(command)
 
 
 def test_compose_passes_every_setting(checkout: Path, read_settings: Reader) -> None:

@@ -89,13 +89,16 @@ class Nginx(Process):
     def __init__(self, folder: Path, template: Path, **filled_in: str) -> None:
         assert NGINX
         site = re.sub(r"\$\{(\w+)\}", lambda found: filled_in[found[1]], template.read_text())
+        events = re.findall(
+            r"events \{.*?\}|worker_rlimit_nofile .*?;", (template.parent / "nginx.conf").read_text(), re.S
+        )
         user = "user root;" if os.getuid() == 0 else ""
         temporary = "".join(
             f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
         (folder / "nginx.conf").write_text(
             f"{user}\nworker_processes 1;\npid {folder}/nginx.pid;\nerror_log stderr notice;\n"
-            f"events {{}}\nhttp {{\n{temporary}{site}}}\n"
+            f"{' '.join(events)}\nhttp {{\n{temporary}{site}}}\n"
         )
         command = [NGINX, "-p", folder, "-e", "stderr", "-c", folder / "nginx.conf", "-g", "daemon off;"]
         super().__init__("nginx", command, {"PATH": os.environ["PATH"]}, folder)

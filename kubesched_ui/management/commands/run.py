@@ -21,7 +21,7 @@ from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
 from kubesched_ui.runtime.startup_lock import startup_lock
-from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock, programs
+from kubesched_ui.supervisord_config import CannotStart, check_free, check_open_files, configuration, lock, programs
 
 READY_S = 60
 LEAVING_S = 10
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         for warning in env.warnings():
             print(f"Warning: {warning}", file=sys.stderr)
         try:
+            check_open_files()
             held = lock(settings.VAR_DIR)
             wait_for_port(host, port)
         except CannotStart as problem:

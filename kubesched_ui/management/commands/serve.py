@@ -6,10 +6,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui import env
-from kubesched_ui.supervisord_config import serving
+from kubesched_ui.supervisord_config import CannotStart, check_open_files, serving
 
 
 class Command(BaseCommand):
@@ -21,6 +21,10 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        try:
+            check_open_files()
+        except CannotStart as problem:
+            raise CommandError(str(problem)) from None
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(serving(host, port))
         os.environ["PYTHONUNBUFFERED"] = "1"
