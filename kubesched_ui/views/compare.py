@@ -32,6 +32,7 @@ from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.compare.comparison import CHANGES, OTHER, SAME, Comparison, PodComparison
+from scheduler_core.debugger.compare.steps import WORDS
 from scheduler_core.errors import InputError
 
 ROWS = 100
@@ -157,7 +158,8 @@ def cause_of(pod: PodComparison) -> str:
         return ONE_TRIED
     if pod.first is None:
         return ALIKE if pod.known else UNKNOWN
-    return " ".join(filter(None, (pod.first["point"], pod.first["plugin"])))
+    wording = "(wording)" if pod.first["kind"] == WORDS else ""
+    return " ".join(filter(None, (pod.first["point"], pod.first["plugin"], wording)))
 
 
 def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
     if key in SORTS:
         pods.sort(key=SORTS[key], reverse=params["sort"].startswith("-"))
     else:
-        pods.sort(key=lambda pod: pod.change == SAME)
+        pods.sort(key=lambda pod: pod.rank)
     page = Paginator(pods, ROWS).get_page(request.GET.get("page"))
     comparison.look([pod.name for pod in page.object_list])
     label = params["by"] or ZONE

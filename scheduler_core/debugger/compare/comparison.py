@@ -14,7 +14,7 @@ from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.inputs import Outcome
 from scheduler_core.debugger.compare.metrics import metrics
 from scheduler_core.debugger.compare.run_side import RecordedOutcome, RunSide
-from scheduler_core.debugger.compare.steps import first_difference, steps
+from scheduler_core.debugger.compare.steps import OUTCOME, RANKS, first_difference, steps
 from scheduler_core.errors import InputError
 
 SAME, MOVED, GAINED, LOST, GONE, OTHER = "same", "moved", "gained", "lost", "gone", "other"
@@ -28,7 +28,7 @@ First = dict[str, Any] | None
 
 
 class PodComparison:
-    """A pod in both runs. `first`: what differs first in its last cycles; None if equal or not `known` yet."""
+    """A pod in both runs. `first`: what explains how its last cycles differ; None if equal or not `known` yet."""
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
 
@@ -43,12 +43,19 @@ class PodComparison:
         data = {"pod": self.name, "change": self.change, "a": a, "b": b, "first": self.first}
         return data if self.known else data | {"first_known": False}
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The order of pods by what differs: the outcome, a verdict, a score, only words, nothing."""
+        kind = self.first["kind"] if self.first else ""
+        return self.change == SAME, RANKS.index(kind) if kind in RANKS else len(RANKS)
+
     def afterwards(self) -> First:
         """Return the difference after two equal cycles: their results."""
         if self.change == SAME or self.a is None or self.b is None:
             return None
         point = "bind" if "error" in (self.a.result, self.b.result) else "permit"
-        return {"point": point, "plugin": "", "node": "", "a": self.a.result, "b": self.b.result}
+        found = {"point": point, "plugin": "", "node": "", "a": self.a.result, "b": self.b.result}
+        return found | {"kind": OUTCOME}
 
     @property
     def owner(self) -> str:
@@ -108,12 +115,12 @@ class Comparison:
 
     @cached_property
     def divergence(self) -> dict[str, Any] | None:
-        """The first cycle with a different result, and what differs first in it. None if all cycles agree."""
+        """The first cycle with a different result, and what explains it. None if all cycles agree."""
         cycle = self._parting()
         if cycle is None:
             return None
         keys = [side.keys[cycle - 1] if cycle <= len(side.keys) else "" for side in (self.a, self.b)]
-        found = {"cycle": cycle, "pod": keys[1] or keys[0], "point": "queue", "plugin": "", "node": ""}
+        found = {"cycle": cycle, "pod": keys[1] or keys[0], "point": "queue", "plugin": "", "node": "", "kind": OUTCOME}
         if keys[0] != keys[1]:
             return found | {"a": keys[0] or None, "b": keys[1] or None}
         first = next(self._firsts([(keys[0], cycle, cycle)]))[1]

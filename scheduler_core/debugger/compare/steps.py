@@ -3,11 +3,14 @@
 Verdicts are compared where both cycles have them: on nodes that both clusters have, that both cycles evaluated, and
 that no earlier plugin rejected. A plugin that is absent from one cycle (skipped, disabled, not in that release) counts
 as passing every node and as scoring zero, since an absence without effect is no difference.
+
+Differences are ranked: a verdict explains more than a score, a score more than the outcome that follows, and wording
+explains nothing. Which nodes were evaluated is never the first difference, since it follows from earlier cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +26,12 @@ from scheduler_core.releases.behaviors import merged
 Rows = npt.NDArray[np.intp]
 Texts = tuple[str, str]
 PASS = "passes"
+NOT_REACHED = "not reached"
 ABSENT = "is not there"
+
+VERDICT, SCORE, OUTCOME, WORDS, EVALUATED = "verdict", "score", "outcome", "words", "evaluated"
+RANKS = (VERDICT, SCORE, OUTCOME, WORDS)
+"""Kinds of differences; the first one that a cycle has explains it best."""
 
 
 @dataclass(slots=True)
@@ -31,7 +39,8 @@ class ComparedStep:
     """The result of a plugin in both cycles.
 
     `part`: for scores `raw`, `weight` or `normalized`. `a`, `b`: the two results; for results per node, those of
-    `node`, the first of the `nodes` nodes that differ. `summary`: texts about both as a whole.
+    `node`, one of the `nodes` nodes that differ: a chosen node if possible, otherwise the first. `summary`: texts about
+    both as a whole. `kind`: what kind of difference it is.
     """
 
     point: str
@@ -42,6 +51,7 @@ class ComparedStep:
     node: str = ""
     nodes: int = 0
     summary: Texts = ("", "")
+    kind: str = OUTCOME
 
     @property
     def same(self) -> bool:
@@ -50,24 +60,36 @@ class ComparedStep:
     def first(self) -> dict[str, Any]:
         """Return the step in the format of a pod's `first`."""
         found = {"point": self.point, "plugin": self.plugin, "node": self.node, "a": self.a, "b": self.b}
+        found["kind"] = self.kind
         return found | ({"part": self.part} if self.part else {})
 
     def as_dict(self) -> dict[str, Any]:
         a, b = self.summary if any(self.summary) else (_text(self.a), _text(self.b))
         example = {"node": self.node, "a": self.a, "b": self.b} if self.node else None
         head = {"point": self.point, "plugin": self.plugin, "part": self.part, "same": self.same}
+        head["kind"] = "" if self.same else self.kind
         return head | {"a": a, "b": b, "nodes": self.nodes, "example": example}
 
 
 def first_difference(a: RunCycle, b: RunCycle) -> ComparedStep | None:
-    """Return the first difference in the order of a cycle, None if there is none."""
-    return next((step for step in steps(a, b) if not step.same), None)
+    """Return the difference that explains the two results best: the first one of the highest rank. None if only the
+    evaluated nodes differ, or nothing."""
+    found: ComparedStep | None = None
+    for step in steps(a, b):
+        if step.same or step.kind == EVALUATED:
+            continue
+        if step.kind == RANKS[0]:
+            return step
+        if found is None or RANKS.index(step.kind) < RANKS.index(found.kind):
+            found = step
+    return found
 
 
 def steps(a: RunCycle, b: RunCycle) -> Iterator[ComparedStep]:
     """Yield all results of both cycles, in the order of a cycle."""
     yield _statuses("preenqueue", a.trace.preenqueue, b.trace.preenqueue)
-    yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter)
+    queued = [trace.preenqueue is None for trace in (a.trace, b.trace)]
+    yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter, queued[0], queued[1])
     if _over(a.trace) or _over(b.trace):
         yield from _ends(a.trace, b.trace)
         return
@@ -88,23 +110,39 @@ def _over(trace: CycleTrace) -> bool:
 def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[ComparedStep]:
     """Yield the results after Filter and Score."""
     if a.postfilter is not None or b.postfilter is not None:
-        yield _statuses("postfilter", *(t.postfilter.status if t.postfilter else None for t in (a, b)))
-        by = next((s.plugin for t in (a, b) if t.postfilter and (s := t.postfilter.status)), "")
+        statuses = [t.postfilter.status if t.postfilter else None for t in (a, b)]
+        ran = [t.postfilter is not None for t in (a, b)]
+        yield _statuses("postfilter", statuses[0], statuses[1], ran[0], ran[1])
+        by = next((status.plugin for status in statuses if status is not None), "")
         yield ComparedStep("postfilter", by, "nominated", a.nominated_node, b.nominated_node)
         yield ComparedStep("postfilter", by, "victims", a.victims, b.victims)
     yield ComparedStep("select", "", a=a.node, b=b.node)
+    reached = [bool(t.node) for t in (a, b)]
     for point in ("reserve", "permit", "prebind", "bind"):
-        yield _statuses(point, getattr(a, point), getattr(b, point))
+        one, other = getattr(a, point), getattr(b, point)
+        yield _statuses(point, one, other, reached[0], reached[1])
+        reached = [was and status is None for was, status in zip(reached, (one, other), strict=True)]
     if a.error or b.error:
-        yield ComparedStep("error", "", a=a.error, b=b.error)
+        kind = WORDS if a.error and b.error else OUTCOME
+        yield ComparedStep("error", "", a=a.error, b=b.error, kind=kind)
     yield ComparedStep("result", "", a=a.result, b=b.result)
 
 
-def _statuses(point: str, a: Status | None, b: Status | None) -> ComparedStep:
+def _statuses(
+    point: str, a: Status | None, b: Status | None, a_reached: bool = True, b_reached: bool = True
+) -> ComparedStep:
+    """Compare two statuses; None passes, if the cycle reached the point."""
     plugin = next((status.plugin for status in (a, b) if status is not None), "")
-    if a is not None and b is not None and a.plugin != b.plugin:
-        return ComparedStep(point, a.plugin, a=f"{a.plugin}: {_status_text(a)}", b=f"{b.plugin}: {_status_text(b)}")
-    return ComparedStep(point, plugin, a=_status_text(a), b=_status_text(b))
+    if not (a_reached and b_reached):
+        one, other = (_status_text(s) if there else NOT_REACHED for s, there in ((a, a_reached), (b, b_reached)))
+        return ComparedStep(point, plugin, a=one, b=other)
+    if a is None or b is None:
+        return ComparedStep(point, plugin, a=_status_text(a), b=_status_text(b), kind=VERDICT)
+    kind = WORDS if (a.plugin, a.code) == (b.plugin, b.code) else VERDICT
+    if a.plugin != b.plugin:
+        one, other = (f"{status.plugin}: {_status_text(status)}" for status in (a, b))
+        return ComparedStep(point, a.plugin, a=one, b=other, kind=kind)
+    return ComparedStep(point, plugin, a=_status_text(a), b=_status_text(b), kind=kind)
 
 
 def _status_text(status: Status | None) -> str:
@@ -127,31 +165,46 @@ class Pair:
         self.rows = (np.arange(len(a.names)),) * 2 if alike else _common(a.names, b.names)
         self.common: Sequence[str] = a.names if alike else [a.names[row] for row in self.rows[0].tolist()]
         self._looked = [self._mask(side, t.looked_mask()) for side, t in enumerate((self.a, self.b))]
+        left = [_mask_of(t.nodes, slice(None) if t.subset is None else t.subset) for t in (self.a, self.b)]
+        self._left = [self._mask(side, left[side]) for side in (0, 1)]
+        self._fits = [_mask_of(trace.nodes, trace.feasible_rows()) for trace in (self.a, self.b)]
+        self._chosen = [place for place, name in enumerate(self.common) if name in (self.a.node, self.b.node)]
 
     def _mask(self, side: int, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return column[self.rows[side]]
 
-    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], text_of: Any) -> ComparedStep:
-        """Return a step over the common nodes. `text_of(side, place)` returns a side's text for one of them."""
-        places = np.flatnonzero(mask)
-        if not len(places):
-            return ComparedStep(point, plugin, part)
-        place = int(places[0])
-        a, b = text_of(0, place), text_of(1, place)
-        return ComparedStep(point, plugin, part, a, b, self.common[place], len(places))
+    def _example(self, mask: npt.NDArray[np.bool_]) -> int:
+        """Return the place to show: that of a chosen node if it is in the mask, otherwise the first."""
+        return next((place for place in self._chosen if mask[place]), int(mask.argmax()))
 
-    def _flags(self, plugin: str, part: str, flags: Sequence[npt.NDArray[np.bool_]], no: str, yes: str) -> ComparedStep:
+    def _differs(
+        self, point: str, plugin: str, part: str, masks: Mapping[str, npt.NDArray[np.bool_]], text_of: Any
+    ) -> ComparedStep:
+        """Return a step over the common nodes. `masks`: kind -> the nodes with such a difference; the first kind that
+        has any gives the example. `text_of(side, place)` returns a side's text for one of them."""
+        kind = next((kind for kind, mask in masks.items() if mask.any()), "")
+        if not kind:
+            return ComparedStep(point, plugin, part)
+        place = self._example(masks[kind])
+        a, b = text_of(0, place), text_of(1, place)
+        return ComparedStep(point, plugin, part, a, b, self.common[place], int(masks[kind].sum()), kind=kind)
+
+    def _flags(
+        self, part: str, flags: Sequence[npt.NDArray[np.bool_]], no: str, yes: str, **masks: npt.NDArray[np.bool_]
+    ) -> ComparedStep:
         """Compare two masks over the common nodes. `no`, `yes`: what False and True mean."""
         point = "prefilter" if part == "nodes" else "filter"
-        differs = flags[0] != flags[1]
-        return self._differs(point, plugin, part, differs, lambda side, place: yes if flags[side][place] else no)
+        return self._differs(point, "", part, masks, lambda side, place: yes if flags[side][place] else no)
 
     def narrowed(self) -> ComparedStep:
-        """Compare the nodes that PreFilter left."""
-        masks = [_mask_of(t.nodes, slice(None) if t.subset is None else t.subset) for t in (self.a, self.b)]
-        inside = [self._mask(side, masks[side]) for side in (0, 1)]
+        """Compare the nodes that PreFilter left. To leave out a node that the other cycle rejects is no difference of
+        verdicts."""
+        fits = [self._mask(side, self._fits[side]) for side in (0, 1)]
+        differs = self._left[0] != self._left[1]
+        matters = differs & (fits[0] | fits[1])
+        step = self._flags("nodes", self._left, "left out", "left", **{VERDICT: matters, WORDS: differs})
         status = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
-        step = self._flags(status.plugin if status is not None else "", "nodes", inside, "left out", "left")
+        step.plugin = status.plugin if status is not None else ""
         left = ["leaves all" if t.subset is None else f"leaves {count(len(t.subset))}" for t in (self.a, self.b)]
         step.summary = left[0], left[1]
         return step
@@ -159,7 +212,7 @@ class Pair:
     def looked(self) -> ComparedStep:
         """Compare which nodes were evaluated before enough were found."""
         a, b = self._looked
-        step = self._flags("", "looked", self._looked, "not evaluated", "evaluated")
+        step = self._flags("looked", self._looked, "not evaluated", "evaluated", **{EVALUATED: a != b})
         step.summary = f"evaluates {count(int(a.sum()))}", f"evaluates {count(int(b.sum()))}"
         return step
 
@@ -184,19 +237,23 @@ class Pair:
             codes = 0 if found.codes is None else self._mask(side, found.codes)
             columns.append(np.broadcast_to(np.array(ids, np.int64)[codes], len(self.common)))
         statuses = list(known)
+        grades: dict[str, int] = {}
+        codes_of = np.array([grades.setdefault(status[0] if status else "", len(grades)) for status in statuses])
         texts = [", ".join(status[1:]) or (status[0] if status else PASS) for status in statuses]
-        mask = (columns[0] != columns[1]) & looked[0] & looked[1]
+        reached = looked[0] & looked[1]
+        by_code = reached & (codes_of[columns[0]] != codes_of[columns[1]])
+        masks = {VERDICT: by_code, WORDS: reached & (columns[0] != columns[1])}
 
         def text_of(side: int, place: int) -> str:
             mine, other = (columns[s][place] for s in (side, 1 - side))
             return texts[mine] if texts[mine] != texts[other] else f"{texts[mine]} ({statuses[mine][0]})"
 
-        step = self._differs("filter", plugin, "", mask, text_of)
+        step = self._differs("filter", plugin, "", masks, text_of)
         summary = []
         for side, verdict in enumerate(verdicts):
             refused = int(((columns[side] > 0) & looked[side]).sum())
-            held = "does not run" if verdict is None else "passes all" if not refused else f"refuses {count(refused)}"
-            summary.append(held)
+            passed = "passes all" if looked[side].any() else NOT_REACHED
+            summary.append("does not run" if verdict is None else f"refuses {count(refused)}" if refused else passed)
         step.summary = summary[0], summary[1]
         return step
 
@@ -212,18 +269,23 @@ class Pair:
             return ComparedStep("filter", "", "nominated pods")
         node = differing[0]
         a, b = (statuses.get(node, "no nominated pod counts") for statuses in verdicts)
-        return ComparedStep("filter", "", "nominated pods", a, b, node, len(differing))
+        return ComparedStep("filter", "", "nominated pods", a, b, node, len(differing), kind=VERDICT)
 
     def feasible(self) -> ComparedStep:
-        """Compare the feasible nodes. Nodes that only one cluster has come after the common ones."""
-        fits = [_mask_of(trace.nodes, trace.feasible_rows()) for trace in (self.a, self.b)]
-        step = self._flags("", "fit", [self._mask(side, fits[side]) for side in (0, 1)], "does not fit", "fits")
+        """Compare the feasible nodes among those that both cycles decided on. Nodes that only one cluster has come
+        after the common ones."""
+        fits = [self._mask(side, self._fits[side]) for side in (0, 1)]
+        decided = [self._looked[side] | ~self._left[side] for side in (0, 1)]
+        differs = (fits[0] != fits[1]) & decided[0] & decided[1]
+        step = self._flags("fit", fits, "does not fit", "fits", **{VERDICT: differs})
         for side in (0, 1):
-            fits[side][self.rows[side]] = False
-            alone = np.flatnonzero(fits[side])
+            others = self._fits[side].copy()
+            others[self.rows[side]] = False
+            alone = np.flatnonzero(others)
             if len(alone) and step.same:
                 step.node = self.names[side][int(alone[0])]
                 step.a, step.b = ("fits", ABSENT) if side == 0 else (ABSENT, "fits")
+                step.kind = VERDICT
             step.nodes += len(alone)
         step.summary = f"{count(len(self.a.feasible_rows()))} fit", f"{count(len(self.b.feasible_rows()))} fit"
         return step
@@ -263,20 +325,23 @@ class Pair:
         yield self._column("score", plugin, "raw", [a.raw[places[0]], b.raw[places[1]]], places[2])
         normalized = [a.normalized[places[0]], b.normalized[places[1]]]
         yield self._column("score", plugin, "normalized", normalized, places[2])
-        yield ComparedStep("score", plugin, "weight", a.weight, b.weight)
+        yield ComparedStep("score", plugin, "weight", a.weight, b.weight, kind=SCORE)
 
     def _column(
         self, point: str, plugin: str, part: str, columns: Sequence[Int64], common: Rows, summary: Texts = ("", "")
     ) -> ComparedStep:
         """Compare two columns. `common`: the index of each entry's node among the common nodes."""
-        places = np.flatnonzero(columns[0] != columns[1])
+        differs = columns[0] != columns[1]
         if not any(summary) and len(columns[0]):
             summary = _range(columns[0]), _range(columns[1])
-        if not len(places):
+        if not differs.any():
             return ComparedStep(point, plugin, part, summary=summary)
-        place = int(places[0])
-        a, b = int(columns[0][place]), int(columns[1][place])
-        return ComparedStep(point, plugin, part, a, b, self.common[int(common[place])], len(places), summary)
+        mask = np.zeros(len(self.common), np.bool_)
+        mask[common] = differs
+        place = self._example(mask)
+        at = int(np.searchsorted(common, place))
+        a, b = int(columns[0][at]), int(columns[1][at])
+        return ComparedStep(point, plugin, part, a, b, self.common[place], int(differs.sum()), summary, SCORE)
 
 
 def _range(column: Int64) -> str:

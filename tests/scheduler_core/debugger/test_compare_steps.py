@@ -58,3 +58,51 @@ def test_every_plugin_is_told_once() -> None:
     assert len(told) == len(set(told))
     assert {plugin for point, plugin, _ in told if point == "filter" and plugin} == set(BASE.trace.verdicts)
     assert all(step.same for step in steps(BASE, BASE))
+
+
+TAINT = ("dedicated", "db", "NoSchedule")
+PACK = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]
+"""
+
+
+def test_words_explain_only_if_nothing_else_differs() -> None:
+    """1.35 reworded the message of TaintToleration. A score decides where the pod goes."""
+    nodes = node("db", taints=(TAINT,)), node("small", cpu="2"), node("large", cpu="64", memory="256Gi")
+    old, new = (cycle(*nodes, P, release=release) for release in ("1.34", "1.35"))
+    told = first_difference(old, new)
+    assert told is not None
+    assert (told.plugin, told.kind, told.node) == ("TaintToleration", "words", "db")
+    packed = first_difference(old, cycle(*nodes, P, release="1.35", config=PACK))
+    assert packed is not None
+    assert (packed.plugin, packed.kind) == ("NodeResourcesFit", "score")
+    assert packed.node in ("small", "large")  # the chosen nodes
+
+
+def test_a_verdict_explains_more_than_an_earlier_score_or_word() -> None:
+    nodes = node("db", taints=(TAINT,)), node("n1"), node("n2")
+    closed = node("db", taints=(TAINT,)), node("n1", unschedulable=True), node("n2")
+    told = first_difference(cycle(*nodes, P, release="1.34"), cycle(*closed, P, release="1.35", config=PACK))
+    assert told is not None
+    assert (told.plugin, told.kind, told.node) == ("NodeUnschedulable", "verdict", "n1")
+
+
+def test_evaluated_nodes_explain_nothing() -> None:
+    nodes = [node(f"n{i:03}") for i in range(110)]
+    few, all_ = (cycle(*nodes, P, percentage=share) for share in (5, 100))
+    assert first_difference(few, all_) is None
+    assert [(step.part, step.kind) for step in steps(few, all_) if not step.same] == [("looked", "evaluated")]
+
+
+def test_a_point_that_was_not_reached_does_not_pass() -> None:
+    gated = cycle(*NODES, pod("p", schedulingGates=[{"name": "g"}]))
+    told = {step.point: (step.a, step.b) for step in steps(gated, BASE)}
+    assert told["prefilter"] == ("not reached", "passes")
+    assert told["bind"] == ("not reached", "passes")
+    closed = cycle(node("n1", unschedulable=True), node("n2", unschedulable=True), P)
+    told = {step.point: step.as_dict() for step in steps(closed, closed) if step.point in ("filter", "reserve")}
+    assert told["reserve"]["a"] == "not reached"
+    last = next(step.as_dict() for step in steps(closed, BASE) if step.plugin == "NodeResourcesFit")
+    assert (last["a"], last["b"]) == ("not reached", "passes all")
