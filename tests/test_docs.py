@@ -138,7 +138,7 @@ def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) ->
     number = f"1.{int(NEWEST.removeprefix('1.')) + 1}"
     newest, added = (f"V{release.replace('.', '_')}" for release in (NEWEST, number))
     made = f'{added} = _release({newest}, "{number}", default_plugins=(*{newest}.default_plugins, ("OddNodes", 0)))\n\n'
-    catalog, field = "releases/catalog.py", f'odd_nodes: bool = on("odd nodes", since="{number}")'
+    catalog, field = "releases/catalog.py", f'odd_nodes: bool = on("odd nodes", "even nodes", "none", since="{number}")'
     (core / "plugins" / "odd_nodes.py").write_text(PLUGIN)
     others = "    **dict.fromkeys(sorted(OLD_PLUGINS)"
     edit(catalog, others, f'    "OddNodes": ("{number}", ""),\n{others}')

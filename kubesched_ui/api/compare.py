@@ -42,7 +42,8 @@ class Figures(Schema):
 class FirstDifference(Schema):
     point: str
     plugin: str
-    node: str = Field(description="The first differing node, in snapshot order")
+    node: str = Field(description="A differing node: one that a run chose if possible, otherwise the first")
+    kind: str = Field(description="verdict, score, outcome or words (only the message differs)")
     a: Any = None
     b: Any = None
     part: str = Field("", description="Part of a point: raw, normalized, weight ...")
@@ -65,7 +66,10 @@ class PodCompared(Schema):
     change: str = Field(description="same, moved, gained, lost, gone, other, only_a or only_b")
     a: OutcomeOut | None
     b: OutcomeOut | None
-    first: FirstDifference | None = Field(description="The first difference between the last attempts")
+    first: FirstDifference | None = Field(
+        description="The difference between the last attempts that explains them: a verdict, otherwise a score, the "
+        "outcome, words"
+    )
     first_known: bool = Field(True, description="false: not computed; request this pod alone")
 
 
@@ -74,6 +78,7 @@ class CycleStep(Schema):
     plugin: str
     part: str
     same: bool
+    kind: str = Field(description='verdict, score, outcome, words or evaluated (nodes); "" if the steps are the same')
     a: str
     b: str
     nodes: int = Field(description="Number of nodes on which the two differ")
@@ -129,9 +134,12 @@ class CauseUnit(Schema):
     kind: str = Field(description="release, setting, config, object, scenario or change")
     path: str = Field(description="For a release: the name of the behaviour")
     since: str = Field(description="For a release: the Kubernetes release that changed the behaviour")
-    text: str
+    text: str = Field(description="For a release: what the scheduler does in b")
     a: Any = None
     b: Any = None
+    before: str = Field("", description="For a release: what the scheduler does in a")
+    expect: str = Field("", description="For a release: the effect on a cluster")
+    link: str = Field("", description="For a release: where upstream documents the change")
 
 
 class CauseOut(Schema):

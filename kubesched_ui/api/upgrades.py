@@ -56,6 +56,9 @@ class ChangedOut(Schema):
     b: UpgradeOutcome | None
     cause: list[int] | None = Field(description="Indexes in `units`; null: none was found")
     minimal: bool = Field(description="Whether every smaller set was tried")
+    direct: bool | None = Field(
+        None, description="Whether the pod also changes alone on the cluster as it is; null: unknown"
+    )
 
 
 class SwitchOut(CauseUnit):
@@ -69,6 +72,8 @@ class StepOut(Schema):
     pods: int
     summary: dict[str, int]
     sentence: str
+    direct: int | None = Field(None, description="Number of decisions that change directly; null: unknown")
+    direct_sentence: str = ""
     units: list[SwitchOut]
     changed: list[ChangedOut]
     runs: int = Field(description="Number of runs that were replayed to find the causes")

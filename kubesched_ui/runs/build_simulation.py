@@ -86,6 +86,13 @@ def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
     }
 
 
+def nodes_before(run: Run) -> dict[str, str]:
+    """Return the node of each pod that the run reschedules, in the scenario."""
+    chosen = {*(run.pods or []), *run.unbind}
+    pods = run.scenario.objects_of(["Pod"]) if chosen else []
+    return {key: pod["spec"]["nodeName"] for pod in pods if has_node(pod) and (key := pod_key(pod)) in chosen}
+
+
 def has_node(pod: dict[str, Any]) -> bool:
     """Return whether a pod is bound."""
     return bool((pod.get("spec") or {}).get("nodeName"))

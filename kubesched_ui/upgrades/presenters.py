@@ -4,15 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from django.utils import timezone
+
 from kubesched_ui.models import Run, Scenario, Upgrade
-from kubesched_ui.runs import services
-from scheduler_core.debugger.compare.upgrade import DECISIONS, REASONS, WORDS
-from scheduler_core.releases import RELEASES, tested_version
+from kubesched_ui.runs import estimate, services
+from scheduler_core.api import duration
+from scheduler_core.debugger.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
+from scheduler_core.releases import NEWEST, RELEASES, tested_version
 
 NAMED = 8  # pods named per group
-DECIDED, ALL = "decisions", "all"
+DECIDED, DIRECT, ALL = "decisions", "direct", "all"
 SHOWS = {
     DECIDED: "Decisions that differ",
+    DIRECT: "Direct changes of decisions",
     REASONS: "No node, for other reasons",
     WORDS: "Messages that differ only in wording",
     ALL: "All of these",
@@ -36,20 +40,39 @@ def choices(scenario: Scenario) -> list[Choice]:
     return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
 
 
+def expected_per_release(scenario: Scenario, every: bool = False) -> str:
+    """Return how long a preview takes for each further release: a run, and the runs that find causes."""
+    pods = scenario.counts.get("Pod", 0) if every else None
+    run = estimate.before(scenario, NEWEST, bool(scenario.time), pods)
+    return duration.span(round(run.seconds * (1 + PLANNED_RUNS), 1))
+
+
+def time_left(upgrade: Upgrade) -> str:
+    """Return how long the search for causes still takes, as far as known; "" while that is unknown."""
+    if not upgrade.active or upgrade.started_at is None or not 0 < upgrade.done < upgrade.planned:
+        return ""
+    took = (timezone.now() - upgrade.started_at).total_seconds()
+    return duration.span(round(took * (upgrade.planned - upgrade.done) / upgrade.done))
+
+
 @dataclass
 class CauseGroup:
-    """Pods with the same cause. `key`: as in URLs; `units`: the causes, None if unknown."""
+    """Pods with the same cause. `key`: as in URLs; `units`: the causes, None if unknown; `direct`: pods that also
+    change alone."""
 
     key: str
     units: list[dict[str, Any]] | None
     minimal: bool = True
     pods: list[str] = field(default_factory=list)
+    direct: list[str] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     example: tuple[str, str] | None = None
 
     @property
     def named(self) -> list[str]:
-        return self.pods[:NAMED]
+        """The first pods, those that change directly before the others."""
+        direct = set(self.direct)
+        return sorted(self.pods, key=lambda pod: pod not in direct)[:NAMED]
 
     @property
     def more(self) -> int:
@@ -65,6 +88,7 @@ class UpgradeStep:
     b: str
     runs: tuple[Run | None, Run | None]
     sentence: str
+    direct: str
     note: str
     of: list[tuple[str, str, list[CauseGroup], int]]
 
@@ -87,6 +111,13 @@ def kind_of(change: dict[str, Any]) -> str:
     return DECIDED if change["change"] in DECISIONS else change["change"]
 
 
+def shows(show: str, change: dict[str, Any]) -> bool:
+    """Return whether a choice of SHOWS includes a change."""
+    if show == DIRECT:
+        return kind_of(change) == DECIDED and bool(change.get("direct"))
+    return show in (ALL, kind_of(change))
+
+
 def steps(upgrade: Upgrade) -> list[UpgradeStep]:
     """Return the finished steps."""
     runs = upgrade.run_of()
@@ -97,6 +128,7 @@ def steps(upgrade: Upgrade) -> list[UpgradeStep]:
             step["b"],
             (runs.get(step["a"]), runs.get(step["b"])),
             step["sentence"],
+            step.get("direct_sentence", ""),
             step["note"],
             [
                 (kind, SHOWS[kind], found, sum(len(group.pods) for group in found))
@@ -119,6 +151,8 @@ def groups(number: int, step: dict[str, Any], kind: str) -> list[CauseGroup]:
         group = found.setdefault(key, CauseGroup(key, units))
         group.minimal = group.minimal and change["minimal"]
         group.pods.append(change["pod"])
+        if change.get("direct"):
+            group.direct.append(change["pod"])
         group.kinds[change["change"]] = group.kinds.get(change["change"], 0) + 1
         if kind != DECIDED and group.example is None:
             group.example = change["a"]["message"], change["b"]["message"]
@@ -136,7 +170,7 @@ def rows(upgrade: Upgrade, q: str = "", show: str = DECIDED, cause: str = "") ->
         pod
         for pod, changes in by_pod.items()
         if any(
-            (show == ALL or kind_of(change) == show) and (not cause or group_key(number, change) == cause)
+            shows(show, change) and (not cause or group_key(number, change) == cause)
             for number, change in changes.items()
         )
     ]

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,12 +18,12 @@ from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import leases
+from kubesched_ui.runs.build_simulation import nodes_before
 from kubesched_ui.runs.tasks import Heartbeat
 from kubesched_ui.upgrades import services as upgrade_services
-from scheduler_core.debugger.compare.upgrade import Watch, step
+from scheduler_core.debugger.compare.inputs import Inputs
+from scheduler_core.debugger.compare.upgrade import PLANNED_RUNS, Watch, step
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
-from scheduler_core.releases.behaviors import differences
 
 logger = logging.getLogger(__name__)
 
@@ -58,21 +59,27 @@ def explain(upgrade: Upgrade) -> None:
     """Add the missing steps, and store each when it is known. Raises Cancelled, LostClaim, InputError and
     NotRecorded."""
     runs = runs_of(upgrade)
-    least = [2 + len(differences(get_release(a.release), get_release(b.release))) for a, b in pairwise(runs)]
+    least = [PLANNED_RUNS for _ in pairwise(runs)]
     done, previous = 0, None
     for number, (a, b) in enumerate(pairwise(runs)):
         planned = sum(least[number + 1 :])
         if number < len(upgrade.steps):
             done += upgrade.steps[number]["runs"]
             continue
-        before = previous if previous is not None else inputs_of(a)
-        previous = inputs_of(b)
+        before = previous if previous is not None else as_it_is(upgrade, a)
+        previous = as_it_is(upgrade, b)
         watch = progress_callback(upgrade, done, planned)
         found = step(before, previous, watch, most_seconds=settings.UPGRADE_MAX_SECONDS)
         done += found.runs
         named = {"a": a.release_number, "b": b.release_number}
         upgrade.steps = [*upgrade.steps, found.as_dict() | named]
         write(upgrade, steps=upgrade.steps, done=done, planned=done + planned)
+
+
+def as_it_is(upgrade: Upgrade, run: Run) -> Inputs:
+    """Return the inputs of a run, with the nodes of the pods that it reschedules. Raises NotRecorded, InputError."""
+    found = inputs_of(run)
+    return replace(found, bound=nodes_before(run)) if upgrade.every and not run.in_time else found
 
 
 def runs_of(upgrade: Upgrade) -> list[Run]:

@@ -16,7 +16,7 @@ from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.runs import estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.scenarios import cluster_overview, edits
-from kubesched_ui.upgrades.presenters import choices
+from kubesched_ui.upgrades.presenters import choices, expected_per_release
 from kubesched_ui.views.form_fields import name_in, named, pinned
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -44,6 +44,7 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),
         "releases": choices(scenario),
+        "per_release": {"pending": expected_per_release(scenario), "every": expected_per_release(scenario, every=True)},
         "upgrades": scenario.upgrades.defer("steps")[:5],
         "every": not any(pod.state in ("pending", "gated") for pod in view.pods.values()),
     } | with_form(scenario, form or empty_form(scenario, view, request.GET.get("like", "")))

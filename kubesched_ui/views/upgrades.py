@@ -37,6 +37,7 @@ def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
         "steps": presenters.steps(found),
         "shows": presenters.SHOWS.items(),
         "page": page,
+        "left": presenters.time_left(found),
     }
     return render(request, "upgrade.html", context | asked)
 

@@ -2,7 +2,7 @@
 that."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import IO, Any
@@ -13,7 +13,7 @@ from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
 from scheduler_core.commands.query import is_scenario
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome
-from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, upgrade, upgrade_sentence
+from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
@@ -117,8 +117,11 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
 
 def _write(step: UpgradeStep, out: IO[str]) -> None:
     print(f"{step.a} → {step.b}: {upgrade_sentence(step.summary)}", file=out)
+    if follows := direct_sentence(sum(step.summary[kind] for kind in DECISIONS), step.direct):
+        print(follows, file=out)
     for group in step.groups():
-        print(f"  {_named(step, group.cause)}", file=out)
+        for line in _cause(step, group.cause):
+            print(f"  {line}", file=out)
         for kind, pods in group.pods.items():
             print(f"    {kind}: {some(pods, MOST_NAMED)}", file=out)
     moved = [one for one in step.changed if one.change in DECISIONS]
@@ -130,12 +133,15 @@ def _write(step: UpgradeStep, out: IO[str]) -> None:
         print(f"note: {step.note}", file=out)
 
 
-def _named(step: UpgradeStep, cause: Sequence[int] | None) -> str:
-    """Return the behaviours that caused the changes."""
+def _cause(step: UpgradeStep, cause: Sequence[int] | None) -> Iterator[str]:
+    """Yield lines about the behaviours that caused the changes."""
     if cause is None:
-        return "for which no cause was found"
-    units = [step.units[number] for number in cause]
-    return "; and ".join(f"since {u.since}: {u.text}" if u.since else u.text or u.path for u in units)
+        yield "for which no cause was found"
+        return
+    for unit in (step.units[number] for number in cause):
+        yield f"since {unit.since}: {unit.text}" if unit.since else unit.text or unit.path
+        details = ("before", unit.before), ("expect", unit.expect), ("upstream", unit.link)
+        yield from (f"  {name}: {text}" for name, text in details if text)
 
 
 def _where(outcome: Outcome | None) -> str:

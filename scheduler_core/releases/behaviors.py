@@ -1,12 +1,12 @@
 """Finds the behaviours that differ between two releases, and applies some of them to one release."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scheduler_core.releases import RELEASES
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release
+from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release, changelog_link
 
 # The configuration versions that a release supports, and their meaning. They change together.
 VERSIONS = ("api_versions", "default_points", "removed_plugins", "absent_points")
@@ -15,11 +15,18 @@ PLUGIN = "default_plugins:"  # the prefix of a plugin that only one of them has,
 
 
 class BehaviorDifference(NamedTuple):
-    """A behaviour in which two releases differ. `since`: the release that changed it, "" if there are several."""
+    """A behaviour in which two releases differ: what the second does (`text`), and what the first does (`before`).
+
+    `since`: the release that changed it, "" if there are several. `expect`: the effect on a cluster. `link`: where
+    upstream documents it.
+    """
 
     name: str
     text: str
     since: str
+    before: str
+    expect: str
+    link: str
 
 
 def differences(a: Release, b: Release) -> list[BehaviorDifference]:
@@ -28,14 +35,30 @@ def differences(a: Release, b: Release) -> list[BehaviorDifference]:
     Between a release with predicates and one with plugins there is only one difference.
     """
     if a.predicates != b.predicates:
-        return [BehaviorDifference("predicates", BEHAVIORS["predicates"].describe(), _since("predicates", a, b))]
-    found: list[tuple[str, str]] = []
-    if a.default_plugins != b.default_plugins:
-        found += _plugins(a.default_plugins, b.default_plugins)
+        return [_of_field("predicates", a, b)]
+    found = [] if a.default_plugins == b.default_plugins else list(_plugins(a, b))
     if _rest_differs(a, b):
-        found.append(("default_plugins", "the order of plugins, and what versions of a configuration mean"))
-    found += [(name, made.describe()) for name, made in BEHAVIORS.items() if getattr(a, name) != getattr(b, name)]
-    return [BehaviorDifference(name, text, _since(name, a, b)) for name, text in found]
+        before, after = (f"the order of plugins and configuration versions are those of {r.number}" for r in (a, b))
+        effect = "another plugin can be the first to reject a node; a configuration can mean something else"
+        found.append(_difference("default_plugins", a, b, before, after, effect))
+    return found + [_of_field(name, a, b) for name in BEHAVIORS if getattr(a, name) != getattr(b, name)]
+
+
+def _of_field(name: str, a: Release, b: Release) -> BehaviorDifference:
+    made, since = BEHAVIORS[name], _since(name, a, b)
+    before, after = made.describe(getattr(a, name)).removesuffix(f" ({made.gate})"), made.describe(getattr(b, name))
+    return BehaviorDifference(
+        name, after, since, before, made.expected(getattr(b, name)), made.link(since or _newer(a, b))
+    )
+
+
+def _difference(name: str, a: Release, b: Release, before: str, after: str, expect: str) -> BehaviorDifference:
+    since = _since(name, a, b)
+    return BehaviorDifference(name, after, since, before, expect, changelog_link(since or _newer(a, b)))
+
+
+def _newer(a: Release, b: Release) -> str:
+    return max(a.number, b.number, key=numbered)
 
 
 def _since(name: str, a: Release, b: Release) -> str:
@@ -60,21 +83,29 @@ def _value(release: Release, name: str) -> object:
     return getattr(release, name)
 
 
-def _plugins(a: PluginWeights, b: PluginWeights) -> list[tuple[str, str]]:
-    """Return each default plugin that only one of them has, or that has another weight, with its text."""
-    one, other = dict(a), dict(b)
-    found = []
+def _plugins(a: Release, b: Release) -> Iterator[BehaviorDifference]:
+    """Yield each default plugin that only one of them has, or that has another weight."""
+    one, other = dict(a.default_plugins), dict(b.default_plugins)
     for name in merged(one, other):
+        there, missing = f"{name} is a default plugin", f"{name} is not a default plugin"
         if name not in one:
-            text = f"{name} is a default plugin"
+            texts = missing, there, f"{name} also decides unless a configuration disables it"
         elif name not in other:
-            text = f"{name} is no longer a default plugin"
+            texts = there, missing, f"{name} no longer decides"
         elif one[name] != other[name]:
-            text = f"the default weight of {name} is {other[name] or 1} instead of {one[name] or 1}"
+            more = "more" if other[name] > one[name] else "less"
+            texts = (
+                _weight(name, one[name]),
+                _weight(name, other[name]),
+                f"the scores of {name} count {more}; pods can go to other nodes",
+            )
         else:
             continue
-        found.append((f"{PLUGIN}{name}", text))
-    return found
+        yield _difference(f"{PLUGIN}{name}", a, b, *texts)
+
+
+def _weight(name: str, weight: int) -> str:
+    return f"{name} scores with weight {weight} by default" if weight else f"{name} does not score by default"
 
 
 def _rest_differs(a: Release, b: Release) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from scheduler_core.releases import FRAMEWORK, RELEASES, tested_version
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import BEHAVIORS, Release
+from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Release
 
 ORDER = sorted(RELEASES, key=numbered)
 
@@ -127,17 +127,19 @@ def _words(change: FieldChange) -> str:
     made = BEHAVIORS.get(name)
     if made is None:
         return ""
-    text = f"{made.text} ({made.gate})" if made.gate else made.text
-    text += f" ([KEP-{made.kep}](https://github.com/kubernetes/enhancements/issues/{made.kep}))" if made.kep else ""
-    if isinstance(after, bool):
-        return text if after else f"no longer: {text}"
-    return f"{text}: `{after}`" if after else f"no longer: {text}: `{before}`"
+    old = made.describe(before).removesuffix(f" ({made.gate})")
+    words = f"{made.describe(after)}. Before: {old}."
+    if effect := made.expected(after):
+        words += f" Expect: {effect}."
+    links = [("KEP-", made.kep, "enhancements/issues"), ("#", made.pull, "kubernetes/pull")]
+    return words + "".join(f" ([{head}{number}]({UPSTREAM}/{path}/{number}))" for head, number, path in links if number)
 
 
 def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:
     """Return the changes of weights and of the order. plugins.md says which releases have which default plugins."""
     old, new = dict(before), dict(after)
-    parts = [f"{name} weighs {new[name]}, not {old[name]}" for name in new if old.get(name, new[name]) != new[name]]
+    weighed = [(name, new[name], old.get(name, new[name])) for name in new]
+    parts = [f"{name} scores with weight {b}{f', not {a}' if a else ''}" for name, b, a in weighed if a != b]
     common = [[name for name in each if name in old and name in new] for each in (old, new)]
     if common[0] != common[1]:
         moved = next(b for a, b in zip(*common, strict=True) if a != b)

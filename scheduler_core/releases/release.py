@@ -19,31 +19,66 @@ OLD_PLUGINS = frozenset(
 """Plugins of v1beta1 and of Policies that later configuration versions lack. 1.22 is the last release with them."""
 
 
-class Behavior(NamedTuple):
-    """The metadata of a behaviour. `text`: what the scheduler does if the field is true.
+UPSTREAM = "https://github.com/kubernetes"
+WORDING = "only messages differ; adapt alerts and scripts that match them"
+RETRIES = "pending pods are retried at other times; placements rarely differ"
 
-    `since` and `until`: the first and the last release that does so; "" if unknown. `gate`: the feature gate that
-    controls it. `kep`: the number of the enhancement proposal.
+
+class Behavior(NamedTuple):
+    """The metadata of a behaviour.
+
+    `text`: what the scheduler does if the field is true, or what precedes its value. `without`: what it does otherwise.
+    `expect`: the effect on a cluster when the field changes to its newer value. `since` and `until`: the first and the
+    last release that does so; "" if unknown. `gate`: the feature gate that controls it. `kep` and `pull`: the numbers
+    of the enhancement proposal and of the pull request. `newer`: whether true is the newer value.
     """
 
     text: str
+    without: str
+    expect: str
     since: str = ""
     until: str = ""
     gate: str = ""
     kep: int = 0
+    pull: int = 0
+    newer: bool = True
 
-    def describe(self) -> str:
-        """Return the text with its feature gate, and with its releases unless it continues in all later ones."""
-        when = f"until {self.until}" if self.until else ""
-        if self.since and self.until:
-            when = f"{self.since} only" if self.since == self.until else f"{self.since} to {self.until}"
-        details = ", ".join(filter(None, (self.gate, when)))
-        return f"{self.text} ({details})" if details else self.text
+    def describe(self, value: bool | str) -> str:
+        """Return what the scheduler does with this value, and the feature gate."""
+        text = self.without if not value else self.text if value is True else f"{self.text}: '{value}'"
+        return f"{text} ({self.gate})" if self.gate else text
+
+    def expected(self, value: bool | str) -> str:
+        """Return the effect of a change to this value; "" for a change back that is not described."""
+        return self.expect if bool(value) == self.newer or self.expect in (WORDING, RETRIES) else ""
+
+    def link(self, release: str) -> str:
+        """Return where upstream documents the change, in this release."""
+        if self.kep:
+            return f"{UPSTREAM}/enhancements/issues/{self.kep}"
+        return f"{UPSTREAM}/kubernetes/pull/{self.pull}" if self.pull else changelog_link(release)
 
 
-def behavior(default: T, text: str, *, since: str = "", until: str = "", gate: str = "", kep: int = 0) -> T:
+def changelog_link(release: str) -> str:
+    """Return the address of upstream's change log of a release; "" without a release."""
+    return f"{UPSTREAM}/kubernetes/blob/master/CHANGELOG/CHANGELOG-{release}.md" if release else ""
+
+
+def behavior(
+    default: T,
+    text: str,
+    without: str,
+    expect: str,
+    *,
+    since: str = "",
+    until: str = "",
+    gate: str = "",
+    kep: int = 0,
+    pull: int = 0,
+) -> T:
     """Return a dataclass field with a Behavior as its metadata."""
-    metadata = {"behavior": Behavior(text, since, until, gate, kep)}
+    newer = default is True or not until
+    metadata = {"behavior": Behavior(text, without, expect, since, until, gate, kep, pull, newer)}
     return field(default=default, metadata=metadata)
 
 
@@ -76,306 +111,798 @@ class Release:
     patch_version: str = field(default="", compare=False)
 
     # Predicates and priorities.
-    predicates: bool = off("predicates and priorities decide instead of plugins", until="1.16")
-    conditions_taint: bool = on(
-        "taints stand for node conditions, which have no predicates", gate="TaintNodesByCondition", kep=382
+    predicates: bool = off(
+        "predicates and priorities decide instead of plugins",
+        "framework plugins filter and score",
+        "many decisions can differ; a Policy must be converted to a KubeSchedulerConfiguration",
+        until="1.16",
     )
-    even_pods_spread: bool = off("EvenPodsSpread is a predicate and a priority", gate="EvenPodsSpread", kep=895)
+    conditions_taint: bool = on(
+        "taints stand for node conditions, which have no predicates",
+        "predicates check the conditions of nodes",
+        "pods that tolerate a condition's taint can run on such nodes",
+        gate="TaintNodesByCondition",
+        kep=382,
+    )
+    even_pods_spread: bool = off(
+        "EvenPodsSpread is a predicate and a priority",
+        "topology spread constraints are ignored",
+        "pods with topology spread constraints are spread, and can stay pending",
+        gate="EvenPodsSpread",
+        kep=895,
+    )
     resource_limits_score: bool = off(
-        "nodes that can hold a pod's limits score higher", gate="ResourceLimitsPriorityFunction"
+        "nodes that can hold a pod's limits score higher",
+        "limits do not influence scores",
+        "pods with limits can go to other nodes",
+        gate="ResourceLimitsPriorityFunction",
     )
 
     # Requests of pods.
-    pod_overhead: bool = on("a pod's overhead is added to its requests", since="1.18", gate="PodOverhead", kep=688)
-    node_requests_include_init_containers: bool = on(
-        "init containers count in the requests of the pods on a node", since="1.17"
+    pod_overhead: bool = on(
+        "a pod's overhead is added to its requests",
+        "a pod's overhead is ignored",
+        "pods of runtime classes with overhead request more; some no longer fit",
+        since="1.18",
+        gate="PodOverhead",
+        kep=688,
     )
-    sidecar_containers: bool = on("requests of sidecars (restartable init containers) are added", since="1.28", kep=753)
+    node_requests_include_init_containers: bool = on(
+        "init containers count in the requests of the pods on a node",
+        "init containers of the pods on a node are ignored",
+        "nodes that run pods with init containers have less free; some pods no longer fit",
+        since="1.17",
+    )
+    sidecar_containers: bool = on(
+        "requests of sidecars (restartable init containers) are added",
+        "a sidecar is treated as an init container: only the largest one counts",
+        "pods with sidecars request more; some no longer fit, and nodes that run them have less free",
+        since="1.28",
+        kep=753,
+    )
     rejects_sidecars: bool = off(
-        "NodeResourcesFit rejects pods with sidecars", since="1.28", until="1.28", gate="SidecarContainers"
+        "NodeResourcesFit rejects pods with sidecars",
+        "pods with sidecars are scheduled",
+        "pods with sidecars that were pending are scheduled",
+        since="1.28",
+        until="1.28",
+        gate="SidecarContainers",
     )
     scoring_requests_include_sidecars: bool = on(
-        "scoring adds the default requests of sidecars of the pods on a node", since="1.32"
+        "scoring adds the default requests of sidecars of the pods on a node",
+        "scoring ignores sidecars without requests",
+        "nodes that run pods with sidecars score lower with LeastAllocated",
+        since="1.32",
     )
-    sidecar_ports: bool = on("host ports of sidecars count", since="1.34")
+    sidecar_ports: bool = on(
+        "host ports of sidecars count",
+        "host ports of sidecars are ignored",
+        "two pods whose sidecars use the same host port no longer share a node",
+        since="1.34",
+        pull=132040,
+    )
     pod_level_resources: bool = on(
-        "requests of the whole pod (spec.resources) count", since="1.34", gate="PodLevelResources", kep=2837
+        "requests of the whole pod (spec.resources) count",
+        "spec.resources of a pod is ignored",
+        "pods with spec.resources are scheduled by it instead of by their containers",
+        since="1.34",
+        gate="PodLevelResources",
+        kep=2837,
     )
     in_place_resize: bool = on(
-        "container statuses count in requests", since="1.33", gate="InPlacePodVerticalScaling", kep=1287
+        "container statuses count in requests",
+        "only the spec of a container counts",
+        "during a resize the larger of desired and allocated requests counts",
+        since="1.33",
+        gate="InPlacePodVerticalScaling",
+        kep=1287,
     )
     overhead_cores_as_millicores: bool = off(
-        "scoring counts a core of the pod's overhead as one millicore", until="1.26"
+        "scoring counts a core of the pod's overhead as one millicore",
+        "scoring counts overhead as it counts requests",
+        "nodes with pods of runtime classes with cpu overhead score as fuller",
+        until="1.26",
     )
     fit_score_ignores_overhead: bool = off(
-        "NodeResourcesFit ignores the overhead of pods when scoring", since="1.22", until="1.23"
+        "NodeResourcesFit ignores the overhead of pods when scoring",
+        "NodeResourcesFit counts overhead when scoring",
+        "nodes with pods of runtime classes with overhead score as fuller",
+        since="1.22",
+        until="1.23",
     )
 
     # Plugins that filter and score.
-    stable_zone_labels: bool = on("topology.kubernetes.io/zone and region are zone labels", since="1.17", kep=1659)
-    affinity_namespace_selectors: bool = on("pod affinity terms can select namespaces", since="1.22", kep=2249)
+    stable_zone_labels: bool = on(
+        "topology.kubernetes.io/zone and region are zone labels",
+        "only failure-domain.beta.kubernetes.io/zone and region are zone labels",
+        "nodes that have only the stable labels get a zone",
+        since="1.17",
+        kep=1659,
+    )
+    affinity_namespace_selectors: bool = on(
+        "pod affinity terms can select namespaces",
+        "namespaceSelector of pod affinity terms is ignored",
+        "terms with a namespaceSelector match pods of further namespaces",
+        since="1.22",
+        kep=2249,
+    )
     affinity_label_keys: bool = on(
         "matchLabelKeys of pod affinity terms are added to their selectors",
+        "matchLabelKeys of pod affinity terms is ignored",
+        "terms with matchLabelKeys match fewer pods, such as those of one revision",
         since="1.31",
         gate="MatchLabelKeysInPodAffinity",
         kep=3633,
     )
     existing_anti_affinity_first: bool = off(
-        "InterPodAffinity checks the anti-affinity of running pods before that of the pod", until="1.18"
+        "InterPodAffinity checks the anti-affinity of running pods before that of the pod",
+        "InterPodAffinity checks the terms of the pod first",
+        WORDING,
+        until="1.18",
     )
     affinity_scores_start_at_zero: bool = off(
-        "InterPodAffinity normalizes scores from 0 even if all raw scores are higher", until="1.20"
+        "InterPodAffinity normalizes scores from 0 even if all raw scores are higher",
+        "InterPodAffinity normalizes scores from the lowest raw score",
+        "preferred pod affinity separates nodes more clearly; pods can go to other nodes",
+        until="1.20",
     )
-    inter_pod_affinity_reason_prefix: str = behavior("", "reasons of InterPodAffinity begin with", until="1.21")
+    inter_pod_affinity_reason_prefix: str = behavior(
+        "",
+        "reasons of InterPodAffinity begin with",
+        "reasons of InterPodAffinity have no prefix",
+        WORDING,
+        until="1.21",
+    )
     node_affinity_prefilters_nodes: bool = on(
-        "PreFilter keeps only the nodes that the pod's node affinity names", since="1.24"
+        "PreFilter keeps only the nodes that the pod's node affinity names",
+        "the node affinity is only checked in Filter",
+        "pods of DaemonSets are scheduled faster; other nodes are no longer evaluated for them",
+        since="1.24",
     )
-    node_affinity_reason_names_affinity: bool = on("the reason of NodeAffinity mentions affinity", since="1.20")
+    node_affinity_reason_names_affinity: bool = on(
+        "the reason of NodeAffinity mentions affinity",
+        "the reason of NodeAffinity mentions only the node selector",
+        WORDING,
+        since="1.20",
+    )
     node_affinity_reason_reworded: bool = on(
-        "the reason of NodeAffinity mentions both affinity and selector", since="1.21"
+        "the reason of NodeAffinity mentions both affinity and selector",
+        "the reason of NodeAffinity mentions only affinity",
+        WORDING,
+        since="1.21",
     )
-    taint_reason_reworded: bool = on("the reason of TaintToleration is 'untolerated taint'", since="1.24")
-    taint_reason_names_taint: bool = off("the reason of TaintToleration names the taint", until="1.34")
-    fit_skips_zero_requests: bool = on("a request of 0 fits on an overcommitted node", since="1.28")
+    taint_reason_reworded: bool = on(
+        "the reason of TaintToleration is 'untolerated taint'",
+        "the reason of TaintToleration is that the pod did not tolerate the taint",
+        WORDING,
+        since="1.24",
+    )
+    taint_reason_names_taint: bool = off(
+        "the reason of TaintToleration names the taint",
+        "the reason of TaintToleration is 'untolerated taint(s)', without key and value",
+        "only the message differs: taints are no longer counted separately; use the nodes' taints instead",
+        until="1.34",
+        pull=134740,
+    )
+    fit_skips_zero_requests: bool = on(
+        "a request of 0 fits on an overcommitted node",
+        "a request of 0 does not fit on an overcommitted node",
+        "pods without requests are no longer kept from overcommitted nodes",
+        since="1.28",
+        pull=116408,
+    )
     fit_beyond_allocatable_unresolvable: bool = on(
-        "a request beyond the node's allocatable is unresolvable", since="1.34"
+        "a request beyond the node's allocatable is unresolvable",
+        "preemption tries to free resources for a request beyond the node's allocatable",
+        "preemption no longer considers nodes that are too small; the message counts them as not helpful",
+        since="1.34",
+        pull=131345,
     )
-    scores_absent_resources: bool = off("resources that a node does not have lower its resource scores", until="1.21")
+    scores_absent_resources: bool = off(
+        "resources that a node does not have lower its resource scores",
+        "resources that a node does not have are left out of its scores",
+        "nodes without a scored extended resource score higher",
+        until="1.21",
+    )
     two_resource_balance: bool = off(
-        "NodeResourcesBalancedAllocation compares only cpu and memory, with default requests", until="1.21"
+        "NodeResourcesBalancedAllocation compares only cpu and memory, with default requests",
+        "NodeResourcesBalancedAllocation compares all configured resources, with actual requests",
+        "pods without requests, or with scored extended resources, can go to other nodes",
+        until="1.21",
     )
-    balanced_skips_best_effort: bool = on("NodeResourcesBalancedAllocation skips pods without requests", since="1.33")
+    balanced_skips_best_effort: bool = on(
+        "NodeResourcesBalancedAllocation skips pods without requests",
+        "NodeResourcesBalancedAllocation also scores pods without requests",
+        "best-effort pods no longer gather on the best balanced node",
+        since="1.33",
+        pull=130260,
+    )
     balanced_allocation_scores_change: bool = on(
-        "NodeResourcesBalancedAllocation scores how the pod changes the balance", since="1.36"
+        "NodeResourcesBalancedAllocation scores how the pod changes the balance",
+        "NodeResourcesBalancedAllocation scores the balance that the node has with the pod",
+        "scores move by up to 25 points; pods often go to other nodes of similar size",
+        since="1.36",
+        pull=135573,
     )
-    init_container_images: bool = on("ImageLocality counts images of init containers", since="1.30")
-    image_volumes: bool = on("ImageLocality counts image volumes", since="1.36", kep=4639)
+    init_container_images: bool = on(
+        "ImageLocality counts images of init containers",
+        "ImageLocality ignores init containers",
+        "nodes that have the images of init containers score higher",
+        since="1.30",
+        pull=123366,
+    )
+    image_volumes: bool = on(
+        "ImageLocality counts image volumes",
+        "ImageLocality ignores image volumes",
+        "nodes that have the images of image volumes score higher",
+        since="1.36",
+        kep=4639,
+    )
     image_node_count_fixed_at_add: bool = off(
-        "the number of nodes with an image is computed once, when a node is added", until="1.28"
+        "the number of nodes with an image is computed once, when a node is added",
+        "the number of nodes with an image is always current",
+        "scores of ImageLocality follow the images that nodes have now",
+        until="1.28",
     )
     node_declared_features: bool = on(
-        "nodes declare their features", since="1.36", gate="NodeDeclaredFeatures", kep=5328
+        "nodes declare their features",
+        "declared features of nodes are ignored",
+        "pods that need a feature stay away from nodes that do not declare it",
+        since="1.36",
+        gate="NodeDeclaredFeatures",
+        kep=5328,
     )
     controllers_found_by_labels: bool = off(
-        "labels, not owner references, determine the controllers of a pod", until="1.20"
+        "labels, not owner references, determine the controllers of a pod",
+        "owner references determine the controllers of a pod",
+        "pods without an owner are no longer spread with pods that their labels resemble",
+        until="1.20",
     )
     default_spread_constraints: bool = on(
-        "default constraints spread pods without constraints", since="1.20", gate="DefaultPodTopologySpread", kep=1258
+        "default constraints spread pods without constraints",
+        "SelectorSpread spreads pods of a controller",
+        "pods of Services, ReplicaSets and StatefulSets can go to other nodes",
+        since="1.20",
+        gate="DefaultPodTopologySpread",
+        kep=1258,
     )
     spread_counts_excluded_nodes: bool = off(
-        "PodTopologySpread counts the pods on all nodes of an eligible domain", since="1.19", until="1.20"
+        "PodTopologySpread counts the pods on all nodes of an eligible domain",
+        "PodTopologySpread counts only pods on nodes that match the pod's node selector and affinity",
+        "the skew of constraints together with a node selector changes",
+        since="1.19",
+        until="1.20",
     )
     spread_scores_by_share: bool = off(
-        "PodTopologySpread scores a node's share of all matching pods for all topology keys", until="1.18"
+        "PodTopologySpread scores a node's share of all matching pods for all topology keys",
+        "PodTopologySpread weighs each topology key by its number of domains",
+        "preferred spreading over few domains counts more",
+        until="1.18",
+        pull=90475,
     )
-    spread_scores_rounded: bool = on("PodTopologySpread rounds its raw score instead of truncating it", since="1.24")
+    spread_scores_rounded: bool = on(
+        "PodTopologySpread rounds its raw score instead of truncating it",
+        "PodTopologySpread truncates its raw score",
+        "small differences of spreading count; pods can go to other nodes",
+        since="1.24",
+        pull=107384,
+    )
     reports_missing_topology_label: bool = on(
-        "PodTopologySpread reports a missing topology label, and its rejection is unresolvable", since="1.19"
+        "PodTopologySpread reports a missing topology label, and its rejection is unresolvable",
+        "a node without the topology label violates the constraint as others do",
+        "the message counts nodes without the label separately, and preemption does not consider them",
+        since="1.19",
     )
-    empty_selectors_match_all: bool = off("an empty selector of a spread constraint matches all pods", until="1.26")
+    empty_selectors_match_all: bool = off(
+        "an empty selector of a spread constraint matches all pods",
+        "an empty selector of a spread constraint matches no pod",
+        "constraints with an empty selector have no effect",
+        until="1.26",
+        pull=116607,
+    )
 
     # Volume plugins.
     volume_affinity_reason_reworded: bool = on(
-        "the reason of VolumeBinding names the PersistentVolume's node affinity", since="1.33"
+        "the reason of VolumeBinding names the PersistentVolume's node affinity",
+        "the reason of VolumeBinding is a volume node affinity conflict",
+        WORDING,
+        since="1.33",
     )
     claim_in_use_reason_reworded: bool = on(
-        "the reason of VolumeRestrictions states that another pod uses the ReadWriteOncePod claim", since="1.34"
+        "the reason of VolumeRestrictions states that another pod uses the ReadWriteOncePod claim",
+        "the reason of VolumeRestrictions states that the claim is in use, without naming its access mode",
+        WORDING,
+        since="1.34",
     )
     local_volumes_prefilter_nodes: bool = off(
-        "VolumeBinding keeps only the nodes of bound local volumes in PreFilter", since="1.27", until="1.31"
+        "VolumeBinding keeps only the nodes of bound local volumes in PreFilter",
+        "the nodes of bound local volumes are only checked in Filter",
+        "only the evaluated nodes and the message differ",
+        since="1.27",
+        until="1.31",
     )
     read_write_once_pod: bool = on(
-        "VolumeRestrictions enforces ReadWriteOncePod claims", since="1.27", gate="ReadWriteOncePod", kep=2485
+        "VolumeRestrictions enforces ReadWriteOncePod claims",
+        "ReadWriteOncePod is treated as ReadWriteOnce",
+        "a second pod with such a claim stays pending, or preempts the first",
+        since="1.27",
+        gate="ReadWriteOncePod",
+        kep=2485,
     )
     volume_attributes_class: bool = on(
         "claim and volume must have the same VolumeAttributesClass",
+        "VolumeAttributesClass is ignored when a volume is matched",
+        "claims with a class no longer bind to volumes of another one",
         since="1.34",
         gate="VolumeAttributesClass",
         kep=3751,
     )
-    volume_zone_stable_labels: bool = on("a node's stable zone label matches a volume's beta zone label", since="1.29")
-    volume_zone_prefilter: bool = on(
-        "VolumeZone checks claims once in PreFilter instead of for each node", since="1.27"
+    volume_zone_stable_labels: bool = on(
+        "a node's stable zone label matches a volume's beta zone label",
+        "labels of node and volume must be equal in name, stable or beta",
+        "pods with old volumes fit on nodes that have only the stable labels",
+        since="1.29",
     )
-    attach_limits_from_allocatable: bool = off("the node's allocatable can also limit CSI volumes", until="1.31")
-    counts_attachments_without_pods: bool = on("attached volumes without a pod count against the limit", since="1.32")
-    unusable_claim_fails_cycle: bool = off("an unusable claim is an error of the cycle, not a rejection", until="1.18")
-    missing_claim_fails: bool = on("volume limits treat a missing claim of a pod as an error", since="1.23")
+    volume_zone_prefilter: bool = on(
+        "VolumeZone checks claims once in PreFilter instead of for each node",
+        "VolumeZone checks claims for each node",
+        "cycles are faster; a broken claim is reported once instead of for each node",
+        since="1.27",
+    )
+    attach_limits_from_allocatable: bool = off(
+        "the node's allocatable can also limit CSI volumes",
+        "only the CSINode limits CSI volumes",
+        "limits in a node's allocatable no longer apply to CSI volumes",
+        until="1.31",
+    )
+    counts_attachments_without_pods: bool = on(
+        "attached volumes without a pod count against the limit",
+        "only volumes of pods on the node count against the limit",
+        "nodes that are still detaching volumes accept fewer pods",
+        since="1.32",
+    )
+    unusable_claim_fails_cycle: bool = off(
+        "an unusable claim is an error of the cycle, not a rejection",
+        "an unusable claim rejects the pod",
+        "the event and the result differ; the pod stays pending in both",
+        until="1.18",
+    )
+    missing_claim_fails: bool = on(
+        "volume limits treat a missing claim of a pod as an error",
+        "volume limits ignore a missing claim of a pod",
+        "pods with a missing claim fail with an error",
+        since="1.23",
+    )
     missing_claim_rejects: bool = on(
-        "NodeVolumeLimits rejects a pod with a missing claim, without an error", since="1.32"
+        "NodeVolumeLimits rejects a pod with a missing claim, without an error",
+        "a missing claim is an error of NodeVolumeLimits",
+        "the event and the result differ; the pod stays pending in both",
+        since="1.32",
     )
     gce_pd_is_csi: bool = on(
-        "GCE PD counts as CSI on every node with a CSINode, whatever the CSINode announces", since="1.28"
+        "GCE PD counts as CSI on every node with a CSINode, whatever the CSINode announces",
+        "GCE PD counts as CSI where the CSINode announces the migration",
+        "the limit of the CSI driver applies to GCE PD volumes",
+        since="1.28",
     )
     portworx_migration: bool = on(
-        "Portworx counts as CSI if the CSINode announces it", since="1.31", gate="CSIMigrationPortworx", kep=2589
+        "Portworx counts as CSI if the CSINode announces it",
+        "Portworx volumes are not translated to CSI",
+        "the limit of the CSI driver applies to migrated Portworx volumes",
+        since="1.31",
+        gate="CSIMigrationPortworx",
+        kep=2589,
     )
-    rbd_migratable: bool = off("CSI translation supports RBD, so that NodeVolumeLimits does not skip it", until="1.30")
+    rbd_migratable: bool = off(
+        "CSI translation supports RBD, so that NodeVolumeLimits does not skip it",
+        "RBD volumes are not translated to CSI",
+        "pods with RBD volumes are no longer checked against CSI limits",
+        until="1.30",
+    )
 
     # The framework.
     merges_filter_statuses: bool = off(
-        "all Filter plugins that reject a node are reported, not only the first", since="1.24", until="1.25"
+        "all Filter plugins that reject a node are reported, not only the first",
+        "only the first Filter plugin that rejects a node is reported",
+        "messages list fewer reasons for a node; counts add up to the number of nodes",
+        since="1.24",
+        until="1.25",
+        pull=114518,
     )
     stops_at_first_feasible: bool = on(
-        "without Score plugins the search stops at the first feasible node", since="1.27"
+        "without Score plugins the search stops at the first feasible node",
+        "without Score plugins the search continues",
+        "profiles without Score plugins place pods on the first feasible node",
+        since="1.27",
     )
-    supports_skip_status: bool = on("a plugin can return Skip to be left out", since="1.27")
-    prefilter_skips: bool = on("plugins with nothing to filter return Skip in PreFilter", since="1.28")
-    prescore_skips: bool = on("plugins with nothing to score return Skip in PreScore", since="1.28")
+    supports_skip_status: bool = on(
+        "a plugin can return Skip to be left out",
+        "a plugin with nothing to do still runs",
+        "cycles are faster; decisions are equal",
+        since="1.27",
+    )
+    prefilter_skips: bool = on(
+        "plugins with nothing to filter return Skip in PreFilter",
+        "plugins with nothing to filter still run",
+        "cycles are faster; decisions are equal",
+        since="1.28",
+    )
+    prescore_skips: bool = on(
+        "plugins with nothing to score return Skip in PreScore",
+        "plugins with nothing to score still run",
+        "cycles are faster; decisions are equal",
+        since="1.28",
+    )
     affinity_prescore_skips: bool = on(
-        "NodeAffinity and VolumeBinding with nothing to score return Skip in PreScore", since="1.30"
+        "NodeAffinity and VolumeBinding with nothing to score return Skip in PreScore",
+        "NodeAffinity and VolumeBinding still run if they have nothing to score",
+        "cycles are faster; decisions are equal",
+        since="1.30",
     )
     # The value differs by release, so it has no single `until`.
     prefilter_excluded_node_message: str = behavior(
-        "node(s) didn't satisfy plugin(s) [{plugins}]", "status of the nodes that PreFilter excluded", since="1.32"
+        "node(s) didn't satisfy plugin(s) [{plugins}]",
+        "status of the nodes that PreFilter excluded",
+        "nodes that PreFilter excluded have no status of their own",
+        WORDING,
+        since="1.32",
     )
     prefilter_missing_node_fails: bool = off(
-        "PreFilter that returns the name of a missing node is an error", until="1.29"
+        "PreFilter that returns the name of a missing node is an error",
+        "a missing node is left out",
+        "a pod whose affinity names a node that is gone stays pending without an error",
+        until="1.29",
     )
     prefilter_continues_after_rejection: bool = on(
-        "PreFilter runs the other plugins after one has returned Unschedulable", since="1.28"
+        "PreFilter runs the other plugins after one has returned Unschedulable",
+        "PreFilter ends at the first plugin that returns Unschedulable",
+        "preemption works for pods that a plugin rejects in PreFilter",
+        since="1.28",
+        pull=119779,
     )
     prefilter_reports_narrowing_plugins: bool = on(
-        "plugins that excluded nodes in PreFilter are reported as unschedulable plugins", since="1.31"
+        "plugins that excluded nodes in PreFilter are reported as unschedulable plugins",
+        "plugins that excluded nodes in PreFilter are not reported",
+        RETRIES,
+        since="1.31",
     )
     prefilter_rejection_counts_all_nodes: bool = off(
-        "if PreFilter rejects a pod, the status is recorded for every node", until="1.25"
+        "if PreFilter rejects a pod, the status is recorded for every node",
+        "the message names the rejection once",
+        WORDING,
+        until="1.25",
     )
     filter_errors_name_pod: bool = off(
-        "the message of a failed Filter plugin contains the name of the pod", until="1.18"
+        "the message of a failed Filter plugin contains the name of the pod",
+        "the message of a failed Filter plugin omits the name of the pod",
+        WORDING,
+        until="1.18",
     )
     evaluates_nominated_node_first: bool = on(
-        "the nominated node of a pod is evaluated first", since="1.22", gate="PreferNominatedNode", kep=1923
+        "the nominated node of a pod is evaluated first",
+        "all nodes are evaluated",
+        "a pod that preempted goes to its nominated node, also if another one scores higher",
+        since="1.22",
+        gate="PreferNominatedNode",
+        kep=1923,
     )
     start_index_wraps_at_filtered_nodes: bool = off(
-        "the next start index wraps at the number of nodes that PreFilter kept", until="1.30"
+        "the next start index wraps at the number of nodes that PreFilter kept",
+        "the next start index wraps at the number of all nodes",
+        "clusters of more than 100 nodes evaluate other nodes; pods can go elsewhere",
+        until="1.30",
+        pull=124933,
     )
     extender_nodes_scored_without_pods: bool = on(
-        "nodes that a filter extender returned are scored without their pods", since="1.33"
+        "nodes that a filter extender returned are scored without their pods",
+        "nodes that a filter extender returned are scored with their pods",
+        "with filter extenders, scores ignore the pods on a node; pods can go elsewhere",
+        since="1.33",
     )
     reports_unschedulable_plugins: bool = on(
-        "the plugins that rejected a pod are recorded and determine its queueing", since="1.21"
+        "the plugins that rejected a pod are recorded and determine its queueing",
+        "the plugins that rejected a pod are not recorded",
+        RETRIES,
+        since="1.21",
     )
     opportunistic_batching: bool = on(
         "the next one of several equal pods tries the next best node",
+        "each pod is evaluated on its own",
+        "equal pods that follow each other are scheduled faster, and can go to other nodes",
         since="1.35",
         gate="OpportunisticBatching",
         kep=5598,
     )
 
     # Preemption.
-    preemption_is_plugin: bool = on("preemption is a plugin instead of a part of the scheduler", since="1.19")
-    preemption_policy_never: bool = on(
-        "preemptionPolicy Never is respected", since="1.19", gate="NonPreemptingPriority", kep=902
+    preemption_is_plugin: bool = on(
+        "preemption is a plugin instead of a part of the scheduler",
+        "preemption is a part of the scheduler",
+        "preemption can be configured; decisions are equal",
+        since="1.19",
     )
-    preemption_samples_nodes: bool = on("preemption is simulated on a sample of many nodes", since="1.20")
-    preemption_reports_nodes: bool = on("preemption reports why it does not help, for each node", since="1.21")
+    preemption_policy_never: bool = on(
+        "preemptionPolicy Never is respected",
+        "preemptionPolicy is ignored",
+        "pods with preemptionPolicy Never wait instead of preempting",
+        since="1.19",
+        gate="NonPreemptingPriority",
+        kep=902,
+    )
+    preemption_samples_nodes: bool = on(
+        "preemption is simulated on a sample of many nodes",
+        "preemption is simulated on all nodes",
+        "in large clusters preemption can choose another node",
+        since="1.20",
+    )
+    preemption_reports_nodes: bool = on(
+        "preemption reports why it does not help, for each node",
+        "preemption gives no reason for a node",
+        WORDING,
+        since="1.21",
+    )
     honors_disrupted_pods: bool = on(
-        "pods under eviction violate no disruption budget, and each other victim uses up its budget", since="1.19"
+        "pods under eviction violate no disruption budget, and each other victim uses up its budget",
+        "each victim is compared with the budget as it was",
+        "preemption violates fewer disruption budgets, and can choose other victims",
+        since="1.19",
     )
     preempts_again_if_nominated_node_unresolvable: bool = on(
-        "a pod whose nominated node is unresolvable can preempt again", since="1.19"
+        "a pod whose nominated node is unresolvable can preempt again",
+        "the pod waits for its nominated node",
+        "a pod whose nominated node became unusable can preempt elsewhere",
+        since="1.19",
     )
     waits_only_for_preempted_pods: bool = on(
-        "pods that terminate for reasons other than preemption do not prevent preemption", since="1.26"
+        "pods that terminate for reasons other than preemption do not prevent preemption",
+        "any terminating pod on the nominated node prevents another preemption",
+        "pods can preempt again sooner",
+        since="1.26",
     )
     victims_by_importance: bool = on(
-        "victims are sorted by importance instead of by budget violation first", since="1.32"
+        "victims are sorted by importance instead of by budget violation first",
+        "victims that violate a budget come first",
+        "preemption can choose another node when disruption budgets are violated",
+        since="1.32",
+        pull=128307,
     )
     failed_preemption_clears_nomination: bool = on(
-        "a pod loses its nomination if preemption helps on no node", since="1.24"
+        "a pod loses its nomination if preemption helps on no node",
+        "the pod keeps its nomination",
+        "a node is no longer held for a pod that cannot use it",
+        since="1.24",
     )
-    reports_postfilter_message: bool = on("a FailedScheduling message reports why preemption fails", since="1.24")
+    reports_postfilter_message: bool = on(
+        "a FailedScheduling message reports why preemption fails",
+        "the message does not mention preemption",
+        WORDING,
+        since="1.24",
+    )
     no_victims_message_reworded: bool = on(
-        "'No preemption victims found' omits the names of node and pod", since="1.24"
+        "'No preemption victims found' omits the names of node and pod",
+        "'No preemption victims found' names node and pod",
+        WORDING,
+        since="1.24",
     )
     # It begins in 1.26; earlier releases have no such message.
     postfilter_message_suffix: str = behavior(
-        "", "the message of PostFilter in FailedScheduling ends with", since="1.26", until="1.28"
+        "",
+        "the message of PostFilter in FailedScheduling ends with",
+        "FailedScheduling contains the message of PostFilter unchanged",
+        WORDING,
+        since="1.26",
+        until="1.28",
     )
     postfilter_status_without_plugin: bool = off(
-        "the status of PostFilter does not name its plugin", since="1.21", until="1.26"
+        "the status of PostFilter does not name its plugin",
+        "the status of PostFilter names its plugin",
+        RETRIES,
+        since="1.21",
+        until="1.26",
     )
 
     # Pod groups.
     pod_groups: bool = off(
-        "the pods of a PodGroup are scheduled in one cycle of their group", gate="GenericWorkload", kep=4671
+        "the pods of a PodGroup are scheduled in one cycle of their group",
+        "each pod of a PodGroup has its own cycle",
+        "pods of a PodGroup are placed together",
+        gate="GenericWorkload",
+        kep=4671,
     )
-    gang_scheduling: bool = off("the pods of a gang wait for each other", gate="GangScheduling", kep=4671)
+    gang_scheduling: bool = off(
+        "the pods of a gang wait for each other",
+        "the pods of a gang are placed one by one",
+        "a gang that does not fit as a whole stays pending",
+        gate="GangScheduling",
+        kep=4671,
+    )
     group_placements: bool = off(
-        "pod groups are tried by topology domain", gate="TopologyAwareWorkloadScheduling", kep=5732
+        "pod groups are tried by topology domain",
+        "pod groups are placed without regard to topology domains",
+        "pod groups with a topology constraint stay in one domain",
+        gate="TopologyAwareWorkloadScheduling",
+        kep=5732,
     )
-    group_preemption: bool = off("a pod group preempts as a whole", gate="WorkloadAwarePreemption", kep=5710)
+    group_preemption: bool = off(
+        "a pod group preempts as a whole",
+        "each pod preempts for itself",
+        "a group evicts pods only if it then fits as a whole",
+        gate="WorkloadAwarePreemption",
+        kep=5710,
+    )
 
     # The queue and its events.
-    legacy_queue: bool = off("backoff belongs to a pod's name and expires, and an update ends it", until="1.17")
-    every_event_requeues: bool = off("an event requeues all waiting pods, whichever plugin rejected them", until="1.21")
+    legacy_queue: bool = off(
+        "backoff belongs to a pod's name and expires, and an update ends it",
+        "backoff belongs to a pod, and updates do not end it",
+        RETRIES,
+        until="1.17",
+    )
+    every_event_requeues: bool = off(
+        "an event requeues all waiting pods, whichever plugin rejected them",
+        "an event requeues only pods whose plugins registered for it",
+        RETRIES,
+        until="1.21",
+    )
     queueing_hints: bool = on(
         "queueing hints of plugins decide whether an event requeues a pod",
+        "every registered event requeues a pod",
+        RETRIES,
         since="1.32",
         gate="SchedulerQueueingHints",
         kep=4247,
     )
     queueing_hint_any_node_update: bool = on(
-        "any update of a node requeues pods rejected by affinity, taints or cordons", since="1.24"
+        "any update of a node requeues pods rejected by affinity, taints or cordons",
+        "only node updates that a plugin registered for requeue the pods that it rejected",
+        RETRIES,
+        since="1.24",
     )
-    queueing_hint_node_annotations: bool = on("a change of a node's annotations is an event", since="1.28")
+    queueing_hint_node_annotations: bool = on(
+        "a change of a node's annotations is an event",
+        "a change of a node's annotations is ignored",
+        RETRIES,
+        since="1.28",
+    )
     queueing_hint_every_node_change: bool = on(
-        "an update of a node is one event for each kind of change instead of one for the first", since="1.30"
+        "an update of a node is one event for each kind of change instead of one for the first",
+        "an update of a node is one event, for its first change",
+        RETRIES,
+        since="1.30",
     )
     queueing_hint_node_taints: bool = on(
-        "plugins that register for added nodes also receive taint updates", since="1.30"
+        "plugins that register for added nodes also receive taint updates",
+        "plugins that register for added nodes miss taint updates",
+        RETRIES,
+        since="1.30",
     )
-    queueing_hint_node_deletes: bool = on("a deleted node requeues pods that PodTopologySpread rejected", since="1.32")
-    queueing_hint_pod_changes: bool = on("only relevant updates of a running pod are events", since="1.31")
-    queueing_hint_spread_pod_adds: bool = on("assigned pods requeue pods that PodTopologySpread rejected", since="1.31")
+    queueing_hint_node_deletes: bool = on(
+        "a deleted node requeues pods that PodTopologySpread rejected",
+        "a deleted node requeues no pod",
+        RETRIES,
+        since="1.32",
+    )
+    queueing_hint_pod_changes: bool = on(
+        "only relevant updates of a running pod are events",
+        "every update of a running pod is an event",
+        RETRIES,
+        since="1.31",
+    )
+    queueing_hint_spread_pod_adds: bool = on(
+        "assigned pods requeue pods that PodTopologySpread rejected",
+        "assigned pods do not requeue pods that PodTopologySpread rejected",
+        RETRIES,
+        since="1.31",
+    )
     own_update_completes_backoff: bool = on(
-        "a pod that its own update requeues counts as having completed its backoff", since="1.31"
+        "a pod that its own update requeues counts as having completed its backoff",
+        "a pod that its own update requeues still waits for its backoff",
+        RETRIES,
+        since="1.31",
     )
     unschedulable_timeout_five_minutes: bool = on(
-        "pods stay unschedulable without an event for at most 5 minutes instead of 1", since="1.24"
+        "pods stay unschedulable without an event for at most 5 minutes instead of 1",
+        "pods stay unschedulable without an event for at most 1 minute",
+        "pods without a helpful event wait up to 4 minutes longer",
+        since="1.24",
     )
     pop_from_backoff: bool = on(
         "an idle scheduler pops pods from backoffQ before their backoff ends",
+        "an idle scheduler waits until a backoff ends",
+        "pods in backoff are retried sooner",
         since="1.33",
         gate="SchedulerPopFromBackoffQ",
         kep=5142,
     )
     failed_pods_back_off: bool = on(
-        "a pod that failed with an error returns after its backoff, without an event", since="1.29"
+        "a pod that failed with an error returns after its backoff, without an event",
+        "a pod that failed with an error waits for an event",
+        "pods that failed with an error are retried sooner",
+        since="1.29",
     )
     backoff_counts_attempts: bool = off(
-        "backoff grows with every attempt; errors are not counted separately", until="1.33"
+        "backoff grows with every attempt; errors are not counted separately",
+        "errors have a backoff of their own",
+        "pods back off for other times after errors",
+        until="1.33",
     )
-    backoff_includes_end: bool = on("a pod is still backing off at the instant at which its backoff ends", since="1.33")
+    backoff_includes_end: bool = on(
+        "a pod is still backing off at the instant at which its backoff ends",
+        "the backoff is over at the instant at which it ends",
+        RETRIES,
+        since="1.33",
+    )
 
     # Dynamic resource allocation.
-    allocates_from_incomplete_pools: bool = off("devices of pools with missing slices are allocated", until="1.34")
+    allocates_from_incomplete_pools: bool = off(
+        "devices of pools with missing slices are allocated",
+        "pools with missing slices are not used",
+        "claims wait until all slices of a pool are published",
+        until="1.34",
+    )
     class_configuration_names_requests: bool = on(
-        "configurations of device classes name the requests that they apply to", since="1.35"
+        "configurations of device classes name the requests that they apply to",
+        "configurations of device classes do not name requests",
+        "only the allocation in the claim's status differs",
+        since="1.35",
     )
-    reports_invalid_pools: bool = on("an invalid pool is reported as a separate reason", since="1.35")
+    reports_invalid_pools: bool = on(
+        "an invalid pool is reported as a separate reason",
+        "an invalid pool is left out without a reason",
+        WORDING,
+        since="1.35",
+    )
     all_devices_alternatives_use_first: bool = off(
-        "alternatives that request all devices use the devices of the first one", until="1.35"
+        "alternatives that request all devices use the devices of the first one",
+        "each alternative uses its own devices",
+        "claims with alternatives that request all devices get the right devices",
+        until="1.35",
     )
-    device_taints: bool = on("taints of devices repel claims", since="1.36", gate="DRADeviceTaints", kep=5055)
+    device_taints: bool = on(
+        "taints of devices repel claims",
+        "taints of devices are ignored",
+        "claims no longer get tainted devices without a toleration",
+        since="1.36",
+        gate="DRADeviceTaints",
+        kep=5055,
+    )
     shared_counters: bool = on(
         "devices can share counters and can have their own node selection",
+        "shared counters are ignored",
+        "partitions of a device are not allocated beyond its counters",
         since="1.36",
         gate="DRAPartitionableDevices",
         kep=4815,
     )
     consumable_capacity: bool = on(
-        "several claims can share the capacity of a device", since="1.36", gate="DRAConsumableCapacity", kep=5075
+        "several claims can share the capacity of a device",
+        "a device is allocated to one claim",
+        "more claims can fit on a device that allows several allocations",
+        since="1.36",
+        gate="DRAConsumableCapacity",
+        kep=5075,
     )
     binding_conditions: bool = on(
-        "devices become ready before pods are bound", since="1.36", gate="DRADeviceBindingConditions", kep=5007
+        "devices become ready before pods are bound",
+        "pods are bound at once",
+        "pods wait for their devices before they are bound",
+        since="1.36",
+        gate="DRADeviceBindingConditions",
+        kep=5007,
     )
     extended_resources: bool = on(
-        "device classes can provide extended resources", since="1.36", gate="DRAExtendedResource", kep=5004
+        "device classes can provide extended resources",
+        "only device plugins provide extended resources",
+        "pods that request an extended resource can fit through a device class",
+        since="1.36",
+        gate="DRAExtendedResource",
+        kep=5004,
     )
     claim_owner_message_capitalized: bool = on(
-        "the message 'Pod is not owner' of a claim begins with a capital letter", since="1.36"
+        "the message 'Pod is not owner' of a claim begins with a capital letter",
+        "the message begins with a small letter",
+        WORDING,
+        since="1.36",
     )
 
     @property

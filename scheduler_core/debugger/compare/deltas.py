@@ -20,7 +20,11 @@ LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared
 
 
 class Delta(NamedTuple):
-    """One difference. `kind`: release, setting, config, object, change or scenario."""
+    """One difference. `kind`: release, setting, config, object, change or scenario.
+
+    For a release, `text` is the behaviour of b and `before` that of a; `since`, `expect` and `link` are as in
+    BehaviorDifference.
+    """
 
     kind: str
     path: str
@@ -28,6 +32,9 @@ class Delta(NamedTuple):
     since: str = ""
     a: Any = None
     b: Any = None
+    before: str = ""
+    expect: str = ""
+    link: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return self._asdict()
@@ -36,7 +43,10 @@ class Delta(NamedTuple):
 def deltas_of(a: Inputs, b: Inputs) -> list[Delta]:
     """Return the differences, each of which can be applied to `a` separately."""
     names = a.release.name, b.release.name
-    found = [Delta("release", one.name, one.text, one.since, *names) for one in differences(a.release, b.release)]
+    found = [
+        Delta("release", one.name, one.text, one.since, *names, one.before, one.expect, one.link)
+        for one in differences(a.release, b.release)
+    ]
     for name in SETTINGS:
         if getattr(a, name) != getattr(b, name):
             found.append(Delta("setting", name, a=_plain(getattr(a, name)), b=_plain(getattr(b, name))))
@@ -64,8 +74,9 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Delta]:
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
         older, newer = get_release(before), get_release(item.value)
         for one in differences(older, newer):
+            more = one.before, one.expect, one.link
             text = f"{item.moment}: {one.text}"
-            yield Delta("release", f"{path}.{one.name}", text, one.since, older.name, item.value)
+            yield Delta("release", f"{path}.{one.name}", text, one.since, older.name, item.value, *more)
     else:
         yield Delta("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
 

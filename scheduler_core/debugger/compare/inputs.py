@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -58,6 +58,7 @@ class Inputs:
     `config`: its text, None, or already decoded. `objects`: by (kind, key), in order; undecoded in virtual time,
     otherwise decoded. `pods`: as for Simulation. `items`: changes and settings of a fork, in order. In virtual time,
     `time` is the scenario's spec without objects and settings; `until`, `choices` and `only` are as for ScenarioRun.
+    `bound`: pods that the run reschedules -> their nodes before it.
     """
 
     release: Release
@@ -74,6 +75,7 @@ class Inputs:
     until: float | None = None
     choices: Choices = AS_UPSTREAM
     only: tuple[str, ...] | None = None
+    bound: dict[str, str] = field(default_factory=dict)
 
     def configuration(self, release: Release) -> Configuration:
         return load(self.config or None, release, unknown=self.unknown_plugins)
@@ -222,15 +224,19 @@ class Outcome(NamedTuple):
         return self._asdict() | {"victims": list(self.victims)}
 
 
+def outcome_of(trace: CycleTrace, result: str, node: str) -> Outcome:
+    """Return the outcome of a pod's last cycle, which ended with this result and node."""
+    nominated = trace.nominated_node if result == "unschedulable" else ""
+    return Outcome(result, node, nominated, tuple(sorted(trace.victims)), "" if node else trace.message or trace.error)
+
+
 def outcomes(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Outcome]:
     """Return the outcome of every pod that is tried; fill `refusals` for pods without a node. Raises InputError."""
     last: dict[str, CycleTrace] = {}
     found: dict[str, Outcome] = {}
 
     def note(trace: CycleTrace, result: str, node: str) -> None:
-        nominated = trace.nominated_node if result == "unschedulable" else ""
-        victims = tuple(sorted(trace.victims))
-        found[trace.pod] = Outcome(result, node, nominated, victims, "" if node else trace.message or trace.error)
+        found[trace.pod] = outcome_of(trace, result, node)
         if refusals is not None and not node:
             refusals[trace.pod] = refusals_of(trace)
 

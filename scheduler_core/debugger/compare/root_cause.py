@@ -8,7 +8,7 @@ of units that gives the second run's outcome.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Generic, TypeVar
@@ -128,8 +128,9 @@ class _CauseSearch(UnitSearch[tuple[Placement, float | None]]):
             return self.with_units(applied)[0] == cause.b
 
         try:
-            smallest.find(len(self.units), does)
-            smallest.prove(len(self.units), does)
+            smallest.find(range(len(self.units)), does)
+            smallest.reduce(does)
+            smallest.prove(range(len(self.units)), does)
         finally:
             if smallest.applied is not None:
                 cause.units, cause.minimal = [self.units[i] for i in sorted(smallest.applied)], smallest.minimal
@@ -144,28 +145,30 @@ class MinimalCause:
     applied: frozenset[int] | None = None
     minimal: bool = False
 
-    def find(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
-        """Search for a set in which every unit is necessary, among `units` units. `does` may raise to stop the
-        search."""
-        everything = frozenset(range(units))
-        for one in range(units):
+    def find(self, units: Sequence[int], does: Callable[[frozenset[int]], bool]) -> None:
+        """Search among `units` for one that suffices, otherwise try all together. `does` may raise to stop."""
+        for one in units:
             if does(frozenset({one})):
                 self.applied, self.minimal = frozenset({one}), True
                 return
-        if not does(everything):
+        everything = frozenset(units)
+        if does(everything):
+            self.applied = everything
+
+    def reduce(self, does: Callable[[frozenset[int]], bool]) -> None:
+        """Leave out units until every one is necessary. No single unit may suffice."""
+        if self.applied is None or self.minimal:
             return
-        self.applied = everything
-        for one in sorted(everything):  # the result has the effect only with all its units
+        for one in sorted(self.applied):
             if does(self.applied - {one}):
                 self.applied -= {one}
-        self.minimal = len(self.applied) <= 2
 
-    def prove(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
+    def prove(self, units: Sequence[int], does: Callable[[frozenset[int]], bool]) -> None:
         """Try every smaller set than the one found."""
         if self.applied is None or self.minimal:
             return
-        for size in range(2, len(self.applied)):
-            for some in combinations(range(units), size):
+        for size in range(1, len(self.applied)):
+            for some in combinations(units, size):
                 if does(frozenset(some)):
                     self.applied, self.minimal = frozenset(some), True
                     return

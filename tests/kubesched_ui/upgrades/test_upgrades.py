@@ -213,7 +213,11 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     work(upgrade)
     text = page(client, f"/upgrades/{upgrade.pk}/")
     assert "1 pod loses its node; 2 of 3 pods have the same outcome." in text
-    assert "Since 1.28:" in text
+    assert "An upgrade of kube-scheduler moves no running pod." in text
+    assert "The change is direct" in text
+    assert "Changed in 1.28" in text
+    assert "<dt>1.27</dt> <dd>a sidecar is treated as an init container" in text
+    assert 'href="https://github.com/kubernetes/enhancements/issues/753"' in text
     assert "Messages that differ only in wording" in text
     runs = upgrade.run_of()
     assert f"/compare/{runs['1.27'].pk}/{runs['1.34'].pk}/?pod=default%2Fchatty#pod" in text
@@ -299,6 +303,6 @@ def test_what_groups_change_has_its_cause(client: Client) -> None:
     assert releases["1.36"]["GangScheduling"]
     page = " ".join(client.get(f"/upgrades/{upgrade.pk}/").content.decode().split())
     assert "3 pods are placed and 3 lose their node" in page
-    assert "The pods of a PodGroup are scheduled in one cycle of their group (GenericWorkload)" in page
+    assert "<dd>the pods of a PodGroup are scheduled in one cycle of their group (GenericWorkload)</dd>" in page
     for pods in (["train-0", "train-1", "train-2"], ["pair-0", "pair-1", "web-0"]):
         assert all(f"team/{pod}" in page for pod in pods)

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
+from scheduler_core.debugger.compare.alone import outcomes_alone
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome, Refusals, only_words, outcomes, refusals_of
 from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, UpgradeStep, step, upgrade
@@ -174,3 +175,38 @@ def test_a_fate_is_its_decision_and_its_words() -> None:
     assert one.decision == one._replace(message="not").decision
     assert one.decision != one._replace(nominated="n2").decision
     assert {NOMINATED, REASONS, WORDS} - set(DECISIONS) == {REASONS, WORDS}
+
+
+def test_direct_changes_and_those_that_follow() -> None:
+    """1.28 counts sidecars: `chatty` no longer fits. `late` takes its place, and would have fitted alone before."""
+    side = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
+    a = inputs(
+        node("n1", cpu="4"),
+        pod("chatty", requests={"cpu": "2"}, initContainers=[side], priority=1),
+        pod("late", requests={"cpu": "3"}),
+        release=get_release("1.27"),
+    )
+    found = step(a, replace(a, release=get_release("1.34")))
+    assert {one.pod: (one.change, one.direct) for one in found.changed} == {
+        "default/chatty": ("lost", True),
+        "default/late": ("gained", False),
+    }
+    assert found.as_dict()["direct_sentence"].startswith("1 of 2 changes is direct: ")
+
+
+def test_a_rescheduled_pod_is_alone_among_pods_on_their_nodes() -> None:
+    """`runs` has all of n1 while it is there; without it, `waits` would fit."""
+    a = inputs(node("n1", cpu="4"), pod("runs", requests={"cpu": "4"}), pod("waits", requests={"cpu": "1"}))
+    alone = outcomes_alone(a, ["default/runs", "default/waits"])
+    assert {name: one.node for name, one in alone.items()} == {"default/runs": "n1", "default/waits": "n1"}
+    alone = outcomes_alone(replace(a, bound={"default/runs": "n1"}), ["default/runs", "default/waits"])
+    assert {name: one.node for name, one in alone.items()} == {"default/runs": "n1", "default/waits": ""}
+
+
+def test_units_without_effect_are_left_out_together() -> None:
+    """A step of many releases has some fifty behaviours, of which two matter here."""
+    side = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
+    a = inputs(node("n1", cpu="4"), pod("p", requests={"cpu": "2"}, initContainers=[side]), release=get_release("1.27"))
+    found = step(a, replace(a, release=get_release("1.34")))
+    assert len(found.units) > 40
+    assert found.runs < 30

@@ -1,11 +1,13 @@
 """docs/releases.md is generated from the releases, and the metadata of behaviours agree with them."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from scheduler_core.__main__ import main
 from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases.behaviors import differences
 from scheduler_core.releases.changelog_page import CASES, ORDER, changes
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS
@@ -42,3 +44,14 @@ def test_the_numbers_of_cases(name: str) -> None:
     cycles = cycle_counts(f"v{name}")
     differ = sum(known_differences(f"v{name}").values())
     assert (len(cycles), sum(cycles), differ) == (CASES[name].cases, CASES[name].cycles, CASES[name].differ)
+
+
+def test_each_change_has_before_after_effect_and_link() -> None:
+    for older, newer in pairwise(RELEASES.values()):
+        for one in differences(older, newer):
+            assert one.before
+            assert one.text
+            assert one.before != one.text
+            assert one.link.startswith("https://github.com/kubernetes/"), one
+            if one.name in BEHAVIORS and not (BEHAVIORS[one.name].since and BEHAVIORS[one.name].until):
+                assert one.expect, one.name
