@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
-from kubesched_ui.runs import pod_template
+from kubesched_ui.runs import pod_template, scoring
 from kubesched_ui.runs.config_resolution import translated
 from kubesched_ui.runs.services import MAX_SEED, RunSettings, own_release
 from kubesched_ui.runs.services import defaults as defaults_of
@@ -106,6 +106,11 @@ class StartForm(forms.Form):
         """The pods selected in the list."""
         return self.data.getlist("pod") if isinstance(self.data, QueryDict) else []
 
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """The options of parts/scoring.html."""
+        return scoring.offered(str(self["release"].value()), self.data)
+
     # Offers of the page if the configuration is refused: leave out these plugins, or start without it.
     unknown: tuple[UnknownPlugin, ...] = ()
     config_refused = False
@@ -158,11 +163,12 @@ class StartForm(forms.Form):
         release = f"{values['release']} {values['gates']}".strip()
         unknown: Unknown = "leave_out" if values["unknown_plugins"] == "leave_out" else "error"
         config = "" if values["without_config"] or not values["config"].strip() else values["config"]
+        config = translated(config, release, unknown) if values["translated"] else config
         # A workload defines its own number of pods.
         copies = 1 if pod_template.is_workload(values["template"]) else values["copies"] or 1
         return RunSettings(
             release=release,
-            config=translated(config, release, unknown) if values["translated"] else config,
+            config=scoring.scored(config, release, scoring.scoring_in(self.data)),
             unknown_plugins=unknown,
             seed=values["seed"] or 0,
             tie_break=values["tie_break"] or Run.TieBreak.SEED,
@@ -186,6 +192,8 @@ def field_of(error: InputError) -> str | None:
         return "gates"
     if error.where == pod_template.WHERE:
         return "template"
+    if error.where == "Run" and error.field.startswith(("strategy", "weight.")):
+        return "config"
     if error.where == "Run":
         return named.get(error.field.partition("[")[0])
     return "config"

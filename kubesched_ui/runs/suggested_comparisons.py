@@ -6,54 +6,44 @@ from typing import Any
 
 from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.services import RunSettings, create_run, defaults, settings_of
+from kubesched_ui.runs import scoring
+from kubesched_ui.runs.scoring import Scoring
+from kubesched_ui.runs.services import RunSettings, create_run, defaults, own_release, settings_of
 from kubesched_ui.scenarios import podgroups
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import NEWEST, RELEASES
 
-_HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
-_STRATEGY = """- pluginConfig:
-  - name: NodeResourcesFit
-    args:
-      scoringStrategy:
-        type: MostAllocated
-        resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]
-"""
-
-
-def _weight(plugin: str, weight: int) -> str:
-    return f"- plugins:\n    multiPoint:\n      enabled: [{{name: {plugin}, weight: {weight}}}]\n"
-
-
-CONFIGURATIONS = {
-    "most-allocated": ("Default against MostAllocated", _HEAD + _STRATEGY),
-    "spread": ("Default against PodTopologySpread ×10", _HEAD + _weight("PodTopologySpread", 10)),
-    "balance": ("Default against balanced use ×10", _HEAD + _weight("NodeResourcesBalancedAllocation", 10)),
-    "images": ("Default against ImageLocality ×10", _HEAD + _weight("ImageLocality", 10)),
+WEIGHTS = {
+    "spread": ("Default against PodTopologySpread ×10", {"PodTopologySpread": 10}),
+    "balance": ("Default against balanced use ×10", {"NodeResourcesBalancedAllocation": 10}),
+    "images": ("Default against ImageLocality ×10", {"ImageLocality": 10}),
 }
+SCORING = "scoring"
 
 
 def offered(scenario: Scenario) -> dict[str, Any]:
     """Return the options of a form. `releases`: oldest first; `a`, `b`: the preselected ones, the cluster's own (or the
-    oldest) and the newest; `configurations`: (key, label of its button)."""
+    oldest) and the newest; `configurations`: (key, label of its button); `scoring`: of parts/scoring.html."""
     names = sorted(RELEASES, key=lambda name: [int(part) for part in name.split(".")])
     own = next((name for name in names if scenario.kubernetes.lstrip("v").startswith(f"{name}.")), names[0])
     return {
         "releases": names,
         "a": own if own != names[-1] else names[0],
         "b": names[-1],
-        "configurations": [(key, label) for key, (label, _) in CONFIGURATIONS.items()],
+        "configurations": [(key, label) for key, (label, _) in WEIGHTS.items()],
+        "scoring": scoring.offered(own_release(scenario) or NEWEST),
     }
 
 
 def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]:
-    """Return the two runs; existing runs with the same settings are reused. `requested`: `pair`, the key of a
-    configuration, or `a` and `b`, two releases. Raises InputError."""
+    """Return the two runs; existing runs with the same settings are reused.
+
+    `requested`: `pair`, the key of WEIGHTS, or SCORING with the strategies `a` and `b` and the weights of the second
+    run; without `pair`, `a` and `b` are releases. Raises InputError.
+    """
     key = requested.get("pair", "")
     if key:
-        if key not in CONFIGURATIONS:
-            raise InputError("Pair", "pair", f"must be one of {', '.join(CONFIGURATIONS)}, got {key[:63]!r}")
-        return run_with(scenario, {"config": ""}), run_with(scenario, {"config": CONFIGURATIONS[key][1]})
+        return scored_runs(scenario, *scorings(key, requested))
     names = [requested.get(side, "") for side in ("a", "b")]
     for side, name in zip(("a", "b"), names, strict=True):
         if name not in RELEASES:
@@ -62,6 +52,24 @@ def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]
         raise InputError("Pair", "b", f"must differ from a, which is also {names[1]}")
     first, second = (podgroups.suitable_release(scenario, name) for name in names)
     return run_with(scenario, {"release": first}), run_with(scenario, {"release": second})
+
+
+def scorings(key: str, requested: Mapping[str, str]) -> tuple[Scoring, Scoring]:
+    """Return the scoring of both runs. Raises InputError."""
+    if key in WEIGHTS:
+        return Scoring(), Scoring(weights=WEIGHTS[key][1])
+    if key != SCORING:
+        raise InputError("Pair", "pair", f"must be one of {', '.join((*WEIGHTS, SCORING))}, got {key[:63]!r}")
+    return Scoring(scoring.scoring_in(requested, "a").strategy), scoring.scoring_in(requested, "b")
+
+
+def scored_runs(scenario: Scenario, *of: Scoring) -> tuple[Run, Run]:
+    """Return a run of the default configuration with each scoring. Raises InputError."""
+    release = str(defaults(scenario)["release"])
+    first, second = (scoring.scored("", release, one) for one in of)
+    if first == second:
+        raise InputError("Pair", "b", "must differ from a: choose another strategy, or a weight")
+    return run_with(scenario, {"config": first}), run_with(scenario, {"config": second})
 
 
 def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:

@@ -15,6 +15,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import config_resolution, services, suggested_comparisons
+from kubesched_ui.runs.scoring import Scoring, scored
 from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
@@ -25,9 +26,11 @@ logger = logging.getLogger(__name__)
 EXPLAIN = "kubesched.explain_upgrade"
 
 
-def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = False) -> Upgrade:
+def create_upgrade(
+    scenario: Scenario, releases: Sequence[str], every: bool = False, chosen: Scoring | None = None
+) -> Upgrade:
     """Create a queued preview with its runs. Existing runs with the same settings are reused. With `every`, placed pods
-    are scheduled again. Raises InputError."""
+    are scheduled again. `chosen`: the scoring of all runs. Raises InputError."""
     wanted = {get_release(name).name for name in releases}
     names = [name for name in RELEASES if name in wanted]
     if gated := wanted - set(names):
@@ -44,7 +47,8 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
         for name in names:
             release = with_known_gates(get_release(name), gates).name
             unusable = config_resolution.refusal(scenario.config, release, "error")
-            own = {"release": release, "config": "" if unusable else scenario.config}
+            config = "" if unusable else scenario.config
+            own = {"release": release, "config": scored(config, release, chosen or Scoring())}
             runs.append(suggested_comparisons.run_with(scenario, alike | own))
         upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
         upgrade.runs.set(runs)

@@ -22,7 +22,7 @@ from kubesched_ui.queries import comparisons
 from kubesched_ui.queries import what_if as questions
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import fork_create, suggested_comparisons
+from kubesched_ui.runs import fork_create, scoring, suggested_comparisons
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
@@ -327,6 +327,10 @@ def forked(parent: Run, request: HttpRequest) -> Run:
         raise InputError("Fork", "at", f"must be a whole number, got {at:g}")
     if not isinstance(settings, dict):
         raise InputError("Fork", "settings", "must be a JSON object")
+    chosen = scoring.scoring_in(request.POST)
+    if chosen != scoring.Scoring():
+        config, release = (settings.get(name, getattr(parent, name)) for name in ("config", "release"))
+        settings["config"] = scoring.scored(str(config), str(release), chosen)
     with transaction.atomic():
         return fork_create.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
 

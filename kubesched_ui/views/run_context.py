@@ -15,7 +15,7 @@ from kubesched_ui.models import PodResult, Run
 from kubesched_ui.presenters import charts, cycle_rows, occupancy
 from kubesched_ui.queries import recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import fork_create, queue
+from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
@@ -54,6 +54,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "ends": retention.deletion_time(run),
         "fork_changes": indented(run.changes),
         "fork_titles": [actions.title_of([change]) for change in run.changes[:CHANGES_SHOWN]],
+        "scoring": scoring.offered(run.release),
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))

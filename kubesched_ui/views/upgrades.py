@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Upgrade
+from kubesched_ui.runs.scoring import scoring_in
 from kubesched_ui.upgrades import presenters, services
 from kubesched_ui.views.form_fields import named
 from kubesched_ui.views.scenarios import find as find_scenario
@@ -48,9 +49,8 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     scenario = find_scenario(scenario_id)
     try:
         with transaction.atomic():
-            made = services.create_upgrade(
-                scenario, request.POST.getlist("release"), request.POST.get("which") == "every"
-            )
+            every, chosen = request.POST.get("which") == "every", scoring_in(request.POST)
+            made = services.create_upgrade(scenario, request.POST.getlist("release"), every, chosen)
     except InputError as error:
         messages.error(request, f"The preview was not started. {error}")
         return redirect("scenario", scenario_id)

@@ -13,6 +13,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     page.goto(f"/runs/{recorded['run']}/")
     page.get_by_text("Fork with any change").click()
     page.get_by_label("Before cycle").fill("1")
+    page.get_by_text("Advanced: changes and settings as JSON").click()
     page.get_by_label("Changes (JSON list)").fill('[{"weight": {"plugin": "ImageLocality", "weight": 7}}]')
     page.get_by_role("button", name="Fork and compare").click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))

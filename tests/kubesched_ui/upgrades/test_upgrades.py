@@ -113,6 +113,14 @@ def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
     assert set(one.runs.all()) < set(other.runs.all())
 
 
+def test_all_releases_get_the_chosen_scoring(client: Client, cluster: Scenario) -> None:
+    form = {"release": ["1.21", "1.34"], "strategy": "MostAllocated"}
+    assert client.post(f"/scenarios/{cluster.pk}/upgrade/", form).status_code == 302
+    assert all("MostAllocated" in run.summary for run in Upgrade.objects.get().runs.all())
+    answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", form | {"strategy": "x"}, follow=True)
+    assert "The preview was not started. Run: strategy: must be one of LeastAllocated" in answer.content.decode()
+
+
 def test_all_pods_placed_again(cluster: Scenario) -> None:
     other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"))
     upgrade = work(upgrade_services.create_upgrade(other, ["1.27", "1.34"], every=True))

@@ -89,6 +89,8 @@ def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
     assert offered["b"] == offered["releases"][-1] != offered["a"]
     assert all(f'value="{key}"' in text for key, _ in offered["configurations"])
     asked = [{"pair": key} for key, _ in offered["configurations"]] + [{"a": "1.27", "b": offered["b"]}]
+    strategies = {"pair": "scoring", "a": "LeastAllocated", "b": "MostAllocated"}
+    asked += [strategies, strategies | {"b": "LeastAllocated", "weight.ImageLocality": "7"}]
     for one in asked:
         answer = client.post(f"/scenarios/{run.scenario_id}/pair/", one)
         assert answer["Location"].startswith("/compare/"), one
@@ -96,7 +98,16 @@ def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
     for made in Run.objects.filter(state="queued"):
         execute_run(made.pk)
     assert set(Run.objects.values_list("state", flat=True)) == {"done"}
-    for refused in ({"pair": "x"}, {"a": "1.27", "b": "1.27"}, {"a": "1.27", "b": "1.2"}, {}):
+    assert {"MostAllocated", "ImageLocality ×7"} <= set(Run.objects.values_list("summary", flat=True))
+    same = strategies | {"b": "LeastAllocated"}
+    for refused in (
+        same,
+        strategies | {"b": "x"},
+        {"pair": "x"},
+        {"a": "1.27", "b": "1.27"},
+        {"a": "1.27", "b": "1.2"},
+        {},
+    ):
         back = client.post(f"/scenarios/{run.scenario_id}/pair/", refused)["Location"]
         assert back == f"/scenarios/{run.scenario_id}/", refused
     assert client.post("/scenarios/999/pair/").status_code == 404
@@ -122,6 +133,12 @@ def test_a_form_that_is_wrong(client: Client, run: Run, form: dict[str, str]) ->
     assert client.post(f"/runs/{run.pk}/fork/", form)["Location"] == f"/runs/{run.pk}/"
     assert "The run was not forked." in page(client, f"/runs/{run.pk}/")
     assert Run.objects.count() == 1
+
+
+def test_a_fork_with_another_strategy(client: Client, run: Run) -> None:
+    made = forked(client, run, at="1", strategy="MostAllocated", **{"weight.ImageLocality": "3"})
+    assert made.title == f"Run {run.pk} + MostAllocated, ImageLocality ×3"
+    assert 'name="weight.ImageLocality"' in page(client, f"/runs/{run.pk}/")
 
 
 def test_a_remedy_can_be_tried(client: Client, run: Run) -> None:

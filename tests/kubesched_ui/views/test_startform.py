@@ -48,6 +48,8 @@ def spec(text: str) -> dict[str, str]:
         ({"until": "soon"}, "until", "not a duration"),
         ({"until": "0"}, "until", "more than 0"),
         ({"config": "a: ["}, "config", "is not valid YAML"),
+        ({"strategy": "Most"}, "config", "strategy: must be one of LeastAllocated"),
+        ({"weight.ImageLocality": "x"}, "config", "weight.ImageLocality: must be a whole number"),
         ({"percentage": "101"}, "percentage", "100"),
         ({"release": "9.99"}, "release", "9.99"),
         ({"which": "unbind", "unbind": ""}, "unbind", "Select at least one pod"),
@@ -160,3 +162,9 @@ def test_a_field_misspelt_in_the_editor_is_a_remark(client: Client, stored: Scen
     client.post(f"/scenarios/{stored.pk}/objects/{obj.pk}/", {"text": text})
     made = Scenario.objects.get(parent=stored)
     assert [w["field"] for w in made.warnings if w["code"] == "unknown-field"] == ["spec.nodeNam"]
+
+
+def test_a_strategy_needs_no_yaml(client: Client, stored: Scenario) -> None:
+    form = {"mode": "once", "strategy": "MostAllocated", "weight.ImageLocality": "9", "config": ""}
+    assert post(client, stored, **form)[0] == 302
+    assert {"MostAllocated", "ImageLocality ×9"} <= set(", ".join(Run.objects.get().differs).split(", "))
