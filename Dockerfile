@@ -10,13 +10,12 @@ RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     pip install --no-cache-dir --require-hashes -r requirements.txt \
     && find /usr/local/lib/python3.11/site-packages -depth -type d \
         \( -name tests -o -path '*/twisted/*' -name test \) -exec rm -r {} +
-COPY manage.py pyproject.toml ./
+COPY manage.py pyproject.toml README.md ./
 COPY scheduler_core scheduler_core
 COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
-COPY docs/plugins.md docs/writing-plugins.md docs/
-COPY docs/examples/per_node_plugin.py docs/examples/per_node_plugin.py
+COPY docs docs
 RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
 # Large request bodies are written to TMPDIR while they arrive.

@@ -100,7 +100,10 @@ def test_the_wheel_runs_away_from_the_checkout(tmp_path: Path) -> None:
         archive.extractall(site)
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     packages = {name for name in tracked if name.startswith(("kubesched_ui/", "scheduler_core/"))}
-    resources = {f"kubesched_ui/resources/{name}" for name in tracked if name.startswith(("templates/", "static/"))}
+    resources = {
+        f"kubesched_ui/resources/{name}" for name in tracked if name.startswith(("templates/", "static/", "docs/"))
+    }
+    resources.add("kubesched_ui/resources/README.md")
     assert packages | resources <= names
     assert not [name for name in names if name.startswith(("tests/", "docs/", "static/", "templates/"))]
     environment = {name: value for name, value in os.environ.items() if name not in ("VAR_DIR", "PYTHONPATH")}

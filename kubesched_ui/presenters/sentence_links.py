@@ -66,7 +66,7 @@ class CycleLinks:
         return found + node_links(self.run, [trace.node, trace.nominated_node, other, *near])
 
     def of_blockers(self, answer: Answer) -> list[SentenceLink]:
-        """Return the links of what is said about the plugins that reject nodes."""
+        """Return the links of a sentence about the plugins that reject nodes."""
         found = [self.at(blocker.plugin, "filter", blocker.plugin) for blocker in answer.blockers]
         return found + node_links(self.run, [name for blocker in answer.blockers for name in blocker.alone_nodes])
 

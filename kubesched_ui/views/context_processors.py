@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import disk_space
+from kubesched_ui.views import documentation
 
 # First segment of the path -> section of the navigation.
 SECTIONS = {
@@ -22,6 +23,7 @@ SECTIONS = {
     "rooms": "learn",
     "join": "learn",
     "account": "account",
+    "docs": "docs",
 }
 
 
@@ -31,7 +33,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
     KubeSched. `accounts`: whether accounts are enabled. `room`: why nothing new can be started (low disk space),
     or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
-    scripts. `page_path`: the beginning of links to other queries of this page.
+    scripts. `doc`: the documentation about this page. `page_path`: the beginning of links to other queries.
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
@@ -40,6 +42,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     layout = getattr(request, "layout", "base.html")
     read_only = layout != "base.html"
     context |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
+    context["doc"] = documentation.about(here)
     if here == "account_signup":
         invitation = invitations.opened(request.session)
         context["invited"] = invitation.kind if invitation else ""

@@ -44,7 +44,8 @@ def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:
     """Render the error page for `status`, or the same as JSON for the API."""
     if request.path.startswith("/api/"):
         return JsonResponse({"error": detail}, status=status)
-    return render(request, "error.html", {"status": status, "title": TITLES[status], "detail": detail}, status=status)
+    context = {"status": status, "title": TITLES[status], "detail": detail, "doc": {}}
+    return render(request, "error.html", context, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

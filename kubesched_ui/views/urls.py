@@ -15,6 +15,7 @@ from kubesched_ui.accounts.permissions import (
 )
 from kubesched_ui.views import (
     compare,
+    docs,
     editor,
     home,
     lessons,
@@ -30,6 +31,9 @@ from kubesched_ui.views import (
 urlpatterns = [
     path("", home.home, Permission(USERS), "home"),
     path("start/", home.start_here, by_users("start"), "start-here"),
+    path("docs/", docs.index, Permission(OPEN), "docs"),
+    path("docs/<slug:name>/", docs.page, Permission(OPEN), "doc"),
+    path("docs/files/<path:path>", docs.file, Permission(OPEN), "doc-file"),
     path("learn/", lessons.all_lessons, Permission(OPEN), "learn"),
     path("learn/<slug:name>/", lessons.lesson, ANYONE, "lesson"),
     path("learn/<slug:name>/<int:step>/", lessons.lesson, ANYONE, "lesson-step"),

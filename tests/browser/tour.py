@@ -54,6 +54,8 @@ def stops(
     return [
         Stop("home", "/"),
         Stop("home, upload refused", "/", _paste),
+        Stop("documentation", "/docs/"),
+        Stop("documentation, a page", "/docs/virtual-time/"),
         Stop("scenarios", "/scenarios/"),
         Stop("scenarios, none found", "/scenarios/?q=nothing-has-this-name"),
         Stop("scenario", scene),
@@ -100,6 +102,7 @@ def stops(
         Stop("pod, bound", f"{pod}/front-3/?point=bind"),
         Stop("pod, gated", f"{pod}/import-1/"),
         Stop("pod, why", f"{pod}/search-1/why/"),
+        Stop("pod, why not a node", f"{pod}/front-3/why/?node=alpha"),
         Stop("pod in time", f"/runs/{timed}/pods/default/boss/?t=70"),
         Stop("pod in time, preempting", f"/runs/{timed}/pods/default/boss/?point=postfilter&attempt=1"),
         Stop("pod in time, gone", f"/runs/{timed}/pods/default/worker/"),

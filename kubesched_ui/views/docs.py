@@ -1,0 +1,35 @@
+"""The pages of the documentation."""
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from kubesched_ui.views import documentation
+
+
+@require_GET
+def index(request: HttpRequest) -> HttpResponse:
+    """List the pages by group."""
+    return render(request, "docs.html", {"groups": documentation.groups()})
+
+
+@require_GET
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    """Show a page with its contents, and links to the previous and next ones."""
+    pages = documentation.pages()
+    if name not in pages:
+        raise Http404("There is no documentation of this name. The contents list all pages.")
+    order = list(pages.values())
+    at = order.index(pages[name])
+    context = {"page": pages[name], "before": order[at - 1] if at else None, "after": next(iter(order[at + 1 :]), None)}
+    return render(request, "doc.html", context)
+
+
+@require_GET
+def file(request: HttpRequest, path: str) -> HttpResponseBase:
+    """Return a file that a page links to or shows."""
+    found = documentation.files().get(path)
+    if found is None:
+        raise Http404("The documentation has no file of this name.")
+    return FileResponse(found.open("rb"), content_type=documentation.TYPES[found.suffix])
