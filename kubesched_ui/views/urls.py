@@ -25,12 +25,14 @@ from kubesched_ui.views import (
     present,
     runs,
     scenarios,
+    search,
     upgrades,
 )
 
 urlpatterns = [
     path("", home.home, Permission(USERS), "home"),
     path("start/", home.start_here, by_users("start"), "start-here"),
+    path("search/", search.search, Permission(OPEN), "search"),
     path("docs/", docs.index, Permission(OPEN), "docs"),
     path("docs/<slug:name>/", docs.page, Permission(OPEN), "doc"),
     path("docs/files/<path:path>", docs.file, Permission(OPEN), "doc-file"),

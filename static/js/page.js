@@ -2,6 +2,7 @@
 import { store } from "./browser_storage.js";
 import { swapParts } from "./partial_update.js";
 import { tellOfScrolling } from "./scroll.js";
+import "./search.js";
 
 function switchTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

@@ -56,6 +56,9 @@ def stops(
         Stop("home, upload refused", "/", _paste),
         Stop("documentation", "/docs/"),
         Stop("documentation, a page", "/docs/virtual-time/"),
+        Stop("search", f"/search/?q=front&from=/runs/{run}/"),
+        Stop("search, nothing found", "/search/?q=nothing-has-this-name"),
+        Stop("search, dialog", f"/runs/{run}/", _search),
         Stop("scenarios", "/scenarios/"),
         Stop("scenarios, none found", "/scenarios/?q=nothing-has-this-name"),
         Stop("scenario", scene),
@@ -146,6 +149,13 @@ def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
         page.locator(shown).first.wait_for()
 
     return step
+
+
+def _search(page: Page) -> None:
+    """The search dialog with results."""
+    page.keyboard.press("/")
+    page.get_by_role("combobox", name="Search").fill("front")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("front")
 
 
 def _teach(page: Page, address: str) -> None:
