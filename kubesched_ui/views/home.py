@@ -5,12 +5,13 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, Upgrade, is_number
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
@@ -21,6 +22,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
 STARTED = "Start here"  # name of the example's run
+CLUSTERS = 30  # scenarios to choose from
+SECTIONS = ("upgrade", "pairs")  # sections of a scenario's page
 FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 
 
@@ -36,12 +39,29 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "kinds": SNAPSHOT_KINDS,
         "devices": DEVICE_KINDS,
         "podgroups": GROUP_KINDS,
+        "clusters": clusters(samples),
+        "previews": Upgrade.objects.select_related("scenario").defer("steps")[:3],
     }
     if samples:
         context |= {"sample": samples[0], "maps": home_example.maps(samples)} | shown(
             samples[0], request.GET.get("pod", "")
         )
     return render(request, "home.html", context, status=status)
+
+
+def clusters(samples: list[Scenario]) -> list[tuple[str, list[Scenario]]]:
+    """Return the scenarios to choose from, by group: the user's newest ones first."""
+    own = Scenario.objects.exclude(origin=Scenario.Origin.SAMPLE).only("name")[:CLUSTERS]
+    return [(group, some) for group, some in (("Your clusters", list(own)), ("Samples", samples)) if some]
+
+
+@require_GET
+def section(request: HttpRequest) -> HttpResponse:
+    """Redirect to a section of the page of a scenario, which a form of the home page names."""
+    number, wanted = request.GET.get("scenario", ""), request.GET.get("section", "")
+    if not is_number(number) or wanted not in SECTIONS:
+        return redirect("home")
+    return redirect(f"{reverse('scenario', args=[number])}#{wanted}")
 
 
 def shown(sample: Scenario, pod: str) -> dict[str, Any]:

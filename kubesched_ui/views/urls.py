@@ -61,6 +61,7 @@ urlpatterns = [
     path("upload/", home.upload, by_users("upload"), "upload"),
     path("upload/<str:token>/", home.upload_progress, Permission(USERS), "upload-progress"),
     path("scenarios/", lists.scenarios, Permission(VISITORS), "scenarios"),
+    path("scenarios/section/", home.section, Permission(USERS), "scenario-section"),
     path("scenarios/<int:scenario_id>/", scenarios.scenario, SHOW, "scenario"),
     path("scenarios/<int:scenario_id>/nodes/", scenarios.nodes, SHOW, "scenario-nodes"),
     path("scenarios/<int:scenario_id>/pods/", scenarios.pods, SHOW, "scenario-pods"),

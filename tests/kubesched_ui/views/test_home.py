@@ -96,7 +96,7 @@ def test_each_sample_has_its_map(client: Client) -> None:
     load_samples()
     page = get(client, "/")
     assert page.source.count("data-map") == Scenario.objects.count()
-    fit = page.source.partition("Fit: requests")[0].rpartition("data-map")[2]
+    fit = page.source.partition('id="samples"')[2].partition("Fit: requests")[0].rpartition("data-map")[2]
     assert fit.count('class="glass"') == 3
     assert len(re.findall("<i></i>", fit)) == 3, "pods that wait"
 
@@ -119,3 +119,29 @@ def test_what_is_large_or_has_nothing_pending_is_no_example() -> None:
     idle = scenario(node("n1"))
     assert home_example.example_of(large.pk) is None
     assert home_example.example_of(idle.pk) is None
+
+
+def test_four_doors_lead_to_each_goal(client: Client) -> None:
+    load_samples()
+    page = get(client, "/")
+    doors = page.flat.partition('class="doors"')[2].partition('id="example"')[0]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", doors) == [
+        "A pod is pending", "I plan an upgrade", "I tune the scheduler", "I teach or learn",
+    ]  # fmt: skip
+    for goal in ("#upload", "#samples", "/compose/", "/learn/", "/join/", "/runs/", "/docs/debugger/#fork", "/search/"):
+        assert f'href="{goal}"' in doors
+    sample = Scenario.objects.order_by("id")[0].pk
+    own = scenario(node("n1"), name="Mine")
+    assert re.findall(r'<optgroup label="([^"]*)"> <option value="(\d+)"', get(client, "/").flat) == [
+        ("Your clusters", str(own.pk)), ("Samples", str(sample)),
+    ] * 2  # fmt: skip
+
+
+@pytest.mark.parametrize("section", ["upgrade", "pairs"])
+def test_a_door_opens_the_section_of_the_cluster(client: Client, section: str) -> None:
+    stored = scenario(node("n1"))
+    answer = client.get("/scenarios/section/", {"scenario": stored.pk, "section": section})
+    assert answer["Location"] == f"/scenarios/{stored.pk}/#{section}"
+    assert f'id="{section}"' in get(client, f"/scenarios/{stored.pk}/").source
+    for wrong in ({}, {"scenario": "x", "section": section}, {"scenario": "1", "section": "//evil"}):
+        assert client.get("/scenarios/section/", wrong)["Location"] == "/"
