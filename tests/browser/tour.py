@@ -155,7 +155,7 @@ def _search(page: Page) -> None:
     """The search dialog with results."""
     page.keyboard.press("/")
     page.get_by_role("combobox", name="Search").fill("front")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("front")
+    expect(page.locator("#search [aria-selected=true]")).to_contain_text("front")
 
 
 def _teach(page: Page, address: str) -> None:
