@@ -110,7 +110,7 @@ def test_the_wheel_runs_away_from_the_checkout(tmp_path: Path) -> None:
     environment |= {"PYTHONPATH": str(site), "HOME": str(home), "XDG_DATA_HOME": ""}
     for arguments, code in (
         (["simulate", str(ROOT / "docs" / "examples" / "snapshot.yaml")], 1),
-        (["lessons", "--check"], 0),
+        (["lessons", "--check", "what-a"], 0),
         (["check"], 0),
         (["collectstatic", "--noinput", "--verbosity", "0"], 0),
     ):

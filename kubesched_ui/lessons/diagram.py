@@ -1,6 +1,7 @@
 """Data of the diagram next to a step: the cluster and the pod; after the step is revealed, also what the cycle
 recorded."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -11,13 +12,15 @@ from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
 from kubesched_ui.lessons.runner import Attempted
 from kubesched_ui.presenters import capacity_bars, cycle_presenter
+from scheduler_core.api.duration import seconds
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
 
 MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24
-HIDDEN_LABELS = ("kubernetes.io/hostname",)
+HOSTNAME = "kubernetes.io/hostname"  # shown only if it is not the name of the node
+IDENTITY = ("apiVersion", "kind", "metadata")
 # Defaults set by the API server. They are left out of the pod's YAML.
 DEFAULTS = {"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
 ADDED = [
@@ -36,11 +39,11 @@ def given(facts: Facts) -> dict[str, Any]:
     asks = capacity_bars.requests_at(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
     picture["shelf"] = capacity_bars.bar_row(capacity_bars.nodes_of(state)[:MAX_NODES], asks)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
+    picture["release"] = facts.run.release_name
+    picture["objects"] = other_objects(facts)
     if facts.focus.pod:
         key = facts.pod_key(facts.focus.pod)
         picture["pod"] = {"name": key.removeprefix("default/"), "yaml": pod_yaml(facts, key)}
-        picture["cycle"] = facts.focused.number
-        picture["attempt"] = facts.focused.attempt
     config = facts.run.settings.config or facts.run.given.config
     picture["config"] = to_yaml(config) if isinstance(config, dict) else config
     if facts.run.in_time:
@@ -134,12 +137,17 @@ def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
 
     return {
         "name": node["name"],
-        "labels": [f"{key}={value}" for key, value in labels.items() if key not in HIDDEN_LABELS],
+        "labels": [f"{key}={value}" for key, value in labels.items() if (key, value) != (HOSTNAME, node["name"])],
+        "images": [
+            f"{', '.join(one.get('names') or ())} · {one.get('sizeBytes', 0) / 10**6:,.0f} MB"
+            for one in (obj.get("status") or {}).get("images") or ()
+        ],
         "taints": node["taints"],
         "cordoned": node["unschedulable"],
         "cpu": usage("cpu"),
         "memory": usage("memory"),
         "pods": [_named(facts, key) for key in node["pods"]],
+        "most_pods": has.get("pods", 0),
         "extended": {name: usage(name) for name in has if name not in ("cpu", "memory", "pods", "ephemeral-storage")},
     }
 
@@ -147,7 +155,24 @@ def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
 def _named(facts: Facts, key: str) -> dict[str, Any]:
     info = facts.info(key)
     cpu = shown(Amount.new("cpu", info.requests.get("cpu", 0)))
-    return {"name": key.removeprefix("default/"), "cpu": cpu, "priority": info.priority}
+    labels = [f"{name}={value}" for name, value in info.labels.items()]
+    return {"name": key.removeprefix("default/"), "cpu": cpu, "priority": info.priority, "labels": labels}
+
+
+def other_objects(facts: Facts) -> list[dict[str, str]]:
+    """Return the objects of the scenario that are neither nodes nor pods, as their author wrote them."""
+    found = []
+    for (kind, name), obj in facts.run.written_down.items():
+        if kind not in ("Node", "Pod"):
+            found.append({"name": f"{kind} {name}", "yaml": to_yaml(_content(obj)) if _content(obj) else ""})
+    return found
+
+
+def _content(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without its kind and name."""
+    metadata = {key: value for key, value in obj.get("metadata", {}).items() if key not in ("name", "namespace")}
+    rest = {key: value for key, value in obj.items() if key not in IDENTITY}
+    return ({"metadata": metadata} if metadata else {}) | rest
 
 
 def pod_yaml(facts: Facts, key: str) -> str:
@@ -163,15 +188,35 @@ def pod_yaml(facts: Facts, key: str) -> str:
     return to_yaml({"metadata": metadata, "spec": spec})
 
 
-def plan(facts: Facts) -> list[str]:
-    """Return sentences about what the scenario does and when."""
-    lines = [_arrivals(one) for one in facts.run.given.time.get("arrivals", ())]
+def plan(facts: Facts) -> list[dict[str, str]]:
+    """Return what the scenario does and when: sentences, and the YAML of what is created or changed."""
+    time = facts.run.given.time
+    lines = [
+        {"text": _arrivals(one), "yaml": to_yaml(_content(one["template"]), flow=True)}
+        for one in time.get("arrivals", ())
+    ]
+    lines += [{"text": text, "yaml": ""} for text in _bindings(time.get("binding") or {})]
     for event in facts.run.events:
         if event["type"] == "scenario.step":
             data = event["data"]
             taint = f", {data['taint']}" if data.get("taint") else ""
-            lines.append(f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}")
+            entry = time["timeline"][data["step"] - 1]
+            written = entry.get("create") or entry.get("update") or (entry.get("patch") or {}).get("patch")
+            lines.append(
+                {
+                    "text": f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}",
+                    "yaml": to_yaml(_content(written), flow=True) if written else "",
+                }
+            )
     return lines
+
+
+def _bindings(binding: dict[str, Any]) -> Iterator[str]:
+    if binding.get("seconds"):
+        yield f"each binding takes {shown(Seconds(seconds(binding['seconds'])))}"
+    for failure in binding.get("failures") or ():
+        what = "first binding" if failure.get("times", 1) == 1 else f"first {failure['times']} bindings"
+        yield f"the {what} of {failure['pod'].removeprefix('default/')} {'fails' if what.endswith('g') else 'fail'}"
 
 
 def _arrivals(one: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Feedback for wrong answers. It uses only what the run recorded about the given answer, and hides the right one."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -30,6 +31,11 @@ def explain(question: Question, verdict: Verdict) -> list[str]:
     return sentences or ["That is not correct. Check the numbers next to the question and try again."]
 
 
+def mentions(text: str, part: str) -> bool:
+    """Whether a text contains a name or a number as a whole word."""
+    return re.search(rf"(?<![\w.,/\[-]){re.escape(part)}(?![\w/\]-]|[.,]\d)", text) is not None
+
+
 def _known_mistake(question: Question, given: Any) -> str:
     """Return the lesson's own text for this wrong answer, or ""."""
     for mistake in question.ask.mistakes:
@@ -57,7 +63,9 @@ def _number(question: Question, given: float) -> Iterator[str]:
         yield f"{shown(measured(question, given))} is too {'high' if given > right else 'low'}."
     if question.ask.kind == "score" or (focus.pod and focus.node and focus.point in POINTS):
         with suppress(Unknown, InputError):
-            yield _made_of(question.facts.tree(focus.point, focus.pod, focus.node, focus.plugin))
+            yield _made_of(
+                question.facts.tree(focus.point, focus.pod, focus.node, focus.plugin), measured(question, right)
+            )
 
 
 def _other_score(question: Question, given: float) -> Iterator[str]:
@@ -79,10 +87,10 @@ def _other_score(question: Question, given: float) -> Iterator[str]:
                     return
 
 
-def _made_of(tree: Tree) -> str:
-    """List the input values of a number, without intermediate results."""
+def _made_of(tree: Tree, right: Any) -> str:
+    """List the input values of a number, without intermediate results and without those that equal it."""
     leaves = dict.fromkeys(_leaf(leaf) for leaf in _leaves(tree))
-    values = list(leaves)
+    values = [text for text in leaves if not mentions(text, shown(right))]
     more = f" and {len(values) - MOST} more" if len(values) > MOST else ""
     return f"It is computed from {'; '.join(values[:MOST])}{more}." if values else ""
 
@@ -139,7 +147,6 @@ def _refusal(facts: Facts, node: str) -> str:
 
 def _refuses(question: Question, given: str) -> Iterator[str]:
     facts, focus = question.facts, question.focus
-    right = questions.answer(question)
     if given == PASSES:
         yield "A plugin rejects the node."
     elif given in facts.call("refusers", [focus.pod, focus.node], {}):
@@ -149,8 +156,6 @@ def _refuses(question: Question, given: str) -> Iterator[str]:
         with suppress(Unknown, InputError):
             text = facts.tree("filter", focus.pod, focus.node, given).text
         yield f"{given} does not reject {focus.node}{f': {text}' if text else ''}."
-    if right == PASSES:
-        yield "No plugin rejects the node."
 
 
 def _lands(question: Question, given: str) -> Iterator[str]:
@@ -189,22 +194,23 @@ def _victims(question: Question, given: list[str]) -> Iterator[str]:
             yield f"{pod} has priority {shown(its)}, which is not lower than {shown(mine)}. It cannot be evicted."
         elif pod in there:
             yield f"{pod} is not evicted: the pending pod fits next to it without the other victims."
+        elif nominated == "none":
+            yield f"{pod} is not evicted. Would its eviction make the pending pod fit, and may this pod preempt?"
         else:
-            yield f"{pod} is not evicted: preemption evicts pods on another node."
+            yield f"{pod} is not evicted: its node is not the one that preemption chooses."
     if any(pod not in given for pod in right):
-        yield "You did not select all victims." if right else ""
+        yield "You did not select all victims."
 
 
 def _rule(question: Question, given: str) -> Iterator[str]:
     names = [name for name, _ in RULES]
     right = questions.answer(question)
-    if given in names and right in names:
-        if names.index(given) < names.index(right):
-            yield f"The remaining candidates are equal under the rule: {given}. The next rule is applied."
-        else:
-            yield f"An earlier rule decides, so this rule is not applied: {given}."
-    elif right not in names:
-        yield "No rule is needed." if right == ONE_CANDIDATE else "The candidates are equal under all rules."
+    if given in names and right in names and names.index(given) > names.index(right):
+        yield f"An earlier rule decides, so this rule is not applied: {given}."
+    elif right == ONE_CANDIDATE:
+        yield "First, find the nodes on which evictions would make the pod fit."
+    elif given in names:
+        yield f"The remaining candidates are equal under the rule: {given}."
     else:
         candidates = question.facts.call("candidates", [question.focus.pod], {})
         yield f"There are {count(len(candidates), 'candidate')}, and one of the rules decides between them."
@@ -227,7 +233,7 @@ def _when(question: Question, given: float) -> Iterator[str]:
     yield f"{shown(Seconds(given))} is too {'late' if given > cycle.t else 'early'}."
     times = facts.run.queue_times(cycle.pod)
     with suppress(InputError):
-        yield _made_of(times.explain(times.begin_of(cycle.seq)))
+        yield _made_of(times.explain(times.begin_of(cycle.seq)), Seconds(cycle.t))
 
 
 def _woken(question: Question, given: str) -> Iterator[str]:

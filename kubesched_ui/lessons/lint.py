@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.urls import NoReverseMatch, resolve
+from django.utils.html import strip_tags
 
 from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, step_state
 from kubesched_ui.lessons.catalog import COURSE, Lesson, course, paths
+from kubesched_ui.lessons.decisive_fields import hidden_fields
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.expressions import evaluate
-from kubesched_ui.lessons.formatting import same
+from kubesched_ui.lessons.formatting import same, shown
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Prose
 from kubesched_ui.lessons.publish_run import address_of
-from kubesched_ui.lessons.questions import Question
+from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.paths import RESOURCES
 from scheduler_core.cluster.formatting import count
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
@@ -39,9 +41,9 @@ class Checked:
         return f"{', '.join(counts)}: all hold"
 
 
-def check(folder: Path, names: Sequence[str] = ()) -> Checked:
+def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Checked:
     """Check the lessons of a folder, or those whose names begin with one of `names`. Raises LessonError for the first
-    problem."""
+    problem. `searches`: search hidden fields that decide an answer, which takes most of the time."""
     found = Checked()
     check_course(folder)
     for path in paths(folder):
@@ -49,6 +51,8 @@ def check(folder: Path, names: Sequence[str] = ()) -> Checked:
             continue
         lesson = Lesson(parser.read(path))
         checked = check_lesson(lesson)
+        if searches:
+            check_hidden_fields(lesson)
         if checked.questions < MIN_QUESTIONS:
             asked = count(checked.questions, "question")
             raise LessonError(path.name, 1, f"asks {asked}; a lesson asks at least {MIN_QUESTIONS}")
@@ -74,6 +78,13 @@ def check_course(folder: Path) -> None:
 def check_lesson(lesson: Lesson) -> Checked:
     """Check one lesson. Raises LessonError."""
     return _Check(lesson).run()
+
+
+def check_hidden_fields(lesson: Lesson) -> None:
+    """Check that the pages show the fields that decide the answers. Raises LessonError."""
+    for found in hidden_fields(lesson):
+        problem = f"no page shows {found.field} before the question is answered, but the answer depends on it"
+        raise lesson.file.error(f"steps[{found.step - 1}].ask", problem)
 
 
 class _Check:
@@ -210,6 +221,37 @@ class _Check:
             verdict = questions.judge(question, wrong)
             if verdict.right or not feedback.explain(question, verdict):
                 raise Unknown(f"accepts the wrong answer {wrong}")
+        for verdict in wrong_verdicts(question):
+            if text := revealed_by(question, verdict):
+                raise Unknown(f"reveals the answer in the feedback on {verdict.given}: {text}")
+
+
+def wrong_verdicts(question: Question) -> Iterator[Verdict]:
+    """Yield the verdicts on wrong answers, and on the mistakes that the lesson knows."""
+    for wrong in wrong_answers(question):
+        yield questions.judge(question, wrong)
+    for mistake in question.ask.mistakes:
+        thought = evaluate(mistake.is_, question.facts)
+        given = float(thought) if question.form == "number" else thought
+        yield Verdict(False, [str(one) for one in given] if isinstance(given, list) else given)
+
+
+def revealed_by(question: Question, verdict: Verdict) -> str:
+    """Return the feedback sentence that contains the right answer, or "". Of several right options, those that the
+    student did not choose count."""
+    right = questions.answer(question)
+    if question.form in ("order", "change") or verdict.given is None:
+        return ""
+    if question.form == "number":
+        parts = [shown(questions.measured(question, float(right)))]
+    else:
+        given = verdict.given if isinstance(verdict.given, list) else [verdict.given]
+        parts = [part for part in ([right] if isinstance(right, str) else right) if part not in given]
+    texts = [markdown.plain(part, question.facts) if part in question.ask.options else part for part in parts]
+    for sentence in map(strip_tags, feedback.explain(question, verdict)):
+        if any(feedback.mentions(sentence, text.replace("`", "")) for text in texts):
+            return sentence
+    return ""
 
 
 def right_answers(question: Question) -> list[str]:

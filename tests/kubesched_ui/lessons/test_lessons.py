@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.lessons import catalog, feedback, lint, parser, questions, step_state
 from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.decisive_fields import hidden_fields
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.object_flow import STAGES, walks
@@ -48,13 +50,43 @@ def checked(text: str) -> str:
     return ""
 
 
-def test_all_hold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_hold() -> None:
+    found = lint.check(catalog.FOLDER, searches=False)
+    assert found.lessons == len(catalog.paths())
+    assert found.figures > 4 * found.lessons
+
+
+@pytest.mark.long
+def test_all_show_what_decides(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("lessons", "--check")
     said = capsys.readouterr().out.strip()
-    found = re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", said)
-    assert found, said
-    assert int(found[1]) == len(catalog.paths())
-    assert int(found[3]) > 4 * len(catalog.paths())
+    assert re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", said), said
+
+
+TERM = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}"
+ANTI_AFFINITY = f"{{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{TERM}]}}}}"
+OLD_SPEC = f"{{nodeName: n2, affinity: {ANTI_AFFINITY}, containers: [{{name: c}}]}}"
+OLD = f"{{kind: Pod, metadata: {{name: old}}, spec: {OLD_SPEC}}}"
+AVOIDED = LESSON.replace("    - {kind: Pod,", f"    - {OLD}\n    - {{kind: Pod,").replace('cpu: "2"', 'cpu: "8"')
+AVOIDED = AVOIDED.replace("{name: n2}", "{name: n2, labels: {kubernetes.io/hostname: n2}}")
+AVOIDED = AVOIDED.replace("{name: web}", "{name: web, labels: {app: web}}")
+
+
+def test_what_decides_is_shown() -> None:
+    """The anti-affinity of a running pod decides. The page shows it only if the text does."""
+    term = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+    hidden = {one.field for one in hidden_fields(Lesson(parser.parsed("small", AVOIDED.encode())))}
+    assert hidden == {f"Pod old {term}.topologyKey", f"Pod old {term}.labelSelector.matchLabels.app"}
+    steps = str(list(path_steps(term))).strip("[]")
+    rests = ("'labelSelector', 'matchLabels', 'app'", "'topologyKey'")
+    shown = " ".join(f"{{{{ field('Pod', 'old', {steps}, {rest}) }}}}" for rest in rests)
+    told = AVOIDED.replace("CPUs.\n", f"CPUs. {shown}\n", 1)
+    assert list(hidden_fields(Lesson(parser.parsed("small", told.encode())))) == []
+
+
+def test_a_field_that_decides_and_is_hidden_is_refused() -> None:
+    with pytest.raises(LessonError, match=r"small\.md, line 1\d: steps\[0\]\.ask: no page shows Pod old"):
+        lint.check_hidden_fields(Lesson(parser.parsed("small", AVOIDED.encode())))
 
 
 @pytest.mark.parametrize(
@@ -113,6 +145,22 @@ def test_the_small_one_holds() -> None:
         ('{{ node_of("web") }}', "{{ priority('web') / 0 }}", "cannot be computed: division by zero"),
         ('{{ node_of("web") }}', "{{ node_of() }}", "node_of: node_of() missing 1 required"),
         ('{{ node_of("web") }}', "{{ node_of('web') * 9 }}", "calculates with 'n1', which is not a number"),
+        # feedback
+        (
+            "{kind: passes}",
+            "{kind: passes, mistakes: [{is: \"['n2']\", say: Only `n1` has enough CPUs.}]}",
+            "line 12: steps[0].ask: reveals the answer in the feedback on ['n2']: Only n1 has enough CPUs.",
+        ),
+        (
+            "{kind: passes}",
+            "{kind: choice, options: {It fits.: \"node_of('web') == 'n1'\", It waits.: \"False\"}}",
+            "steps[0].ask: does not explain the wrong option 'It waits.' with `say`",
+        ),
+        (
+            "{kind: passes}",
+            "{kind: choice, options: {It fits.: {if: \"node_of('web') == 'n1'\", say: Yes.}, It waits.: \"False\"}}",
+            "steps[0].ask: explains the right option 'It fits.' with `say`",
+        ),
         # heads
         ("title: A", "titel: A", "line 2: Object contains unknown field `titel`"),
         ("kind: passes", "kind: guess", "line 12: steps[0].ask.kind: Invalid enum value 'guess'"),
@@ -180,6 +228,23 @@ def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
                 assert not set(re.findall(r"[\w.-]+", said)) & {*known, *values}, said
                 asked += 1
     assert asked > 3
+
+
+def test_generated_feedback_keeps_the_answer() -> None:
+    lesson = catalog.lesson("nominated-nodes")
+    assert lesson is not None
+    question = lesson.question(4)
+    assert question is not None
+    said = " ".join(feedback.explain(question, questions.judge(question, ["7"])))
+    assert "podInitialBackoffSeconds" in said
+    assert shown(questions.answer(question)) not in said
+    alone = catalog.lesson("preemption-victims")
+    assert alone is not None
+    never = alone.question(3)
+    assert never is not None
+    assert feedback.explain(never, questions.judge(never, ["middle"])) == [
+        "middle is not evicted. Would its eviction make the pending pod fit, and may this pod preempt?"
+    ]
 
 
 def test_the_walk_is_what_the_run_recorded() -> None:
