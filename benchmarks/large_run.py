@@ -181,7 +181,7 @@ def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
         "API: run": api,
         "API: pods": f"{api}/pods?page_size=1000",
         "API: events": f"{api}/events?limit=1000",
-        "heatmap": f"{page}/heat/",
+        "charts": f"{page}/charts/fullness/",
         "together": f"{page}/together/",
         "why": f"{page}/pods/{pending[1]}/why/",
         "why, again": f"{page}/pods/{pending[1]}/why/",

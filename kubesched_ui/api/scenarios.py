@@ -3,17 +3,21 @@
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, ModelSchema, Router, Schema, Status
+from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, USERS, VISITORS, permission
-from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, sent_as
+from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, encoded, find, sent_as
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.runs import import_run
+from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios import uploads
+from kubesched_ui.scenarios.cluster_columns import cluster_columns, decoded
+from scheduler_core.errors import InputError
 
 router = Router(tags=["scenarios"])
 
@@ -79,22 +83,39 @@ UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {
     openapi_extra={"requestBody": {"required": True, "content": UPLOAD}},
 )
 @permission(write=USERS, action="upload")
-def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
+def upload_scenario(
+    request: HttpRequest,
+    name: Annotated[Text, Field(max_length=200)] = "",
+    run: bool = Query(False, description="Start the default run, which schedules all pending pods."),
+) -> Status[Scenario]:
     """Create a scenario from uploaded files: multipart form data with one or more `file`, or the file as the request
     body.
 
     Objects may be JSON or YAML, in gz, zip or tar.gz; kubectl output, cluster-info dumps and exports of
     kube-scheduler-simulator are accepted as well. An exported run (`format=run` or `format=parquet`) is recreated,
-    and its number is in `runs`.
+    and its number is in `runs`. With `run`, so is that of the default run, which has the release and configuration of
+    the cluster, unless no pod is pending.
     """
     made = uploads.upload_from_request(request, name, origin=Scenario.Origin.API)
-    import_run.create_imported_run(made)
+    if import_run.create_imported_run(made) is None and run:
+        try:
+            with transaction.atomic():
+                default_run(made.scenario)
+        except InputError:
+            made.scenario.delete()
+            raise
     return Status(201, made.scenario)
 
 
 @router.get("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS}, url_name="scenario")
 def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
     return find(Scenario, scenario_id)
+
+
+@router.get("/scenarios/{int:scenario_id}/map", response={200: dict[str, Any], **REFUSALS})
+def scenario_map(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Return the cluster in the format of the map of a run, before anything is placed."""
+    return encoded(cluster_columns(decoded(find(Scenario, scenario_id).objects_of(("Node", "Pod")))))
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})

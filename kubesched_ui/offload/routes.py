@@ -10,6 +10,7 @@ ALWAYS = frozenset({
     POD + "trials/",
     POD + "claims/",
     "compare/<int:a>/<int:b>/",
+    "compare/<int:a>/<int:b>/chart/",
     API + "find",
     API + "remedies",
     API_POD + "/remedies",
@@ -22,7 +23,7 @@ ALWAYS = frozenset({
 })  # fmt: skip
 # The cost of these grows with the size of the run.
 OF_LARGE_RUNS = frozenset({
-    RUN + "heat/",
+    RUN + "charts/<slug:key>/",
     RUN + "object/",
     RUN + "what-if/",
     RUN + "present/",
@@ -40,11 +41,12 @@ OF_LARGE_RUNS = frozenset({
 LARGE = 5_000  # cycles of a run, pods of a scenario
 OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # only the recording contains pods that were created during the run
 SCENARIO = "scenarios/<int:scenario_id>/"
-OF_LARGE_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
+PAGES_OF_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
+OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {"api/scenarios/<int:scenario_id>/map"}
 # After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
 # Streamed responses.
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
 # Whole pages, which show a placeholder while they are computed.
-PAGES = frozenset({"compare/<int:a>/<int:b>/", POD, *OF_LARGE_SCENARIOS})
+PAGES = frozenset({"compare/<int:a>/<int:b>/", POD, *PAGES_OF_SCENARIOS})
 PAGES |= {RUN + "nodes/<str:name>/", RUN + "object/", RUN + "present/", RUN + "what-if/"}

@@ -1,39 +1,34 @@
 """Charts as plain dicts, pure functions of data. The page's theme sets the colours of text, grid and background.
 
-Templates draw the bars (`parts/score_bars.html`), and Plotly draws the heatmap.
+Templates draw the bars (`parts/score_bars.html`), and Plotly draws the histograms.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubesched_ui.presenters.cycle_presenter import ScoreCell, ScoreRow
+from kubesched_ui.presenters.node_names import shortened
 
 Figure = dict[str, Any]  # Plotly's: data, layout
 
 # Readable in light and dark themes. static/css/cycle.css adds patterns for readers who cannot distinguish the hues.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
+MAX_LABEL = 28  # characters of a node's name
 NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "in Permit"}
-HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
-
-
-def _short(name: str, size: int = 28) -> str:
-    """Shorten a long name in the middle: similar names often differ at the end."""
-    if len(name) <= size:
-        return name
-    tail = size // 2
-    return f"{name[: size - 1 - tail]}…{name[-tail:]}"
 
 
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     """Return stacked bars of weighted scores, one per node, the best first, with a colour and pattern per plugin.
 
-    The result is {plugins: [(name, look)], left_out: [(name, points)], rows: [{node, label, chosen, total, parts}]}. A
-    part is {look, width, title}, its width in percent of the highest total. A look is {number, color}; the number
-    selects the pattern. Scores that are equal on all nodes and much higher than all others are left out, such as those
-    of NodePreferAvoidPods.
+    The result is {plugins: [(name, look)], left_out: [(name, points)], suffix, rows: [{node, label, chosen, total,
+    parts}]}; labels lack `suffix`, the common end of the names. A part is {look, width, title}, its width in percent of
+    the highest total. A look is {number, color}; the number selects the pattern. Scores that are equal on all nodes
+    and much higher than all others are left out, such as those of
+    NodePreferAvoidPods.
     """
     best = rows[:top]
+    names, suffix = shortened([row.node for row in best], MAX_LABEL)
     left_out = _dwarfing(best)
     highest = max((row.total for row in best), default=0) - sum(left_out.values()) or 1
     numbers = {cell.plugin: index % len(SERIES) for index, cell in enumerate(best[0].cells)} if best else {}
@@ -47,15 +42,16 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     return {
         "plugins": [(plugin, look) for plugin, look in looks.items() if plugin not in left_out],
         "left_out": list(left_out.items()),
+        "suffix": suffix,
         "rows": [
             {
                 "node": row.node,
-                "label": _short(row.node),
+                "label": name,
                 "chosen": row.chosen,
                 "total": row.total,
                 "parts": [part(cell) for cell in row.cells if cell.weighted > 0 and cell.plugin not in left_out],
             }
-            for row in best
+            for row, name in zip(best, names, strict=True)
         ],
     }
 
@@ -71,66 +67,35 @@ def _dwarfing(rows: Sequence[ScoreRow], times: int = 10) -> dict[str, int]:
     return {plugin: given for plugin, given in same.items() if given > times * (highest - given)}
 
 
-def _mean(shares: Sequence[float]) -> float | None:
-    return round(sum(shares) / len(shares), 1) if shares else None
+# ---- histograms
 
 
-def utilisation(
-    names: Sequence[str],
-    rows: Sequence[tuple[str, Sequence[float | None]]],
-    address: Callable[[str], str],
-    most: int = 1000,
-) -> Figure:
-    """Return a heatmap with a column per node and a row per resource and timepoint.
+BINS = 40
+STEPS = (1, 2, 5)
 
-    `rows`: (label, percent requested per node), top first; None for a node without the resource. If there are more than
-    `most` nodes, runs of equal length are merged to their mean.
+
+def histogram(series: Mapping[str, Sequence[float]], x: str, y: str, unit: str = "", least: float = 1) -> Figure:
+    """Return a histogram with a bar of each series per bin, counted here, so that the size of the data is bounded.
+
+    `x`: title of the values, `y`: what is counted. Bins are equal, of a round width of at least `least`.
     """
-    step = -(-len(names) // most) if names else 1
-    merged = [
-        _short(names[i]) + (f" +{min(step, len(names) - i) - 1}" if step > 1 else "")
-        for i in range(0, len(names), step)
-    ]
-    addresses = [address(names[i]) for i in range(0, len(names), step)]
-    values = [
-        [_mean([share for share in percents[i : i + step] if share is not None]) for i in range(0, len(names), step)]
-        for _, percents in rows
-    ]
-    labels = [f"{label} " for label, _ in rows]
-    some_lack = any(share is None for row in values for share in row)
-    return {
-        "data": [
-            {
-                "type": "heatmap",
-                "x": list(range(len(merged))),
-                "y": labels,
-                "z": values,
-                "zmin": 0,
-                "zmax": 100,
-                "colorscale": HEAT,
-                "xgap": 1 if len(merged) <= 160 else 0,
-                "ygap": 2,
-                "columns": {"text": merged, "customdata": addresses},  # for every row; the page repeats them
-                "hovertemplate": "%{text}<br>%{y}: %{z}%<extra></extra>",
-                "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
-            }
-        ],
-        "layout": {
-            "margin": {"l": 8, "r": 12, "t": 8, "b": 36},
-            "showlegend": False,
-            "hovermode": "closest",
-            "dragmode": False,
-            "xaxis": {
-                "showticklabels": False,
-                "title": {"text": "nodes, fullest first" + ("; blank: the node has none" if some_lack else "")},
-                "fixedrange": True,
-                "showgrid": False,
-                "zeroline": False,
-                "ticks": "",
-            },
-            "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "showgrid": False},
-        },
-    }
+    highest = max((value for values in series.values() for value in values), default=0)
+    width = next(w for w in (least * step * 10**power for power in range(18) for step in STEPS) if highest < w * BINS)
+    number = int(highest // width) + 1
+    lows = [round(index * width, 6) for index in range(number)]
+    data = []
+    for index, (name, values) in enumerate(series.items()):
+        counted = Counter(min(number - 1, max(0, int(value // width))) for value in values)
+        trace: Figure = {"type": "bar", "name": name, "x": lows, "y": [counted[i] for i in range(number)]}
+        trace["text"] = [f"{low:g} to {low + width:g}{unit}" if width > 1 else f"{low:g}{unit}" for low in lows]
+        trace["marker"] = {"color": SERIES[index], "pattern": {"shape": ["", "/"][index % 2]}}
+        data.append(trace | {"textposition": "none", "hovertemplate": "%{text}: %{y}"})
+    axes: dict[str, Figure] = {"xaxis": {"title": {"text": x}, "fixedrange": True, "ticksuffix": unit}}
+    axes["yaxis"] = {"title": {"text": y}, "fixedrange": True, "rangemode": "tozero"}
+    layout = {"margin": {"l": 8, "r": 12, "t": 8, "b": 8}, "barmode": "group", "bargap": 0.08, "dragmode": False}
+    for axis in axes.values():
+        axis["automargin"] = True
+    return {"data": data, "layout": layout | axes | {"showlegend": len(data) > 1}}
 
 
 # ---- Sankey diagram

@@ -87,6 +87,24 @@ def moves(run: Run, start: float) -> dict[str, Any]:
     }
 
 
+def waited(run: Run) -> dict[str, float | None]:
+    """Return for each pod of the run the seconds from its first move until it was bound; None for a pod that is not
+    bound. Pods that were bound when the run began are left out."""
+    columns = recording_of(run).columns
+    first = np.full(len(columns.names), np.inf)
+    np.minimum.at(first, columns.pod, columns.t)
+    bound = columns.lane == LANE["bound"]
+    last = np.full(len(columns.names), np.inf)
+    np.minimum.at(last, columns.pod[bound], columns.t[bound])
+    begun = set(columns.pod[: recording_of(run).begun].tolist())
+    rows = zip(columns.names, first.tolist(), last.tolist(), strict=True)
+    return {
+        name: None if end == np.inf else round(end - start, 3)
+        for pod, (name, start, end) in enumerate(rows)
+        if pod not in begun
+    }
+
+
 # ---- overview
 
 

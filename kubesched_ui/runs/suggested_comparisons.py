@@ -6,7 +6,7 @@ from typing import Any
 
 from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import scoring
+from kubesched_ui.runs import config_resolution, scoring
 from kubesched_ui.runs.scoring import Scoring
 from kubesched_ui.runs.services import RunSettings, create_run, defaults, own_release, settings_of
 from kubesched_ui.scenarios import podgroups
@@ -73,12 +73,18 @@ def scored_runs(scenario: Scenario, *of: Scoring) -> tuple[Run, Run]:
 
 
 def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:
-    """Return a run with these settings and otherwise the scenario's defaults. Raises InputError."""
+    """Return a run with these settings and otherwise the scenario's defaults. Raises InputError.
+
+    `config`: by default the default configuration; None is the uploaded one, as in RunSettings.
+    """
     wanted = RunSettings(**{**defaults(scenario), "config": "", **settings})
+    same = asdict(wanted)
+    if wanted.config is None:
+        same["config"], _ = config_resolution.chosen(scenario, None, wanted.release, wanted.unknown_plugins)
     there = scenario.runs.filter(parent=None, fork_at=None).exclude(state__in=["failed", "cancelled"])
     if current_viewer.viewer():
         there = there.filter(owner=current_viewer.owner_id())  # other users may delete theirs
     for run in there[:200]:
-        if asdict(settings_of(run)) == asdict(wanted):
+        if asdict(settings_of(run)) == same:
             return run
     return create_run(scenario, wanted)

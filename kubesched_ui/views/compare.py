@@ -9,7 +9,7 @@ import msgspec
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.models import Run
 from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.presenters import charts
-from kubesched_ui.queries import comparisons
+from kubesched_ui.queries import comparisons, distributions
 from kubesched_ui.queries import what_if as questions
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
@@ -72,6 +72,16 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
+
+
+@require_GET
+@readable
+def chart(request: HttpRequest, a: int, b: int) -> HttpResponse:
+    """Return how full the nodes of both runs are, as JSON; the comparison loads it when it becomes visible."""
+    try:
+        return JsonResponse(distributions.compared(find(a), find(b)))
+    except NotRecorded as error:
+        raise Http404(str(error)) from None
 
 
 def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:

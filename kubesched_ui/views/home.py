@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -14,10 +15,12 @@ from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
+from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.views import home_example
+from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
@@ -97,7 +100,7 @@ def start_here(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """Create a scenario from uploaded files or text, and the run of a run file. Redirect to the new page."""
+    """Create a scenario from uploaded files or text, and the run of a run file or the default run. Redirect to it."""
     if request.method != "POST":
         return redirect("home")
     try:
@@ -109,7 +112,26 @@ def upload(request: HttpRequest) -> HttpResponse:
         answer = front(request, str(error), request.POST.get("text", "")[:200_000], status=503)
         answer["Retry-After"] = str(error.outage.retry_after)
         return answer
-    return redirect("run", run.pk) if run else redirect("scenario", made.scenario.pk)
+    return redirect("run", run.pk) if run else to_answer(request, made.scenario)
+
+
+def to_answer(request: HttpRequest, scenario: Scenario) -> HttpResponse:
+    """Redirect to the default run of a scenario; to the scenario if nothing is pending or the run cannot start."""
+    try:
+        with transaction.atomic():
+            run = default_run(scenario)
+    except (InputError, ServiceUnavailable) as error:
+        messages.error(request, f"The default run was not started. {error}")
+        run = None
+    return redirect("run", run.pk) if run else redirect("scenario", scenario.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def answer(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Redirect to the answer about a scenario: its default run, which starts if there is none."""
+    if request.method != "POST":
+        return redirect("scenario", scenario_id)
+    return to_answer(request, find_scenario(scenario_id))
 
 
 @require_GET

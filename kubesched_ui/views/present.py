@@ -15,7 +15,7 @@ from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.presenters import capacity_bars, charts, pod_timeline
+from kubesched_ui.presenters import capacity_bars, charts, pod_timeline, run_answer
 from kubesched_ui.presenters.cycle_presenter import score_rows
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
@@ -89,7 +89,11 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
     if end and last:
         told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_SHOWN]
-        context |= {"counts": run_context.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
+        context |= {
+            "counts": run_context.outcome_counts(run_answer.counts_of(run)),
+            "told": told,
+            "before": address(last, "result", hide),
+        }
         return context | {"slide": Slide("end"), "title": "So far" if run.active else "Final outcome"}
     context |= {"scheduler": run_context.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
     context |= {"after": address(1, "pod", hide) if last else ""}

@@ -1,19 +1,16 @@
-"""Context of the run page: pending reasons, heatmap and pod table."""
+"""Context of the run page: the answer, pending reasons and pod table."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from django.core.paginator import Paginator
-from django.db.models import Count
 from django.urls import reverse
 
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import PodResult, Run
-from kubesched_ui.presenters import charts, cycle_rows, occupancy
-from kubesched_ui.queries import recording_cache, remedies
+from kubesched_ui.presenters import charts, cycle_rows, queue_timeline, run_answer
+from kubesched_ui.queries import distributions, recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
@@ -35,16 +32,22 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
     sort = sort_of(query.get("sort"))
     values = {key: query.get(key, "") for key in ("q", "result")}
     rows = run.pod_results.matching(values["q"], values["result"] or None).order_by(sort, "position")
-    counts = outcome_counts(run)
+    answer = run_answer.answer_of(run)
+    counts = outcome_counts(answer.counts)
+    shown = Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(query.get("page"))
     page: dict[str, Any] = {
         "run": run,
-        "page": Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(query.get("page")),
+        "page": shown,
+        "waited": waited(run, shown.object_list) if run.in_time else {},
         "sort": sort,
         "counts": counts,
         "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
         "scheduler": scheduler_of(run),
+        "configuration": configuration_of(run),
+        "charts": distributions.offered(run),
         "progress": progress(run),
-        "reasons": reasons(run),
+        "answer": answer,
+        "reasons": answer.reasons,
         "old": is_old(run),
         "waits": waits(run),
         # defaults that were filled in are no warnings
@@ -58,6 +61,13 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))
+
+
+def waited(run: Run, rows: Iterable[PodResult]) -> dict[int, str]:
+    """Return for each of these pods how long it waited until it was bound; "" if it is not bound."""
+    times = queue_timeline.waited(run)
+    found = ((row.pk, times.get(f"{row.namespace}/{row.name}")) for row in rows)
+    return {pk: "" if time is None else duration.span(time) for pk, time in found}
 
 
 def indented(changes: Any) -> str:
@@ -81,12 +91,17 @@ def scheduler_of(run: Run) -> str:
     return f"{told}; the cluster runs {theirs}" if theirs else told
 
 
-def outcome_counts(run: Run) -> list[dict[str, Any]]:
-    """Return the number of pods per outcome, for the filter above the table."""
-    found = PodResult.objects.filter(run=run).order_by().values_list("result").annotate(Count("pk"))
-    counted = Counter(dict(found))
+def configuration_of(run: Run) -> str:
+    """Describe the configuration of a run."""
+    if not run.config:
+        return "the default configuration"
+    return "the configuration of the cluster" if run.config == run.scenario.config else "a configuration of its own"
+
+
+def outcome_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the number of pods per outcome, for the totals and the filter above the table."""
     dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
-    return [{"result": r, "label": charts.NAMES[r], "dot": dots[r], "count": counted[r]} for r in charts.NAMES]
+    return [{"result": r, "label": charts.NAMES[r], "dot": dots[r], "count": counts.get(r, 0)} for r in charts.NAMES]
 
 
 def progress(run: Run) -> dict[str, Any]:
@@ -120,47 +135,6 @@ def waits(run: Run) -> str:
 def is_old(run: Run) -> bool:
     """Whether the release uses predicates and priorities, not plugins."""
     return get_release(run.release).predicates
-
-
-def reasons(run: Run) -> list[tuple[str, str, int]]:
-    """Return (plugin, reason, pods) for pods without a feasible node, most pods first. A pod counts once per reason."""
-    counted: Counter[tuple[str, str]] = Counter()
-    rows = PodResult.objects.filter(run=run, result=PodResult.Result.UNSCHEDULABLE)
-    for found in rows.values_list("reasons", flat=True).iterator(chunk_size=2000):
-        counted.update({(entry["plugin"], entry["reason"]) for entry in found})
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))  # a stable order while results stream in
-    return [(plugin, reason, pods) for (plugin, reason), pods in ordered]
-
-
-def utilisation(run: Run) -> charts.Figure | None:
-    """Return the heatmap of nodes before and after the run, or None for a cluster without nodes.
-
-    Returns None in virtual time as well, because the map shows the use at every timepoint.
-    """
-    if run.in_time:
-        return None
-    view = cluster_overview.cluster_of_scenario(run.scenario)
-    if not view.nodes:
-        return None
-    requests = occupancy.requests_of(run, view)
-    before, after = (occupancy.usage(view, places, requests) for places in occupancy.occupants(run, view))
-
-    def percents(used: dict[str, Counter[str]], names: list[str], resource: str) -> list[float | None]:
-        """Return the percentage for each node, None for a node without the resource."""
-        offers = [view.nodes[name].allocatable.get(resource, 0) for name in names]
-        asked = [used[name][resource] for name in names]
-        return [cluster_overview.percent(a, o) if a or o else None for a, o in zip(asked, offers, strict=True)]
-
-    order, resources = sorted(view.nodes), cluster_overview.columns(view)
-    fullest = dict.fromkeys(order, 0.0)
-    for resource in (r for r in resources if r != "pods"):
-        for name, share in zip(order, percents(after, order, resource), strict=True):
-            fullest[name] = max(fullest[name], share or 0.0)
-    names = sorted(order, key=lambda name: -fullest[name])
-    moments = (("before", before), ("after", after))
-    rows = [(f"{r} {when}", percents(used, names, r)) for r in resources for when, used in moments]
-    base = reverse("run", args=[run.pk])
-    return charts.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
 
 
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters.sentence_links import CycleLinks
-from kubesched_ui.queries import groups, provenance, remedies
+from kubesched_ui.queries import distributions, groups, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import forms, services
@@ -49,11 +49,14 @@ def comparison_address(request: HttpRequest, run_id: int) -> str:
 
 
 @require_GET
-def heat(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Return the heatmap of nodes as JSON; the run page loads it when it becomes visible."""
-    figure = run_context.utilisation(find(run_id))
+def chart(request: HttpRequest, run_id: int, key: str) -> HttpResponse:
+    """Return a chart of the run as JSON; the run page loads it when it becomes visible."""
+    try:
+        figure = distributions.chart(find(run_id), key)
+    except NotRecorded as error:
+        raise Http404(str(error)) from None
     if figure is None:
-        raise Http404("Node utilization is available for single-pass runs of scenarios with nodes.")
+        raise Http404(f"Run {run_id} has no chart {key}.")
     return JsonResponse(figure)
 
 

@@ -13,11 +13,13 @@ from kubesched_ui.housekeeping import retention
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
-from kubesched_ui.runs import estimate, queue, suggested_comparisons
+from kubesched_ui.presenters import run_answer
+from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.presenters import choices, expected_per_release
 from kubesched_ui.views.form_fields import name_in, named, pinned
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -33,12 +35,27 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
     """Show counts, warnings, zones, pending pods, and the form that starts a run."""
     scenario = find(scenario_id)
     view = cluster_overview.cluster_of_scenario(scenario)
-    context = {
+    context = cluster_context(scenario, view)
+    context |= with_form(scenario, form or empty_form(scenario, view, request.GET.get("like", "")))
+    return render(request, "scenario.html", context | remarks(scenario), status=status)
+
+
+def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> dict[str, Any]:
+    """Return the cluster, also as a `sentence`; its runs, and of the newest complete one (`decided`) the `decision`."""
+    states = cluster_overview.state_counts(view)
+    parts = [f"{one['count']:,} {one['state']}" for one in states if one["count"]]
+    pending = [pod for pod in view.pods.values() if pod.state in ("pending", "gated")]
+    decided = scenario.runs.filter(state=Run.State.DONE).first()
+    return {
         "scenario": scenario,
         "tab": "overview",
-        "states": cluster_overview.state_counts(view),
+        "sentence": f"{count(len(view.nodes))}, {count(len(view.pods), 'pod')}{': ' * bool(parts)}{listing(parts)}.",
+        "decided": decided,
+        "decision": decided and run_answer.answer_of(decided).sentence,
+        "works": default_run.has_work(scenario),
+        "states": states,
         "zones": view.zones,
-        "pending": [pod for pod in view.pods.values() if pod.state in ("pending", "gated")][:20],
+        "pending": pending[:20],
         "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
@@ -46,9 +63,8 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "releases": choices(scenario),
         "per_release": {"pending": expected_per_release(scenario), "every": expected_per_release(scenario, every=True)},
         "upgrades": scenario.upgrades.defer("steps")[:5],
-        "every": not any(pod.state in ("pending", "gated") for pod in view.pods.values()),
-    } | with_form(scenario, form or empty_form(scenario, view, request.GET.get("like", "")))
-    return render(request, "scenario.html", context | remarks(scenario), status=status)
+        "every": not pending,
+    }
 
 
 def with_form(scenario: Scenario, form: StartForm) -> dict[str, Any]:

@@ -38,12 +38,6 @@ function themed(layout) {
   return themedLayout;
 }
 
-// Values of a whole column are sent once; Plotly needs them for every row.
-function spread({ columns = {}, ...trace }) {
-  for (const [key, values] of Object.entries(columns)) trace[key] = trace.z.map(() => values);
-  return trace;
-}
-
 const figureOf = (holder) => fetchJson(holder.dataset.source, "The data of the chart could not be loaded.");
 
 async function drawWithPlotly(holder) {
@@ -52,7 +46,7 @@ async function drawWithPlotly(holder) {
   try {
     const [Plotly, first] = await Promise.all([plotly(holder.dataset.library), figureOf(holder)]);
     const show = () =>
-      Plotly.react(holder, figure.data.map(spread), themed(figure.layout), {
+      Plotly.react(holder, figure.data, themed(figure.layout), {
         displaylogo: false,
         responsive: true,
         displayModeBar: false,
@@ -60,7 +54,6 @@ async function drawWithPlotly(holder) {
     figure = first;
     holder.querySelector(".wait")?.remove();
     await show();
-    holder.on("plotly_click", (event) => follow(event.points[0]));
     document.addEventListener("themechange", show);
     drawn.set(holder, async () => {
       figure = await figureOf(holder);
@@ -72,16 +65,8 @@ async function drawWithPlotly(holder) {
   }
 }
 
-// A mark with an address (customdata "/runs/...") is a link.
-function follow(point) {
-  const address = [point.customdata]
-    .flat()
-    .find((value) => typeof value === "string" && value.startsWith("/") && !value.startsWith("//"));
-  if (address) location.assign(address);
-}
-
-export function drawCharts(root) {
-  for (const holder of root.querySelectorAll("[data-chart]"))
+export function drawCharts() {
+  for (const holder of document.querySelectorAll("[data-chart]"))
     whenVisible(holder, () => drawWithPlotly(holder), "200px");
 }
 

@@ -60,6 +60,7 @@ function live() {
   connect(page.dataset.live, {
     onMessage({ progress }) {
       if (progress.last_seq !== seen) changed = true;
+      page.dataset.seq = progress.last_seq;
       seen = progress.last_seq;
       if (!inTime) showProgress(progress.cycles_done, progress.cycles_total);
     },
@@ -75,6 +76,6 @@ const there = document.querySelector("[data-present]");
 there.addEventListener("click", () => keepParams(there, ["cycle", "point", "plugin"]));
 onKeys({ s: () => there.click() });
 
-drawCharts(document);
+drawCharts();
 loadParts();
 if (page.dataset.live) live();

@@ -20,11 +20,11 @@ test("names are not given twice", () => {
 test("the nearest hit, with all that hit there", () => {
   const hits = [
     { name: "a", cycle: 9 },
-    { name: "b", cycle: 4 },
+    { name: "b", cycle: 4, t: 12.5 },
     { name: "c", cycle: null },
     { name: "d", cycle: 4 },
   ];
-  assert.deepEqual(nearest(hits, 1), { cycle: 4, names: ["b", "d"] });
-  assert.deepEqual(nearest(hits, -1), { cycle: 9, names: ["a"] });
+  assert.deepEqual(nearest(hits, 1), { cycle: 4, t: 12.5, names: ["b", "d"] });
+  assert.deepEqual(nearest(hits, -1), { cycle: 9, t: undefined, names: ["a"] });
   assert.equal(nearest([{ name: "c", cycle: null }], 1), null);
 });

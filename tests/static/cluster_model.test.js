@@ -50,6 +50,7 @@ const after = () => ({
   },
   pods: facts([2, 1]),
   nodes: [{ at: 7, name: "b", now: node, was: null }],
+  nominated: [],
   cycles: { number: [2, 3], at: [6, 9], pod: ["shop/p2", "shop/p3"] },
   instants: { at: [6, 9], t: [12, 20] },
 });
@@ -107,4 +108,29 @@ test("moments, cycles and seconds", () => {
   maps((moment) => world.cycleAfter(moment), [5, 6, 8, 9], [2, 3, 3, 4]);
   maps((t) => world.afterTime(t), [9.9, 10, 12, 19, 20, 99], [undefined, 5, 8, 8, 9, 9]);
   maps((moment) => world.timeOf(moment), [5, 6, 8, 9], [10, 12, 12, 20]);
+});
+
+test("nominated pods are ghosts of their node until they are placed", () => {
+  const world = new World({ ...picture(), nominated: {} });
+  world.add({ ...after(), nominated: [{ at: 6, pod: "shop/p2", now: "a", was: "" }] });
+  assert.deepEqual(
+    world.pending().map(({ key }) => key),
+    ["shop/p2"],
+  );
+  assert.equal(world.ghosts("a").length, 0);
+  const moved = world.go(6);
+  assert.ok(
+    moved.some(({ ghost, to }) => ghost && to === "a"),
+    "the node is drawn again",
+  );
+  assert.equal(world.nominated.get("shop/p2"), "a");
+  assert.equal(world.ghosts("a").length, 0, "placed on it, so no ghost");
+  world.go(5);
+  assert.equal(world.nominated.size, 0);
+  const ghostly = new World({ ...picture(), nominated: { "shop/p2": "a" } });
+  assert.deepEqual(
+    ghostly.ghosts("a").map(({ key }) => key),
+    ["shop/p2"],
+  );
+  assert.deepEqual(ghostly.ghosts("b"), []);
 });

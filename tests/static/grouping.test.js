@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BY_NOTHING, BY_ROLE, called, choices, grouped, usual, valueIn } from "../../static/js/map/grouping.js";
+import {
+  BY_NOTHING,
+  BY_ROLE,
+  called,
+  choices,
+  grouped,
+  keyNames,
+  usual,
+  valueIn,
+} from "../../static/js/map/grouping.js";
 
 const ZONE = "topology.kubernetes.io/zone";
 const node = (name, labels = {}) => ({ name, labels: { "kubernetes.io/hostname": name, os: "linux", ...labels } });
@@ -39,4 +48,9 @@ test("groups and nodes stand as people sort them", () => {
   ]);
   assert.deepEqual(grouped(nodes, BY_NOTHING), [{ name: "all nodes", nodes: ["n1", "n2", "n9", "n10"] }]);
   assert.deepEqual([called(ZONE), called("pool"), called("a.b/c")], ["zone", "pool", "a.b/c"]);
+});
+
+test("two labels with the same last part have different names", () => {
+  const old = "failure-domain.beta.kubernetes.io/zone";
+  assert.deepEqual([...keyNames([ZONE, old, "pool", BY_ROLE]).values()], [ZONE, old, "pool", "role"]);
 });

@@ -13,6 +13,7 @@ const world = () => ({
     ["a", [pod("x/1", 400), pod("x/2", 600)]],
     ["b", [pod("y/1", 1500)]],
   ]),
+  nominated: new Map(),
 });
 const colouring = { classes: [], of: ({ key }) => (key.startsWith("x") ? 0 : 1) };
 const tile = { name: "all", nodes: ["a", "b", "c"] };
@@ -58,4 +59,15 @@ test("a place whose node is not there counts for nothing", () => {
   const { nodes, bins } = new Scene(world(), "cpu", colouring).sum({ name: "z", nodes: ["a", "elsewhere"] });
   assert.equal(nodes, 1);
   assert.deepEqual(bins, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+});
+
+test("a nominated pod has a block above the others and is not counted", () => {
+  const ghost = pod("x/3", 500);
+  const nominating = {
+    ...world(),
+    nominated: new Map([["x/3", "b"]]),
+    ghosts: (name) => (name === "b" ? [ghost] : []),
+  };
+  const { share, parts, pods, ghosts } = new Scene(nominating, "cpu", colouring).box("b");
+  assert.deepEqual([share, parts.at(-1), pods.length, ghosts], [0.5, [0.5, 2000 / 3000], 1, [ghost]]);
 });

@@ -2,12 +2,12 @@
 
 import { counted } from "../format.js";
 import { onKeys } from "../keys.js";
+import { StillMap } from "../map/still_map.js";
 import { Asking } from "./api.js";
 import { Wrong } from "./diagnostics.js";
 import { Drafts } from "./drafts.js";
 import { Editor } from "./editor.js";
 import { Outline } from "./outline.js";
-import { Picture } from "./preview.js";
 import { Finding } from "./search_panel.js";
 
 const MOST_TRIES = 10;
@@ -42,7 +42,7 @@ const editor = new Editor(area, {
 });
 const finding = new Finding(part("find"), editor);
 const wrong = new Wrong(part("problems"), editor);
-const picture = new Picture(part("map"), (name) => outline.open("Node", name));
+const picture = new StillMap(part("map"), (name) => name && outline.open("Node", name));
 const outline = new Outline(part("outline"), { change, lines: ({ lines }) => editor.show(lines[0]) });
 let latest = null; // latest analysis: {reading, text}
 

@@ -92,7 +92,7 @@ export class Stops {
     const hits = [];
     for (const { name, where } of this.kept) {
       const { matches } = await this.source.find({ where, from, direction: by > 0 ? "next" : "previous" });
-      hits.push({ name, cycle: matches[0]?.cycle ?? null });
+      hits.push({ name, cycle: matches[0]?.cycle ?? null, t: matches[0]?.t });
     }
     return nearest(hits, by);
   }

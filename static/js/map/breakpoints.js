@@ -42,13 +42,15 @@ export function unused(name, taken) {
 }
 
 /**
- * Return where playback stops next: the nearest cycle of all /find responses, and the names of its breakpoints.
- * @param {{ name: string, cycle: number | null }[]} hits @param {1 | -1} by
- * @returns {{ cycle: number, names: string[] } | null}
+ * Return where playback stops next: the nearest cycle of all /find responses, its second, and the names of its
+ * breakpoints.
+ * @param {{ name: string, cycle: number | null, t?: number }[]} hits @param {1 | -1} by
+ * @returns {{ cycle: number, t?: number, names: string[] } | null}
  */
 export function nearest(hits, by) {
   const cycles = hits.flatMap(({ cycle }) => (cycle === null ? [] : [cycle]));
   if (!cycles.length) return null;
   const cycle = by > 0 ? Math.min(...cycles) : Math.max(...cycles);
-  return { cycle, names: hits.filter((hit) => hit.cycle === cycle).map(({ name }) => name) };
+  const there = hits.filter((hit) => hit.cycle === cycle);
+  return { cycle, t: there[0].t, names: there.map(({ name }) => name) };
 }

@@ -8,11 +8,14 @@
  *   came: number }} Pod `state`: 0 gone, 1 pending, 2 assumed, 3 bound
  * @typedef {{ name: string, allocatable: Amounts, taints: string[], unschedulable: boolean,
  *   labels: Record<string, string> }} Node
- * @typedef {{ at: number, undo: () => void, redo: () => void, node?: string, was?: string, pod?: Pod }} Change
+ * @typedef {{ at: number, undo: () => void, redo: () => void, node?: string, was?: string, pod?: Pod,
+ *   ghost?: boolean }} Change `ghost`: of a nomination
+ * @typedef {{ pod?: Pod, from: string, to: string, ghost?: boolean }} Moved
  * @typedef {{ number: number, at: number, pod: string }} Cycle
  */
 
 const GONE = 0;
+const PENDING = 1;
 
 export class World {
   /** @param {any} picture response of /map */
@@ -36,6 +39,8 @@ export class World {
     this.cycle = new Map();
     /** @type {{ at: number, t: number }[]} */
     this.instants = [{ at: picture.moment, t: picture.t }];
+    /** Node that preemption frees, by pod. @type {Map<string, string>} */
+    this.nominated = new Map(Object.entries(picture.nominated ?? {}));
     this.shape = 0; // increases when nodes are added, removed or changed
     this.#read(picture);
   }
@@ -122,7 +127,7 @@ export class World {
   }
 
   /** @param {any} piece @returns {Change[]} */
-  #others({ nodes }) {
+  #others({ nodes, nominated }) {
     /** @type {Change[]} */
     const found = [];
     for (const { at, name, now, was } of nodes) {
@@ -132,6 +137,10 @@ export class World {
         else this.nodes.delete(name);
       };
       found.push({ at, redo: () => set(now), undo: () => set(was) });
+    }
+    for (const { at, pod, now, was } of nominated) {
+      const set = (/** @type {string} */ node) => (node ? this.nominated.set(pod, node) : this.nominated.delete(pod));
+      found.push({ at, redo: () => set(now), undo: () => set(was), node: now, was, ghost: true });
     }
     return found;
   }
@@ -143,21 +152,22 @@ export class World {
 
   /**
    * Go to a timepoint that the change stream covers. Return the changes on the way.
-   * @param {number} moment @returns {{ pod: Pod, from: string, to: string }[]} pods that moved
+   * @param {number} moment @returns {Moved[]} pods that moved or were nominated
    */
   go(moment) {
+    /** @type {Moved[]} */
     const moved = [];
     while (this.place < this.tape.length && this.tape[this.place].at <= moment) {
-      const { redo, pod, node = "", was = "" } = this.tape[this.place];
+      const { redo, pod, node = "", was = "", ghost } = this.tape[this.place];
       redo();
-      if (pod && node !== was) moved.push({ pod, from: was, to: node });
+      if ((pod || ghost) && node !== was) moved.push({ pod, from: was, to: node, ghost });
       this.place += 1;
     }
     while (this.place > 0 && this.tape[this.place - 1].at > moment) {
       this.place -= 1;
-      const { undo, pod, node = "", was = "" } = this.tape[this.place];
+      const { undo, pod, node = "", was = "", ghost } = this.tape[this.place];
       undo();
-      if (pod && node !== was) moved.push({ pod, from: node, to: was });
+      if ((pod || ghost) && node !== was) moved.push({ pod, from: node, to: was, ghost });
     }
     this.moment = moment;
     return moved;
@@ -201,6 +211,17 @@ export class World {
     const there = this.on.get(name) ?? [];
     if (resource === "pods") return there.length;
     return there.reduce((sum, pod) => sum + (pod.requests[resource] ?? 0), 0);
+  }
+
+  /** Return the pods without a node, in order of arrival. @returns {Pod[]} */
+  pending() {
+    return [...this.pods.values()].filter(({ state }) => state === PENDING);
+  }
+
+  /** Return the pending pods that are nominated to a node. @param {string} name @returns {Pod[]} */
+  ghosts(name) {
+    const keys = new Set([...this.nominated].filter(([, node]) => node === name).map(([pod]) => pod));
+    return keys.size ? this.pending().filter(({ key }) => keys.has(key)) : [];
   }
 
   /** Return all resources of nodes, common ones first. */

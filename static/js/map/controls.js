@@ -46,6 +46,9 @@ export class Controls {
       button.setAttribute("aria-pressed", String(on));
       button.classList.toggle("on", on);
     }
+    const [before, after] = [box.querySelector('[data-do="before"]'), box.querySelector(".head [data-do='end']")];
+    before?.setAttribute("aria-pressed", String(player.atStart));
+    after?.setAttribute("aria-pressed", String(player.atEnd));
     this.part("stopped").textContent = player.stopped ? `Stopped: ${player.stopped}` : "";
   }
 
@@ -70,6 +73,7 @@ export class Controls {
       return player.go(player.unit, by);
     };
     const actions = {
+      before: () => player.before(),
       start: () => player.start(),
       back: () => step(-1),
       forward: () => step(1),

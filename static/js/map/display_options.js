@@ -2,7 +2,7 @@
 import { param, replaceParams } from "../address.js";
 import { el } from "../dom.js";
 import { BY } from "./colours.js";
-import { BY_NOTHING, BY_ROLE, called, choices, usual } from "./grouping.js";
+import { BY_NOTHING, choices, keyNames, usual } from "./grouping.js";
 import { resourceName } from "./quantities.js";
 
 export class Choices {
@@ -46,8 +46,8 @@ export class Choices {
     const wanted = this.kept("group");
     const known = wanted !== null && (wanted === BY_NOTHING || offered.some(([key]) => key === wanted));
     by.group = known ? wanted : (by.chosen ?? usual(offered));
-    const name = (key) => (key === BY_ROLE ? "role" : called(key));
-    const groups = offered.map(([key, count]) => [key, `${name(key)} (${count})`, key]);
+    const names = keyNames(offered.map(([key]) => key));
+    const groups = offered.map(([key, count]) => [key, `${names.get(key)} (${count})`, key]);
     fill(this.selects.group, [...groups, [BY_NOTHING, "no groups"]], by.group);
     const resources = [...new Set(worlds.flatMap((world) => world.resources()))];
     if (!resources.includes(by.fill)) by.fill = resources[0];

@@ -76,6 +76,18 @@ export function called(key) {
 }
 
 /**
+ * Return the name of each grouping key: short, or the whole key if two short names are equal.
+ * @param {string[]} keys @returns {Map<string, string>}
+ */
+export function keyNames(keys) {
+  const short = (/** @type {string} */ key) => (key === BY_ROLE ? "role" : called(key));
+  const names = keys.map(short);
+  return new Map(
+    keys.map((key, index) => [key, names.filter((name) => name === names[index]).length > 1 ? key : names[index]]),
+  );
+}
+
+/**
  * Return the groups sorted by name, with their nodes sorted by name.
  * @param {Iterable<Node>} nodes @param {string} key @returns {{ name: string, nodes: string[] }[]}
  */

@@ -12,6 +12,7 @@ import { whatIf } from "./what_if.js";
 
 const PODS = 14; // pods of a node listed initially
 const BEFORE = ["preenqueue", "prefilter"]; // points that reject a pod before Filter
+const ASKED = 6; // pods without a node for which a node is explained
 const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
 
 export class Aside {
@@ -62,6 +63,7 @@ export class Aside {
     const { event, playing, cycleHere } = this.player;
     const heading = (text) => el("h3", { text });
     const hint = (text) => el("p", { class: "small muted", text });
+    if (this.player.atStart) return [heading("Before the run"), hint("Step forward to see the first decision.")];
     if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: describe(event) })];
     if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to select a pod.")];
     if (playing) return [heading(`Cycle ${number.format(cycleHere)}`)];
@@ -134,15 +136,6 @@ export class Aside {
     return [el("h4", { text: "Rejected nodes by reason" }), el("ul", { class: "reasons" }, ...items)];
   }
 
-  // Links to why the pod of the cycle did not go to a node.
-  whyNot(node) {
-    const { trace } = this.player;
-    if (!trace || trace.node === node) return "";
-    const page = `${podAddress(this.box.dataset.pods, trace.pod)}why/`;
-    const href = `${page}?${new URLSearchParams({ cycle: trace.number, node })}`;
-    return el("p", { class: "small" }, el("a", { href, text: `Why not here? (${trace.pod})` }));
-  }
-
   showNode() {
     const { world, focus } = this.player;
     const node = world?.nodes.get(focus.node ?? "");
@@ -151,12 +144,11 @@ export class Aside {
     const { pods, nodes } = this.box.dataset;
     const fill = this.view.by.fill;
     const there = world.on.get(node.name) ?? [];
-    const verdict = words(this.view.picture.of.get(node.name), this.view.picture);
     const facts = [
       `${usageOf(world, node.name, fill)} requested`,
       node.unschedulable ? "cordoned" : "",
       ...node.taints.map((taint) => `taint ${taint}`),
-      verdict,
+      ...world.ghosts(node.name).map(({ key }) => `${key} is nominated to this node`),
     ].filter(Boolean);
     const list = there.slice(0, PODS).map((pod) => {
       const link = el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" });
@@ -170,10 +162,35 @@ export class Aside {
     this.nodeBox.replaceChildren(
       el("div", { class: "row between" }, heading, close),
       el("p", { class: "small wrap", text: facts.join(" · ") }),
-      this.whyNot(node.name),
-      el("div", { class: "row tight" }, ...offered(ofNode(node.name), true), whatIf(this.box, "Node", node.name)),
+      ...this.whyNot(node.name),
+      el(
+        "div",
+        { class: "row tight" },
+        ...(this.player.find ? offered(ofNode(node.name), true) : []),
+        whatIf(this.box, "Node", node.name),
+      ),
       el("ul", { class: "pods-here" }, ...list, rest),
     );
+  }
+
+  // Says why the pod of the cycle is not on a node; without one, links to that answer for the pods without a node.
+  whyNot(node) {
+    const { trace } = this.player;
+    const { pods } = this.box.dataset;
+    const heading = (text) => el("h4", { text });
+    const why = (pod, cycle) => `${podAddress(pods, pod)}why/?${new URLSearchParams({ cycle, node })}`;
+    if (trace?.node === node) return [el("p", { class: "small", text: `${trace.pod} is placed here.` })];
+    if (trace) {
+      const verdict = words(this.view.picture.of.get(node), this.view.picture);
+      const link = el("a", { href: why(trace.pod, trace.number), text: `Why not here? (${trace.pod})` });
+      return [el("p", { class: "small wrap" }, verdict && `${verdict}. `, link)];
+    }
+    const pending = [...this.box.querySelectorAll("[data-tray] a[data-last]")].filter(({ dataset }) => +dataset.last);
+    if (!pending.length) return [];
+    const items = pending.slice(0, ASKED).map(({ dataset: { pod, last } }) => {
+      return el("li", {}, el("a", { href: why(pod, last), text: pod, class: "name" }));
+    });
+    return [heading("Why not here?"), el("ul", {}, ...items)];
   }
 }
 

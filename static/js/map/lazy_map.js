@@ -2,7 +2,10 @@
 // map.
 
 const there = (id) => document.getElementById(id);
-const begin = () => (there("maps") && import("./compare_maps.js")) || (there("map") && import("./map.js"));
+const begin = () =>
+  (there("maps") && import("./compare_maps.js")) ||
+  (there("map") && import("./map.js")) ||
+  (there("cluster") && import("./scenario_map.js"));
 
 if (document.readyState === "complete") begin();
 else addEventListener("load", begin, { once: true });

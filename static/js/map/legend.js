@@ -14,7 +14,7 @@ export class Legend {
     const { view, box } = this;
     const { classes } = view.colouring ?? { classes: [] };
     const { plugins, scored, of } = view.picture;
-    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${view.differing.keys.size > 0}`;
+    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
     if (box.dataset.key === key) return;
     box.dataset.key = key;
     const named = classes.map(({ name, colour, letter }) => el("span", {}, swatch(colour, letter), name));
@@ -28,6 +28,8 @@ export class Legend {
     const texts = [
       kinds.has("unseen") && "faded: not evaluated",
       kinds.has("chosen") && "★ chosen",
+      view.world?.nominated.size > 0 && "hatched, ⇢: nominated, not placed",
+      view.names?.suffix && `node names end in ${view.names.suffix}`,
       view.differing.keys.size > 0 && "≠ bar at the left: on another node in the other run",
     ];
     const notes = texts.map((text) => text && el("span", { text }));

@@ -17,6 +17,7 @@ const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
 const source = new Source(box.dataset.src);
 const view = new View(part("canvas"), (node) => player.choose(node));
+view.by.colour = "verdict"; // the pods that the run placed stand out
 const player = new Player({ source, view, inTime, shown, failed });
 const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
@@ -104,10 +105,18 @@ document.addEventListener("moment", ({ detail: { t } }) => {
   if (player.world) player.to({ t }, { address: "later", playing: true, seek: false });
 });
 document.addEventListener("refreshed", () => {
-  if (!player.playing) player.follow().catch(failed);
+  if (!player.playing && begun()) player.follow().catch(failed);
 });
 
+// Playback of the timeline also stops at breakpoints.
+document.addEventListener("play", async ({ detail: { stopAt } }) => {
+  if (player.world) stopAt(await player.nextStop(player.cycleHere, 1).catch(() => null));
+});
+
+// A run that waits for a worker has no cluster yet; `refreshed` opens the map when it has.
+const begun = () => Number(document.getElementById("run").dataset.seq) > 0;
+
 whenVisible(box, () => {
-  player.open().catch(failed);
+  if (begun()) player.open().catch(failed);
   stops.load().catch((error) => stops.say(error.message));
 });

@@ -36,6 +36,11 @@ export class Player extends Reel {
     return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.world.cycles + 1;
   }
 
+  // Whether the cluster before the run is shown.
+  get atStart() {
+    return Boolean(this.focus.bare) && this.cycle === 1;
+  }
+
   get atEnd() {
     return this.world.moment >= this.world.end && (this.cycle ?? Infinity) > this.world.cycles;
   }
@@ -114,9 +119,16 @@ export class Player extends Reel {
 
   // Writes the shown step into the focus, by name.
   named() {
-    const { cycle, t, seq, node } = this.focus;
+    const { cycle, t, seq, node, bare } = this.focus;
     const step = this.trace?.steps[this.step];
-    this.focus = { cycle, t, seq, node: step?.node || node, ...(step && { point: step.point, plugin: step.plugin }) };
+    this.focus = {
+      cycle,
+      t,
+      seq,
+      bare,
+      node: step?.node || node,
+      ...(step && { point: step.point, plugin: step.plugin }),
+    };
   }
 
   write(how) {
@@ -143,14 +155,14 @@ export class Player extends Reel {
       if (move) await this.to({ seq: move.seq, t: move.t }, options);
       return;
     }
-    const here = this.cycle === undefined;
+    const here = this.cycle === undefined || this.atStart;
     const from = { cycle: this.cycleHere, step: this.step };
     // Between two cycles, forward goes to the next cycle and backward to the previous one.
     const to =
       here && by > 0
         ? { ...from, step: -1 }
         : here
-          ? { cycle: Math.max(1, from.cycle - 1), step: -1 }
+          ? { cycle: Math.max(1, from.cycle - 1), step: -1, bare: this.focus.bare }
           : next(from, this.trace?.steps ?? [], unit, by, cycles);
     await this.to(to, { animate: by > 0 && to.cycle !== from.cycle, ...options });
   }
@@ -168,6 +180,12 @@ export class Player extends Reel {
   start() {
     this.pause();
     return this.to({ cycle: 1 });
+  }
+
+  // Shows the cluster before the run, without the result of the first cycle.
+  before() {
+    this.pause();
+    return this.to({ cycle: 1, bare: true });
   }
 
   end() {

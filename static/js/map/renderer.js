@@ -4,6 +4,7 @@ import { number } from "../format.js";
 import { toView } from "./camera.js";
 import { HEAT, heatOf, inkOn } from "./colours.js";
 import { HEAD, PAD, placeOf } from "./layout.js";
+import { forms } from "./node_names.js";
 import { resourceName, usageOf } from "./quantities.js";
 import { BINS, tally } from "./scene.js";
 
@@ -38,6 +39,8 @@ const STYLES = {
   now: "bad",
   cordoned: "ink",
   tainted: "warn",
+  ghost: "",
+  ghosted: "accent",
   halo: "surface",
   odd: "ink",
   back: "surface",
@@ -80,7 +83,7 @@ export class Painter {
     return { width, height };
   }
 
-  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of the nodes to
+  // `look`: { layout, names, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of the nodes to
   // redraw, in addition to moving pods; null redraws everything.
   draw(look, changed = null) {
     const view = this.fit();
@@ -251,16 +254,21 @@ export class Painter {
   absent(name, { x, y, width, height }, pitch) {
     this.frame("axis", x, y, width, height, 1);
     if (pitch < NAMED) return;
-    for (const [line, text] of [name, "missing"].entries())
+    for (const [line, text] of [this.nodeName(name, width - 8, 10, 400), "missing"].entries())
       this.word(this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3");
   }
 
-  blocks({ parts, classes, pods }, x, y, width, height, dim) {
+  blocks({ parts, classes, pods, ghosts }, x, y, width, height, dim) {
     const lettered = width >= LETTERED && !dim;
     const { keys } = this.look.differing;
     for (let index = 0; index < parts.length; index += 1) {
       const [from, to] = [Math.min(1, parts[index][0]), Math.min(1, parts[index][1])];
       const [bottom, top] = [Math.round(y + height * (1 - from)), Math.round(y + height * (1 - to))];
+      const ghost = ghosts[index - pods.length];
+      if (ghost) {
+        this.ghost(ghost, x, top, width, Math.max(4, bottom - top));
+        continue;
+      }
       if (to <= from && bottom <= top) continue;
       const high = Math.max(1, bottom - top);
       const line = high > 4 ? 1 : 0;
@@ -275,7 +283,17 @@ export class Painter {
         this.word(text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), 500);
       }
     }
-    if ((parts.at(-1)?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
+    if ((parts[pods.length - 1]?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
+  }
+
+  // Draws a nominated pod: hatched with a frame, because it is not on the node.
+  ghost({ key }, x, y, width, height) {
+    this.add("ghost-0", x, y, width, height);
+    this.frame("ghosted", x, y, width, height, width > 30 ? 2 : 1);
+    if (width < 80 || height < 11) return;
+    const text = this.short(`⇢ ${key.slice(key.indexOf("/") + 1)}`, width - 8, 10, 500);
+    this.add("back", x + 2, y + height / 2 - 6, Math.min(width - 4, this.width(text, 10, 500) + 4), 12);
+    this.word(text, x + 4, y + height / 2, 10, "ink", 500);
   }
 
   // Marks a pod that is on another node in the other run: a bar at the left, and a frame if the block is large
@@ -291,7 +309,7 @@ export class Painter {
     const { scene } = this.look;
     const dark = heat && this.theme === "light" && heat.value > 0.5;
     const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
-    this.word(this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
+    this.word(this.nodeName(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
     if (pitch < DETAILED) return;
     const text = heat ? `${number.format(heat.score)} points` : usageOf(scene.world, name, scene.resource);
     const second = dark || ink === "paper" ? ink : "ink-2";
@@ -375,7 +393,7 @@ export class Painter {
     const { colour, look, theme } = this;
     if (kind === "class") return look.scene.colouring.classes[which]?.colour ?? colour["ink-3"];
     if (kind === "heat") return HEAT[theme][which];
-    if (kind === "pattern") return this.patterns[which];
+    if (kind === "pattern" || kind === "ghost") return this.patterns[which];
     return colour[STYLES[kind]];
   }
 
@@ -433,6 +451,17 @@ export class Painter {
     const keep = Math.floor((text.length * space) / wide) - 1;
     if (keep < 2) return "";
     return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
+  }
+
+  // Shortens the name of a node by what all names have in common; only then from its beginning, because names differ
+  // at their ends.
+  nodeName(name, space, size, weight) {
+    const shapes = forms(name, this.look.names);
+    const found = shapes.find((text) => this.width(text, size, weight) <= space);
+    if (found) return found;
+    const text = shapes.at(-1);
+    const keep = Math.floor((text.length * space) / this.width(text, size, weight)) - 1;
+    return keep < 2 ? "" : `…${text.slice(-keep)}`;
   }
 
   // Returns the position of a moving pod. `flight`: {from, to, began, lasts, colour, leaves}, places in map pixels.

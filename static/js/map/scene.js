@@ -7,8 +7,9 @@ import { blocks } from "./quantities.js";
  * @typedef {import("./cluster_model.js").World} World
  * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {import("./layout.js").Tile} Tile
- * @typedef {{ share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`:
- *   requested share of the resource; `parts`: start and end of each pod's block; `classes`: their colour classes
+ * @typedef {{ share: number, pods: Pod[], parts: [number, number][], classes: number[],
+ *   ghosts: Pod[] }} Box `share`: requested share of the resource; `parts`: start and end of each pod's block, then of
+ *   the blocks of `ghosts`, the nominated pods; `classes`: colour classes of the pods
  * @typedef {{ nodes: number, pods: number, share: number, bins: number[] }} Sum `bins`: nodes that are 0 to 10% full,
  *   10 to 20% ..., last those above 100%
  */
@@ -39,10 +40,11 @@ export class Scene {
     const known = this.boxes.get(name);
     if (known) return known;
     const pods = this.world.on.get(name) ?? [];
+    const ghosts = this.world.nominated.size ? this.world.ghosts(name) : [];
     const has = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
-    const parts = blocks(pods, this.resource, has);
-    const share = parts.at(-1)?.[1] ?? 0;
-    const made = { pods: [...pods], parts, share, classes: pods.map(this.colouring.of) };
+    const parts = blocks([...pods, ...ghosts], this.resource, has);
+    const share = parts[pods.length - 1]?.[1] ?? 0;
+    const made = { pods: [...pods], parts, share, classes: pods.map(this.colouring.of), ghosts };
     this.boxes.set(name, made);
     return made;
   }

@@ -44,16 +44,17 @@ export class Tip {
     if (verdict) lines.push(verdict);
     const pod = this.podUnder(tile, index, box, point);
     if (pod) {
-      lines.push(`${pod.key}: ${requestOf(pod, by.fill)}`);
+      const nominated = box.ghosts.includes(pod) ? ", nominated, not placed" : "";
+      lines.push(`${pod.key}: ${requestOf(pod, by.fill)}${nominated}`);
       if (this.view.differing.keys.has(pod.key)) lines.push("is on another node in the other run");
     }
     return lines;
   }
 
-  podUnder(tile, index, { parts, pods }, { x, y }) {
+  podUnder(tile, index, { parts, pods, ghosts }, { x, y }) {
     const { camera, layout } = this.view;
     const high = layout.tall;
     const level = 1 - (toMap(camera, x, y).y - placeOf(layout, tile, index).y) / (high * 0.94);
-    return pods[parts.findIndex(([from, to]) => level >= from && level < to)];
+    return [...pods, ...ghosts][parts.findIndex(([from, to]) => level >= from && level < to)];
   }
 }

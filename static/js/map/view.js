@@ -3,6 +3,7 @@ import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js
 import { colouring } from "./colours.js";
 import { grouped } from "./grouping.js";
 import { at, layout } from "./layout.js";
+import { commonParts } from "./node_names.js";
 import { middleOf, Painter } from "./renderer.js";
 import { Scene } from "./scene.js";
 import { Tip } from "./tooltip.js";
@@ -61,6 +62,7 @@ export class View {
     this.world = world;
     this.shape = world.shape;
     const groups = grouped(this.ground.nodes(), this.by.group);
+    this.names = commonParts(groups.flatMap(({ nodes }) => nodes));
     const width = this.box.clientWidth;
     if (!width) return;
     const tallest = Math.max(300, Math.min(620, innerHeight * this.tallest));
@@ -90,11 +92,11 @@ export class View {
   changed(moved, animate) {
     if (this.world.shape !== this.shape) this.arrange(this.world);
     const nodes = new Set(moved.flatMap(({ from, to }) => [from, to]).filter(Boolean));
-    if (this.by.colour === "verdict" && moved.length) this.scene.forget();
+    if ((this.by.colour === "verdict" && moved.length) || this.world.nominated.size) this.scene.forget();
     else this.scene.forget(nodes);
     this.flights = [];
     if (animate && !calm.matches && moved.length <= MOST_FLIGHTS)
-      this.flights = moved.map((move) => this.flight(move)).filter(Boolean);
+      this.flights = moved.map((move) => !move.ghost && this.flight(move)).filter(Boolean);
     this.draw(this.by.colour === "verdict" ? null : nodes);
   }
 
@@ -138,10 +140,10 @@ export class View {
       if (part >= 1) this.eye.glide = null;
     }
     this.flights = this.flights.filter(({ began, lasts }) => now < began + lasts);
-    const { layout, camera, scene, picture, chosen, flights, differing } = this;
+    const { layout, names, camera, scene, picture, chosen, flights, differing } = this;
     const changed = glide ? null : this.touched;
     this.touched = new Set();
-    this.painter.draw({ layout, camera, scene, picture, chosen, flights, differing, now }, changed);
+    this.painter.draw({ layout, names, camera, scene, picture, chosen, flights, differing, now }, changed);
     this.box.classList.toggle("closed", this.painter.closed);
     if (this.flights.length || this.eye.glide) this.draw([]);
   }

@@ -29,9 +29,18 @@ class Player {
     this.following = this.t === null; // an active run is followed until the user moves the cursor
     this.playing = false;
     this.steps = Promise.resolve();
+    this.stop = null; // the next breakpoint: {t, names}
   }
 
-  async load() {
+  // Loads the run, or what it has recorded since; one request at a time, because the first one builds the rows.
+  load() {
+    this.loading ??= this.fetch().finally(() => {
+      this.loading = null;
+    });
+    return this.loading;
+  }
+
+  async fetch() {
     const first = !this.axis;
     const seen = await this.source.overview(first || isWhole(this.axis) ? null : this.axis);
     this.source.forgetEnd();
@@ -170,6 +179,12 @@ class Player {
     }
     this.following = false;
     if (this.t >= this.axis.until - 1e-9) this.go(0);
+    this.stop = null;
+    const stopAt = (stop) => {
+      this.stop = stop;
+    };
+    this.box.querySelector("[data-stopped]").textContent = "";
+    document.dispatchEvent(new CustomEvent("play", { detail: { stopAt } }));
     let before = performance.now();
     const frame = (now) => {
       if (!this.playing) return;
@@ -179,7 +194,14 @@ class Player {
       else if (passed >= (calm.matches ? CALM_FRAME : FRAME)) {
         before = now;
         const speed = Number(this.speed.value);
-        this.go(calm.matches ? this.source.have(this.t).after(this.t) : advanced(this.t, passed, speed));
+        const t = calm.matches ? this.source.have(this.t).after(this.t) : advanced(this.t, passed, speed);
+        const stops = this.stop && t >= this.stop.t;
+        this.go(stops ? this.stop.t : t);
+        if (stops) {
+          this.box.querySelector("[data-stopped]").textContent = `Stopped: ${this.stop.names.join(", ")}`;
+          this.play(false);
+          return;
+        }
       }
       if (this.t >= this.axis.until - 1e-9) this.play(false);
       else requestAnimationFrame(frame);

@@ -98,7 +98,7 @@ def reads(client: Client, world: World, never: bytes = b"no such words") -> dict
 
 
 # What is not a page for a run in one pass, has no pod groups, or is only written to.
-ELSEWHERE = re.compile(r"lanes|moment|history|groups/|/claims|trials|heat")
+ELSEWHERE = re.compile(r"lanes|moment|history|groups/|/claims|trials|charts")
 
 
 def sees_all(found: dict[str, int], but: set[str] = frozenset()) -> None:  # type: ignore[assignment]

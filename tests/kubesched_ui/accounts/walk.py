@@ -57,7 +57,7 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
-        "<str:key>": "k" * 43, "<str:code>": "BCDFGHJK",
+        "<slug:key>": "gaps", "<str:key>": "k" * 43, "<str:code>": "BCDFGHJK",
     }  # fmt: skip
 
 
@@ -68,6 +68,7 @@ QUERIES = {
     "api/runs/<int:run_id>/map/tape": "?after=0", "api/runs/<int:run_id>/find": "?where=feasible>0",
     "api/runs/<int:run_id>/pods/<namespace>/<name>/provenance": "?point=total&cycle=1",
     "runs/<int:run_id>/object/": "?kind=Pod&namespace=default&name=p1",
+    "runs/<int:run_id>/what-if/": "?kind=Pod&namespace=default&name=p1",
 }  # fmt: skip
 
 

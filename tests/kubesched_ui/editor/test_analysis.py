@@ -151,7 +151,7 @@ def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
 
 
 def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_ui.editor.preview.MAX_CELLS", 7)
+    monkeypatch.setattr("kubesched_ui.scenarios.cluster_columns.MAX_CELLS", 7)
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
     found = analyze("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
     assert list(found) == ["zone", "disk"]

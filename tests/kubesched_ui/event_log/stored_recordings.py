@@ -93,7 +93,7 @@ def pages(run: Run) -> Iterator[str]:
     base = f"/runs/{run.pk}/"
     yield from (base, base + "export/", base + "together/", f"/compare/{run.pk}/{run.pk}/")
     if not run.in_time:
-        yield base + "heat/"
+        yield base + "charts/gaps/"
     cycles = run.cycles.values_list("result", "number", "namespace", "name", "attempt")
     for _, number, namespace, name, attempt in {row[0]: row for row in cycles}.values():  # one of each result
         pod = f"{base}pods/{quote(namespace)}/{quote(name)}/"

@@ -187,7 +187,7 @@ def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatc
     with pytest.raises(recording_cache.NotRecorded, match="large"):
         recording_cache.recording_of(run)
     base, scenario_page = f"/runs/{run.pk}/", f"/scenarios/{run.scenario_id}/"
-    addresses = [base, f"{base}nodes/n1/", f"{base}heat/", f"{base}pods/default/p0/", f"{base}pods/default/p1/"]
+    addresses = [base, f"{base}nodes/n1/", f"{base}charts/gaps/", f"{base}pods/default/p0/", f"{base}pods/default/p1/"]
     addresses += [
         scenario_page,
         f"{scenario_page}nodes/",

@@ -33,21 +33,25 @@ def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_
 
 
 def test_score_bars_of_nothing() -> None:
-    assert charts.score_bars([]) == {"plugins": [], "left_out": [], "rows": []}
+    assert charts.score_bars([]) == {"plugins": [], "left_out": [], "suffix": "", "rows": []}
 
 
-def test_utilisation_merges_columns_beyond_its_bound() -> None:
-    names = [f"n{i}" for i in range(2500)]
-    figure = charts.utilisation(names, [("cpu", [50.0] * 2500), ("pods", [10.0] * 2500)], lambda name: f"/n/{name}")
-    heat = figure["data"][0]
-    assert len(heat["x"]) <= 1000
-    assert {value for row in heat["z"] for value in row} == {50.0, 10.0}
-    assert len(heat["columns"]["customdata"]) == len(heat["columns"]["text"]) == len(heat["x"])
-
-
-def test_figures_are_json() -> None:
-    figure = charts.utilisation(["a"], [("cpu", [1])], str)
+def test_a_histogram_counts_every_value_in_bins_of_a_round_width() -> None:
+    figure = charts.histogram({"A": [0.0, 4.9, 5, 99, 100, 130], "B": []}, "cpu", "nodes", "%", least=5)
+    one, other = figure["data"]
+    assert dict(zip(one["x"], one["y"], strict=True)) == dict.fromkeys(range(0, 135, 5), 0) | {
+        0: 2,
+        5: 1,
+        95: 1,
+        100: 1,
+        130: 1,
+    }
+    assert sum(other["y"]) == 0
+    assert one["text"][1] == "5 to 10%"
     assert json.loads(json.dumps(figure)) == figure
+    large = charts.histogram({"pods": [10**9, 3]}, "points", "pods")["data"][0]
+    assert (len(large["x"]) <= charts.BINS, sum(large["y"])) == (True, 2)
+    assert charts.histogram({"pods": []}, "points", "pods")["data"][0]["y"] == [0]
 
 
 def test_points_that_are_the_same_everywhere_and_dwarf_the_others_are_not_drawn() -> None:

@@ -1,13 +1,16 @@
 """The first page shows a result before anything was done, and the samples by what they teach."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios.samples import GROUPS, OTHERS, grouped, load_samples
 from kubesched_ui.views import home_example
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.pages import Page, get
 from tests.kubesched_ui.recordings import node, pod, scenario
 
@@ -67,6 +70,49 @@ def test_start_here_makes_one_run_and_leads_to_the_decision(client: Client) -> N
     client.post("/start/")
     assert Run.objects.count() == 2
     assert client.get("/start/")["Location"] == "/"
+
+
+CLUSTER = """
+{apiVersion: v1, kind: List, items: [
+  {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}},
+  {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}]}
+"""
+
+
+def test_an_upload_with_pending_pods_leads_to_their_run(client: Client, settings: Any) -> None:
+    answer = client.post("/upload/", {"text": CLUSTER})
+    run = Run.objects.get()
+    assert answer["Location"] == f"/runs/{run.pk}/"
+    assert (run.pods, run.release, run.config, run.in_time) == (None, NEWEST, "", False)
+    again = client.post(f"/scenarios/{run.scenario_id}/answer/")
+    assert (again["Location"], Run.objects.count()) == (f"/runs/{run.pk}/", 1), "the same run is the answer"
+    assert client.get(f"/scenarios/{run.scenario_id}/answer/")["Location"] == f"/scenarios/{run.scenario_id}/"
+    settings.QUOTA_RUNS = 1
+    full = client.post("/upload/", {"text": CLUSTER}, follow=True)
+    assert full.redirect_chain == [(f"/scenarios/{Scenario.objects.latest('pk').pk}/", 302)]
+    assert "The default run was not started. You have 1 of 1 runs." in full.content.decode()
+
+
+def test_the_default_run_has_release_and_configuration_of_the_cluster() -> None:
+    own = scenario(node("n1"), pod("p"))
+    own.kubernetes = "v1.30.2"
+    own.config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    own.save()
+    run = default_run(own)
+    assert run is not None
+    assert (run.release, run.config) == ("1.30", own.config)
+    assert default_run(own) == run
+    assert default_run(scenario(node("n1"))) is None
+
+
+def test_the_api_starts_the_default_run_on_request(client: Client, settings: Any) -> None:
+    def post(query: str) -> Any:
+        return client.post(f"/api/scenarios{query}", CLUSTER.encode(), content_type="application/octet-stream")
+
+    assert post("").json()["runs"] == []
+    assert post("?run=true").json()["runs"] == [Run.objects.get().pk]
+    settings.QUOTA_RUNS, stored = 1, Scenario.objects.count()
+    assert (post("?run=true").status_code, Scenario.objects.count()) == (400, stored), "nothing is stored"
 
 
 def test_without_samples_and_runs_it_says_what_to_do(client: Client) -> None:

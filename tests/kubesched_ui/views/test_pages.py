@@ -112,15 +112,16 @@ def test_nothing_there(client: Client, address: str) -> None:
     assert "Traceback" not in page.source
 
 
-def test_how_full_the_nodes_are_is_asked_for_apart(client: Client, run: Run) -> None:
+def test_charts_are_separate_requests(client: Client, run: Run) -> None:
     page = get(client, f"/runs/{run.pk}/").source
-    assert f'data-source="/runs/{run.pk}/heat/"' in page
-    heat = client.get(f"/runs/{run.pk}/heat/").json()["data"][0]
-    assert sorted(heat["columns"]["text"]) == ["n1", "n2"]
-    run.in_time = True
-    run.save()
-    assert "data-source" not in get(client, f"/runs/{run.pk}/").source
-    get(client, f"/runs/{run.pk}/heat/", 404)
+    assert f'data-source="/runs/{run.pk}/charts/gaps/"' in page
+    assert "/charts/waited/" not in page
+    before, after = client.get(f"/runs/{run.pk}/charts/fullness/").json()["data"]
+    assert sum(before["y"]) == sum(after["y"]) == 2, "nodes"
+    assert sum(client.get(f"/runs/{run.pk}/charts/gaps/").json()["data"][0]["y"]) <= run.placed
+    for address in (f"/runs/{run.pk}/charts/waited/", f"/runs/{run.pk}/charts/nothing/"):
+        get(client, address, 404)
+    assert len(client.get(f"/compare/{run.pk}/{run.pk}/chart/").json()["data"]) == 2
 
 
 def test_unknown_pod_and_node_of_a_run(client: Client, run: Run) -> None:
@@ -132,7 +133,7 @@ def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.Monkey
     def broken(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("kubesched_ui.views.run_context.reasons", broken)
+    monkeypatch.setattr("kubesched_ui.presenters.run_answer.answer_of", broken)
     response = Client(raise_request_exception=False).get(f"/runs/{run.pk}/")
     assert response.status_code == 500
     assert "Internal error" in response.content.decode()
@@ -345,10 +346,10 @@ def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario)
 @pytest.mark.parametrize(
     ("kubernetes", "words"),
     [
-        ("", "scheduler 1.34 (as 1.34.1), ties"),
-        ("v1.34.6-eks-1", "scheduler 1.34 (as 1.34.1), the version of the cluster, ties"),
-        ("v1.27.3", "scheduler 1.34 (as 1.34.1); the cluster runs v1.27.3, ties"),
-        ("v1.3.0", "scheduler 1.34 (as 1.34.1); the cluster runs v1.3.0, ties"),
+        ("", "scheduler 1.34 (as 1.34.1), the default"),
+        ("v1.34.6-eks-1", "scheduler 1.34 (as 1.34.1), the version of the cluster, the default"),
+        ("v1.27.3", "scheduler 1.34 (as 1.34.1); the cluster runs v1.27.3, the default"),
+        ("v1.3.0", "scheduler 1.34 (as 1.34.1); the cluster runs v1.3.0, the default"),
     ],
 )
 def test_the_release_of_a_run_and_of_its_cluster(client: Client, small: Scenario, kubernetes: str, words: str) -> None:

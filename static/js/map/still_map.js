@@ -1,20 +1,19 @@
-// Map of the edited cluster: nodes, and the pods with a nodeName.
-
+// Map of a cluster without a run: nodes, and the pods with a nodeName.
 import { counted } from "../format.js";
-import { World } from "../map/cluster_model.js";
-import { Choices } from "../map/display_options.js";
-import { Legend } from "../map/legend.js";
-import { View } from "../map/view.js";
+import { World } from "./cluster_model.js";
+import { Choices } from "./display_options.js";
+import { Legend } from "./legend.js";
+import { View } from "./view.js";
 
-export class Picture {
-  // `chosen`: called with the name of a selected node.
-  constructor(box, chosen) {
+export class StillMap {
+  // `chosen`: called with the name of a selected node, or "". `tallest`: its height as a fraction of the window.
+  constructor(box, chosen, tallest = 0.3) {
     this.box = box;
     this.view = new View(box.querySelector("[data-canvas]"), (name) => {
       this.view.mark(name);
-      if (name) chosen(name);
+      chosen(name);
     });
-    this.view.tallest = 0.3;
+    this.view.tallest = tallest;
     this.choices = new Choices(box, [this.view], () => this.legend.show());
     this.legend = new Legend(box.querySelector("[data-shades]"), this.view);
     this.drawn = "";

@@ -1,0 +1,4 @@
+// Charts of a comparison.
+import { drawCharts } from "./charts.js";
+
+drawCharts();
