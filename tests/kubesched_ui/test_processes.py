@@ -153,6 +153,7 @@ def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subpr
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None:
     in_time = start_run(instance, scenario, in_time=True, until=30)
     runs = [start_run(instance, scenario), in_time]
@@ -167,6 +168,7 @@ def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None
     assert told[3]["mb"] > 5 * told[0]["mb"]  # the same, not compressed
 
 
+@pytest.mark.long
 def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> None:
     (web,) = instance.pids("kubesched_ui.server")
 
