@@ -228,6 +228,8 @@ INGEST_ISOLATED = True
 # Bytes of forms and JSON bodies. Larger files go to disk (FILE_UPLOAD_MAX_MEMORY_SIZE).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
+BOUND_PODS_SHOWN = 2_000  # checkboxes of the form that starts a run
+DATA_UPLOAD_MAX_NUMBER_FIELDS = BOUND_PODS_SHOWN + 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/uploads.py removes files of killed processes
 FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)

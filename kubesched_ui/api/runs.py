@@ -58,8 +58,15 @@ class RunIn(Schema):
     percentage: Percentage | None = Field(
         None, description="percentageOfNodesToScore; 0 for upstream's adaptive percentage."
     )
-    pods: list[Text] | None = Field(None, description='"namespace/name" in scheduling order; null: all pending pods.')
-    unbind: list[Text] = Field([], description="Bound pods to schedule again.")
+    pods: list[Text] | None = Field(
+        None,
+        description='"namespace/name" in scheduling order; null: all pending pods. A bound pod in the list is removed '
+        "from its node first.",
+    )
+    unbind: list[Text] = Field(
+        [],
+        description="Further bound pods to remove from their nodes and schedule again; those in `pods` have no effect.",
+    )
     template: Text = Field(
         "", description="A Pod as YAML or JSON, of which `copies` are added; or a workload, whose pods are added."
     )

@@ -9,14 +9,14 @@ from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import pod_template, scoring
 from kubesched_ui.runs.config_resolution import translated
-from kubesched_ui.runs.services import MAX_SEED, RunSettings, own_release
+from kubesched_ui.runs.services import MAX_SEED, RunSettings, default_release
 from kubesched_ui.runs.services import defaults as defaults_of
 from kubesched_ui.scenarios.cluster_overview import ClusterView
 from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, RELEASES, feature_gates, tested_version
+from scheduler_core.releases import RELEASES, feature_gates, tested_version
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -75,7 +75,7 @@ class StartForm(forms.Form):
         makes = any(remark["code"] == "workloads" for remark in preflight.snapshot_warnings(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
         which = "pending" if waiting else "unbind" if "bound" in states else "template"
-        release = own_release(scenario) or NEWEST
+        release = default_release(scenario)
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:

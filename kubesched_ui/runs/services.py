@@ -23,6 +23,7 @@ from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.feature_gates import WHERE, spelled
+from scheduler_core.releases.remarks import cluster_remarks, nearest_release
 from scheduler_core.snapshot.preflight import Choices
 
 logger = logging.getLogger(__name__)
@@ -67,14 +68,15 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     """Return the default settings of the scenario, as arguments of RunSettings.
 
     `in_time`: None selects what suits the scenario. In virtual time, a Scenario document defines the scheduler
-    settings. The release is the cluster's own, or else the newest, with the feature gates that its pod groups need.
+    settings. The release is the cluster's own or the nearest, or else the newest, with the feature gates that its
+    pod groups need.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
-    named = own_release(scenario)
+    named = default_release(scenario)
     if not in_time:
-        return {"release": podgroups.suitable_release(scenario, named or NEWEST)}
+        return {"release": podgroups.suitable_release(scenario, named)}
     spec = virtual_time.document(scenario.time).spec
-    release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
+    release = f"{named} {spelled(spec.feature_gates)}".strip() if scenario.kubernetes else NEWEST
     return {
         "in_time": True,
         "release": release,
@@ -94,6 +96,11 @@ def own_release(scenario: Scenario) -> str:
         return ""
 
 
+def default_release(scenario: Scenario) -> str:
+    """Return the cluster's release or the nearest one; the newest if the version is unknown."""
+    return own_release(scenario) or nearest_release(scenario.kubernetes) or NEWEST
+
+
 def settings_of(run: Run) -> RunSettings:
     """Return the settings of a run, to create another one with the same settings."""
     return RunSettings(**{field.name: getattr(run, field.name) for field in fields(RunSettings)})
@@ -110,10 +117,12 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
         raise InputError("Run", "unknown_plugins", f"must be one of {', '.join(CHOICES)}")
     config, notes = config_resolution.chosen(scenario, wanted.config, release, wanted.unknown_plugins)
     validate(scenario, wanted)
+    wanted = replace(wanted, unbind=without(wanted.unbind, wanted.pods or []))  # `pods` also unbinds
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
         notes += pod_template.remarks(scenario, wanted.template, copies, release, config, unknown)
     notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
+    notes += cluster_remarks(scenario.kubernetes, release)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     summary = differences(replace(wanted, config=config, release=release), RunSettings())
     with transaction.atomic():
@@ -149,14 +158,20 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     validate_pods(scenario, wanted)
 
 
+def without(names: list[str], others: list[str]) -> list[str]:
+    """Return the names that are not among the others."""
+    left_out = set(others)
+    return [name for name in names if name not in left_out]
+
+
 def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
-    """Raise InputError unless every named pod exists and is named once."""
+    """Raise InputError unless every named pod exists and is named once in a list."""
     seen: set[str] = set()
     for name_of, names in (("pods", wanted.pods or []), ("unbind", wanted.unbind)):
-        for index, name in enumerate(names):
-            if name in seen:
-                raise InputError("Run", f"{name_of}[{index}]", f"{name[:300]!r} is listed twice")
-            seen.add(name)
+        if len(set(names)) < len(names):
+            index = next(i for i, name in enumerate(names) if name in names[:i])
+            raise InputError("Run", f"{name_of}[{index}]", f"{names[index][:300]!r} is listed twice")
+        seen.update(names)
     if not seen:
         return
     rows = ClusterObject.objects.filter(scenario=scenario, kind="Pod").values_list("namespace", "name")

@@ -34,9 +34,10 @@ class Choice(NamedTuple):
 
 
 def choices(scenario: Scenario) -> list[Choice]:
-    """Return all releases. Preselect the cluster's own release and the newest, or else the last two."""
+    """Return all releases. Preselect the cluster's release or the nearest, and the newest, or else the last two."""
     names, own = list(RELEASES), services.own_release(scenario)
-    first = own if own and own != names[-1] else names[-2]
+    default = services.default_release(scenario)
+    first = default if default != names[-1] else names[-2]
     return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
 
 

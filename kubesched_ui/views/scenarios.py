@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,12 +17,14 @@ from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.presenters import run_answer
 from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
+from kubesched_ui.runs.services import default_release
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.presenters import choices, expected_per_release
 from kubesched_ui.views.form_fields import name_in, named, pinned
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
+from scheduler_core.releases.remarks import cluster_remarks
 
 ROWS = 50
 
@@ -56,7 +59,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "states": states,
         "zones": view.zones,
         "pending": pending[:20],
-        "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
+        "bound": [pod for pod in view.pods.values() if pod.state == "bound"][: settings.BOUND_PODS_SHOWN],
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),
@@ -96,6 +99,7 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
         "others": counted.get("other-schedulers", {}),
         "absent": counted.get("absent-claims", {}).get("claims", 0),
         "makes_pods": "workloads" in counted,
+        "about_release": cluster_remarks(scenario.kubernetes, default_release(scenario)),
         "about_files": preflight.upload_warnings(scenario.warnings),
     }
 

@@ -4,7 +4,7 @@ Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `valid
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,13 @@ from msgspec import structs
 
 from scheduler_core.config.args import PluginArgs, check_range, complain_at, convert_problem
 from scheduler_core.config.discovery import find
-from scheduler_core.config.known_out_of_tree import what_is
+from scheduler_core.config.known_out_of_tree import FOREIGN, OUT_OF_TREE, what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
 from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.policy_plugins import profile_of, reads_policies
 from scheduler_core.config.profile import (
+    POINTS,
     KnownPlugins,
     Plugin,
     PluginSet,
@@ -141,15 +142,16 @@ def _load(
         given = (structs.replace(given[0], scheduler_name=DEFAULT_SCHEDULER),)
     drafts = [reader.draft(i, profile) for i, profile in enumerate(given)]
     missing = [place for draft in drafts for place in draft.missing] if unknown == "error" else []
+    foreign = frozenset[str]().union(*(draft.foreign for draft in drafts))
     try:
         profiles = [reader.read(draft) for draft in drafts]
         check_together([None if draft.left_out else draft.custom["queueSort"] for draft in drafts], profiles)
     except InputError as error:
         if missing:
-            raise UnknownPlugins(release.name, named_once(missing, known), error) from error
+            raise UnknownPlugins(release.name, named_once(missing, known, foreign), error) from error
         raise
     if missing:
-        raise UnknownPlugins(release.name, named_once(missing, known), None)
+        raise UnknownPlugins(release.name, named_once(missing, known, foreign), None)
     warnings += extender_warnings(config.extenders)
     if config.disable_preemption:
         warnings.append("disablePreemption is ignored: disable preemption in the settings of the run")
@@ -245,7 +247,7 @@ class _Draft:
     """A profile without the unknown plugins.
 
     `missing`: (plugin, where, field) of each place to report as an error. `left_out`: plugin -> the points from which
-    it was removed.
+    it was removed. `foreign`: plugins of other projects that share the name of an available one.
     """
 
     where: str
@@ -254,6 +256,7 @@ class _Draft:
     raw_args: dict[str, Any]
     missing: list[tuple[str, str, str]]
     left_out: dict[str, list[str]]
+    foreign: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -277,11 +280,12 @@ class _ProfileReader:
         if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
-        draft = _Draft(where, given, {}, raw_args, [], {})
+        draft = _Draft(where, given, {}, raw_args, [], {}, frozenset(self._foreign(custom)))
         for point, plugins in custom.items():
             draft.custom[point] = self._only_known(draft, point, plugins)
         for i, entry in enumerate(given.plugin_config):
             gone = entry.name in self.release.removed_plugins or is_inside(entry.name, self.release)
+            gone = gone or entry.name in draft.foreign
             if gone and entry.name in raw_args:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
@@ -297,17 +301,17 @@ class _ProfileReader:
         enabled = {name for entries in plugins.values() for name, _ in entries}
         args = {
             name: self._args(
-                labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}) if self._usable(name) else {}
+                labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}) if self._usable(draft, name) else {}
             )
             for name in sorted(enabled | raw_args.keys())
             # a comparison's mixed release may have a default plugin that its API versions do not know
-            if (self._usable(name) or name in enabled) and (name in raw_args or self._args_class(name))
+            if (self._usable(draft, name) or name in enabled) and (name in raw_args or self._args_class(name))
         }
         for name in raw_args:
-            if not self._usable(name):
+            if not self._usable(draft, name):
                 left_out.setdefault(name, []).append("pluginConfig")
         for name, places in left_out.items():
-            self.warnings.append(f"{where}: {self._missing(name)}: left out of {', '.join(places)}")
+            self.warnings.append(f"{where}: {self._missing(draft, name)}: left out of {', '.join(places)}")
         return Profile(
             scheduler_name=given.scheduler_name or "",
             percentage_of_nodes_to_score=given.percentage_of_nodes_to_score,
@@ -333,7 +337,7 @@ class _ProfileReader:
     def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
-            if self._usable(plugin.name) and not is_inside(plugin.name, self.release):
+            if self._usable(draft, plugin.name) and not is_inside(plugin.name, self.release):
                 enabled.append(plugin)
             else:
                 draft.missing.append((plugin.name, draft.where, f"plugins.{point}.enabled[{i}]"))
@@ -345,17 +349,29 @@ class _ProfileReader:
         for point in ("queueSort", "bind"):
             if not expand_point(where, point, plugins, self.known):
                 default = next(name for name, _ in self.release.default_plugins if point in points_of(self.known, name))
-                plugins[point] = PluginSet(enabled=(Plugin(name=default),))
+                plugins[point] = structs.replace(plugins[point], enabled=(Plugin(name=default),))
                 self.warnings.append(f"{where}: plugins.{point}: {default} replaces the omitted plugins")
 
-    def _usable(self, name: str) -> bool:
-        return is_usable(name, self.release, self.version, self.known)
+    def _foreign(self, custom: Mapping[str, PluginSet]) -> Iterator[str]:
+        """Yield the out-of-tree plugins that are enabled at a point that the available plugin of that name lacks."""
+        for point, plugins in custom.items():
+            for name in (plugin.name for plugin in plugins.enabled):
+                if (
+                    point in POINTS
+                    and name in OUT_OF_TREE
+                    and name in self.known
+                    and point not in self.known[name].points
+                ):
+                    yield name
+
+    def _usable(self, draft: _Draft, name: str) -> bool:
+        return name not in draft.foreign and is_usable(name, self.release, self.version, self.known)
 
     def _args_class(self, name: str) -> type[PluginArgs] | None:
         return self.known[name].args_class if name in self.known else None
 
-    def _missing(self, name: str) -> str:
-        what = what_is(name, self.known)
+    def _missing(self, draft: _Draft, name: str) -> str:
+        what = FOREIGN if name in draft.foreign else what_is(name, self.known)
         hint = f" ({what})" if what else ""
         return f"plugin {shown(name)} is not part of kube-scheduler {self.release.name}{hint}"
 

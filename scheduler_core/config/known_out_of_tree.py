@@ -67,6 +67,8 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
 }
 """Name -> (project, short description)."""
 
+FOREIGN = "another project's plugin of this name: it extends points that the available one does not"
+
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
     **PLUGIN_RELEASES,
     "DefaultPreemption": ("1.19", ""),

@@ -24,6 +24,7 @@ from scheduler_core.framework.interface import Plugin
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release, get_release, with_gates
+from scheduler_core.releases.remarks import virtual_time_remark
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
@@ -120,8 +121,9 @@ class ScenarioRun:
 
     @property
     def notes(self) -> list[str]:
-        """Warnings about the snapshot, and the fields that were filled in."""
-        return [*self.prepared.warnings, *([self._filled.message] if self._filled else [])]
+        """Warnings about the snapshot and the verification of the queue, and the fields that were filled in."""
+        filled = self._filled.message if self._filled else ""
+        return [*self.prepared.warnings, *filter(None, (filled, virtual_time_remark(self.simulation.release.name)))]
 
     @property
     def warnings(self) -> list[str]:

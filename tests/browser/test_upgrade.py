@@ -25,7 +25,7 @@ def test_a_preview(page: Page, site: Instance) -> None:
     page.wait_for_url(re.compile(r"/upgrades/\d+/$"))
     step = page.locator("#preview section").filter(has=page.get_by_role("heading", name="1.27 → 1.34"))
     # comes without anybody loading the page again; some seventy runs are played on a busy machine
-    expect(step).to_contain_text("Since 1.28", timeout=60_000)
+    expect(step).to_contain_text("Changed in 1.28", timeout=60_000)
     expect(page.locator("[data-part=state]")).to_have_text(re.compile("done"))
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     rows = page.locator("#pods tbody tr")

@@ -15,7 +15,7 @@ from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.events_at import LISTED
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.releases import NEWEST
+from scheduler_core.releases import NEWEST, RELEASES
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import body, executed, get, post, start, upload
 
@@ -289,9 +289,10 @@ def test_extenders_are_left_out_with_a_warning_and_nobody_is_asked(client: Clien
         scenario = upload(client, document(node("n1"), pod("a"), config=config, until=60))
         run = ran(client, scenario, in_time=in_time, config=json.dumps(config))
         assert (run["state"], run["placed"]) == ("done", 1)
-        (warning,) = events(client, run)[0]["data"]["warnings"]
+        *others, warning = events(client, run)[0]["data"]["warnings"]
         assert "extenders[0]" in warning
         assert "not called" in warning
+        assert [one.startswith("In virtual time, the queue") for one in others] == [True] * in_time
 
 
 def test_what_is_confidential_in_what_is_to_come_is_not_stored() -> None:
@@ -354,7 +355,7 @@ def test_only_what_unfolds_has_time() -> None:
     assert not ingest_files([("s.json", as_list(node("n"), workload))]).time
 
 
-@pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", NEWEST)])
+@pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", next(iter(RELEASES)))])
 def test_the_default_release_is_the_clusters_own(cluster: str, release: str) -> None:
     scenario = Scenario.objects.create(name="s", kubernetes=cluster)
     assert services.defaults(scenario) == {"release": release}

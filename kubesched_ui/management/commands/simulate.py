@@ -51,8 +51,13 @@ class Command(BaseCommand):
         add("--tie-break", choices=Run.TieBreak.values)
         add("--percentage", type=int, help="percentageOfNodesToScore")
         add("--no-preemption", action="store_true")
-        add("--pods", nargs="+", metavar="NS/NAME", help="schedule only these pods, in this order")
-        add("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to schedule again")
+        add(
+            "--pods",
+            nargs="+",
+            metavar="NS/NAME",
+            help="schedule only these pods, in this order; bound ones leave their node first",
+        )
+        add("--unbind", nargs="+", default=[], metavar="NS/NAME", help="further bound pods to schedule again")
         add("--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry")
         add("--one-pass", action="store_true", help="one cycle per pod, even for a Scenario with a timeline")
         add("--until", type=float, metavar="SECONDS", help="end of a run in virtual time")

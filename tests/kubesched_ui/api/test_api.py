@@ -179,6 +179,8 @@ def test_chosen_pods_bound_pods_and_copies(client: Client) -> None:
     assert done == ["default/only", "default/bound", "default/web-1", "default/web-2"]
     found = run(client, scenario, unbind=["default/bound"])
     assert found["cycles_total"] == 6
+    found = run(client, scenario, pods=["default/bound"], unbind=["default/bound"])
+    assert (found["cycles_total"], found["unbind"]) == (1, [])
 
 
 @pytest.mark.parametrize(

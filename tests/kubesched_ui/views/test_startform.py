@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from kubesched_ui.ingest import ingest_files
@@ -106,6 +107,16 @@ def test_a_mistake_is_told_at_its_field_and_nothing_typed_is_lost(
     assert not re.search(r'name="preemption" checked', page)  # it was not ticked
     if at == "config":
         assert re.search(r"<details open> <summary>Scheduler configuration", page)
+
+
+def test_all_pods_of_the_list_can_be_ticked(client: Client, stored: Scenario) -> None:
+    ticked = [f"default/p{number}" for number in range(settings.BOUND_PODS_SHOWN)]
+    status, page = post(client, stored, which="unbind", unbind="", pod=ticked)
+    assert status == 400
+    assert "the scenario has no pod 'default/p0'" in page
+    status, page = post(client, stored, which="unbind", pod=ticked * 2)
+    assert status == 413
+    assert "The form has more than 2,200 fields." in page
 
 
 def test_ticked_pods_come_back(client: Client, stored: Scenario) -> None:

@@ -14,7 +14,7 @@ from scheduler_core.config import POINTS, Configuration, Profile, UnknownPlugins
 from scheduler_core.config.args import ResourceSpec
 from scheduler_core.config.profile import PluginInfo
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import REGISTRY, known_plugins
+from scheduler_core.plugins import PLUGINS, REGISTRY, known_plugins
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFitArgs
 from scheduler_core.plugins.resource_allocation import ScoringStrategy
 from scheduler_core.releases import get_release
@@ -827,3 +827,31 @@ def test_real_configurations(release: Any, unknown: str) -> None:
             assert names(profile, "bind") == ["DefaultBinder"], name
     assert len(loaded) + len(refused) == len(REAL)
     assert len(loaded) > len(REAL) / (2 if unknown == "leave_out" else 5)
+
+
+# --- plugins that share the name of an available one ---
+
+ALL = known_plugins(PLUGINS)  # with Coscheduling
+STAR = [{"name": "*"}]
+
+
+def test_a_plugin_of_another_project_with_the_name_of_ours_is_left_out() -> None:
+    """Koordinator's Coscheduling runs in PreEnqueue and takes other arguments."""
+    plugins = {point: {"enabled": entries("Coscheduling"), "disabled": STAR} for point in ("preEnqueue", "queueSort")}
+    raw = with_profile(plugins, [{"name": "Coscheduling", "args": {"defaultTimeout": "600s"}}])
+    loaded = load_configuration(raw, NEW, known=ALL, unknown="leave_out")
+    assert not any("Coscheduling" in names(loaded.profiles[0], point) for point in POINTS)
+    assert names(loaded.profiles[0], "queueSort") == ["PrioritySort"]
+    assert any("another project's plugin of this name" in warning for warning in loaded.warnings)
+    with pytest.raises(UnknownPlugins, match="another project's plugin of this name"):
+        load_configuration(raw, NEW, known=ALL)
+
+
+def test_a_queue_sort_that_is_left_out_is_replaced_where_defaults_are_disabled() -> None:
+    plugins = {
+        "multiPoint": {"enabled": entries("Coscheduling")},
+        "queueSort": {"enabled": entries("QOSSort"), "disabled": STAR},
+    }
+    (profile,) = load_configuration(with_profile(plugins), NEW, known=ALL, unknown="leave_out").profiles
+    assert names(profile, "queueSort") == ["PrioritySort"]
+    assert names(profile, "permit") == ["Coscheduling"]
