@@ -8,10 +8,10 @@ from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import config_resolution, scoring
 from kubesched_ui.runs.scoring import Scoring
-from kubesched_ui.runs.services import RunSettings, create_run, defaults, own_release, settings_of
+from kubesched_ui.runs.services import RunSettings, create_run, default_release, defaults, settings_of
 from kubesched_ui.scenarios import podgroups
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.releases import RELEASES
 
 WEIGHTS = {
     "spread": ("Default against PodTopologySpread ×10", {"PodTopologySpread": 10}),
@@ -31,7 +31,7 @@ def offered(scenario: Scenario) -> dict[str, Any]:
         "a": own if own != names[-1] else names[0],
         "b": names[-1],
         "configurations": [(key, label) for key, (label, _) in WEIGHTS.items()],
-        "scoring": scoring.offered(own_release(scenario) or NEWEST),
+        "scoring": scoring.offered(default_release(scenario)),
     }
 
 
