@@ -58,6 +58,7 @@ sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
     r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": live_class_socket,
     r"^ws/rooms/teach/(?P<key>[\w-]{43})$": live_class_socket,
+    r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$": live_class_socket,
     r"": nothing_here,
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])

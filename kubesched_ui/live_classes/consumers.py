@@ -1,7 +1,8 @@
 """Websocket of a live class: the current step or page, the student's own answer, and answer counts for the teacher.
 
 Students connect to /ws/rooms/CODE?version=N and are identified by a cookie; the teacher connects to
-/ws/rooms/teach/KEY?version=N. Text frames: {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}.
+/ws/rooms/teach/KEY?version=N, the wall page to /ws/rooms/wall/CODE?version=N. Text frames: {"room": ...},
+{"mine": ...}, {"counts": ...}, {"wall": ...}, {"over": "a sentence"}.
 See docs/live-classes.md.
 """
 
@@ -14,6 +15,7 @@ from django.http import parse_cookie
 
 from kubesched_ui.live_classes import membership, teacher_actions
 from kubesched_ui.live_classes.hub import LiveClassHub, LiveClassSubscriber, encode
+from kubesched_ui.runtime.client_address import address_of_scope
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.websocket_base import (
     FAILED,
@@ -42,8 +44,12 @@ async def live_class_socket(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def authenticate(scope: Scope) -> tuple[int, int | None] | None:
-    """Return the primary keys of the live class and of the student (None for the teacher), or None if unauthorised."""
+    """Return the primary keys of the live class and of the student (None for the teacher and the wall page), or None if
+    unauthorised."""
     named = scope["url_route"]["kwargs"]
+    if "wall" in named:
+        found = membership.open_class(named["wall"], address_of_scope(scope))
+        return (found.pk, None) if found else None
     if "key" in named:
         live_class = teacher_actions.by_key(named["key"])
         return (live_class.pk, None) if live_class else None
@@ -69,6 +75,7 @@ async def serve(scope: Scope, send: Send) -> None:
             await close(send, Ending(NOT_FOUND, NO_CLASS))
             return
         subscriber = LiveClassSubscriber(hub.subscribe(found[0]), found[1], known, task=asyncio.current_task())
+        subscriber.wall = "wall" in scope["url_route"]["kwargs"]
         ending = await stream(hub, subscriber, send)
     except asyncio.CancelledError:
         if subscriber is None or subscriber.ending is None:  # the client disconnected
@@ -110,8 +117,9 @@ async def stream(hub: LiveClassHub, subscriber: LiveClassSubscriber, send: Send)
                 if own is not None:
                     await send_text(send, own)
             subscriber.version, subscriber.own_sent = snapshot.version, True
-        if subscriber.student is None and snapshot.counts is not None and subscriber.counts is not snapshot.counts:
-            await send_text(send, snapshot.counts)
-            subscriber.counts = snapshot.counts
+        counts = subscriber.counts_in(snapshot)
+        if counts is not None and subscriber.counts is not counts:
+            await send_text(send, counts)
+            subscriber.counts = counts
         if subscription.snapshot is snapshot and not subscription.gone:
             await hub.wait_for_change(subscription)

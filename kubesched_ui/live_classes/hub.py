@@ -29,8 +29,8 @@ class LiveClassSnapshot(NamedTuple):
     """Snapshot of a live class, with encoded messages.
 
     `shown`: the message for everyone. `mine`: per student with an answer, the message about it. `none`: the same
-    for students without an answer. `counts`: the message for the teacher. `removed`: keys of removed students.
-    `over`: why the class is over, or "".
+    for students without an answer. `counts`: the message for the teacher. `wall`: the message for the wall page.
+    `removed`: keys of removed students. `over`: why the class is over, or "".
     """
 
     version: int
@@ -40,11 +40,12 @@ class LiveClassSnapshot(NamedTuple):
     none: str | None = None
     mine: dict[int, str] = {}
     counts: str | None = None
+    wall: str | None = None
     removed: frozenset[int] = frozenset()
 
 
 class LiveClassQuery(NamedTuple):
-    """The known state of a live class. `teaches`: whether a teacher's socket is subscribed."""
+    """The known state of a live class. `teaches`: whether a teacher or a wall page is subscribed."""
 
     live_class_id: int
     known: LiveClassSnapshot | None
@@ -79,23 +80,35 @@ def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
             for key, one in words.items()
         }
         mine = {student: messages[msgspec.json.encode(one)] for student, one in answers.items()}
-        counts = encode({"counts": serializers.counts_html(live_class, answers)}) if query.teaches else None
         version, removed = live_class.answers_version, serializers.removed(live_class)
-        return known._replace(answers_version=version, over=over, mine=mine, counts=counts, removed=removed)
+        known = known._replace(answers_version=version, over=over, mine=mine, counts=None, wall=None, removed=removed)
+        if not query.teaches:
+            return known
+        found = serializers.counts_html(live_class, answers)
+        wall = encode({"wall": serializers.wall_counts(live_class, found)})
+        return known._replace(counts=encode({"counts": found}), wall=wall)
     except Rejected as refused:
         return LiveClassSnapshot(live_class.version, live_class.answers_version, str(refused))
 
 
 @dataclass(eq=False)
 class LiveClassSubscriber(hub.Subscriber):
-    """A socket. `student`: its student, None for the teacher. `version`, `counts`: what was sent last."""
+    """A socket. `student`: its student, None for the teacher and the `wall` page. `version`, `counts`: what was sent
+    last."""
 
     subscription: LiveClassSubscription
     student: int | None
     version: int
     counts: str | None = None
     own_sent: bool = False  # whether the student's own state was sent
+    wall: bool = False
     lag: int = 0  # always 0: only the newest message is sent, so a socket has no backlog
+
+    def counts_in(self, snapshot: LiveClassSnapshot) -> str | None:
+        """Return the message with the answer counts for this socket; None for a student."""
+        if self.student is not None:
+            return None
+        return snapshot.wall if self.wall else snapshot.counts
 
 
 @dataclass(eq=False)

@@ -30,6 +30,17 @@ def typed(text: str) -> str:
     return code if len(code) == CODE and set(code) <= set(LETTERS) else ""
 
 
+def open_class(code: str, address: str) -> LiveClass | None:
+    """Return the open class with a typed code. A wrong code counts for the client address; after many, every code is
+    wrong."""
+    if TRIES.reached(address):
+        return None
+    found = LiveClass.objects.live().select_related("run").filter(code=typed(code)).first()
+    if found is None:
+        TRIES.count(address)
+    return found
+
+
 def cookie_of(code: str) -> str:
     """Return the name of the cookie that identifies a student of a live class."""
     return f"room-{code}"

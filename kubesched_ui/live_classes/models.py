@@ -49,6 +49,7 @@ class LiveClass(models.Model):
     )
     step = models.PositiveSmallIntegerField(default=1)
     revealed = models.JSONField(default=list, help_text="Steps whose answer was revealed.")
+    bars_shown = models.JSONField(default=list, help_text="Steps whose answer counts the wall page shows.")
     address = models.TextField(blank=True, help_text="For a class on a run: the shown page.")
     version = models.PositiveIntegerField(default=1)
     answers_version = models.PositiveIntegerField(default=0)

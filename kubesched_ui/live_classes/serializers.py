@@ -24,8 +24,8 @@ def state(live_class: LiveClass, at: int = 0) -> dict[str, Any]:
     lesson, step = _lesson(live_class), at or live_class.step
     revealed = step in live_class.revealed
     found = {"version": live_class.version, "step": step, "class": live_class.step, "of": len(lesson.steps)}
-    asks = lesson.steps[step - 1].ask is not None
-    return found | {"asks": asks, "revealed": revealed, "parts": parts(lesson, step, revealed)}
+    found |= {"asks": lesson.steps[step - 1].ask is not None, "bars_shown": step in live_class.bars_shown}
+    return found | {"revealed": revealed, "parts": parts(lesson, step, revealed)}
 
 
 def own_answer(live_class: LiveClass, step: int, given: GivenAnswer | None) -> dict[str, Any]:
@@ -124,3 +124,18 @@ def counts_html(live_class: LiveClass, given: dict[int, GivenAnswer]) -> dict[st
     found = counts(live_class, given)
     html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
     return {"step": live_class.step, **{name: found[name] for name in ("students", "answered", "asks")}, **html}
+
+
+# ---- the wall page, which everyone in the room sees
+
+
+def wall_context(live_class: LiveClass) -> dict[str, Any]:
+    """Return the context of the wall page. Raises Rejected."""
+    found = teacher_context(live_class)
+    return found if live_class.step in live_class.bars_shown else found | {"bars": []}
+
+
+def wall_counts(live_class: LiveClass, found: dict[str, Any]) -> dict[str, Any]:
+    """Return what the wall page shows of `counts_html`: no names, and the bars once the teacher shows them."""
+    bars = found["bars"] if live_class.step in live_class.bars_shown else ""
+    return {"bars": bars} | {name: found[name] for name in ("step", "students", "answered", "asks")}

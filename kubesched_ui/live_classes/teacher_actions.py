@@ -18,6 +18,7 @@ from kubesched_ui.accounts.models import Share
 from kubesched_ui.live_classes import publisher
 from kubesched_ui.live_classes.models import CODE, LETTERS, OVER, LiveClass, Rejected
 from kubesched_ui.models import Run
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
 
 PER_USER = 20  # maximum number of open live classes per user
 
@@ -44,6 +45,7 @@ def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
 
 
 def _check_number() -> None:
+    lock_until_commit("number of live classes")
     there = LiveClass.objects.live()
     if there.count() >= settings.LIVE_CLASSES_MAX:
         limit = f"The limit of {settings.LIVE_CLASSES_MAX} open classes on this server is reached."
@@ -92,6 +94,11 @@ def reveal(live_class: LiveClass, step: int) -> None:
     _change(live_class, show)
 
 
+def show_bars(live_class: LiveClass, step: int) -> None:
+    """Show the answer counts of a step on the wall page. Raises Rejected."""
+    _change(live_class, lambda now: setattr(now, "bars_shown", sorted({*now.bars_shown, step})))
+
+
 def show_page(live_class: LiveClass, address: str) -> None:
     """Show a page of the run. Raises Rejected."""
     _change(live_class, lambda now: setattr(now, "address", address))
@@ -114,9 +121,9 @@ def _change(live_class: LiveClass, change: Callable[[LiveClass], None]) -> None:
     now = LiveClass.objects.select_for_update().get(pk=live_class.pk)
     if not now.live:
         raise Rejected(OVER)
-    before = (now.step, list(now.revealed), now.address, now.closed_at)
+    before = (now.step, list(now.revealed), list(now.bars_shown), now.address, now.closed_at)
     change(now)
-    if (now.step, now.revealed, now.address, now.closed_at) != before:
+    if (now.step, now.revealed, now.bars_shown, now.address, now.closed_at) != before:
         now.version += 1
-        now.save(update_fields=["step", "revealed", "address", "closed_at", "share", "version"])
+        now.save(update_fields=["step", "revealed", "bars_shown", "address", "closed_at", "share", "version"])
         publisher.publish_after_commit(now.pk)

@@ -6,13 +6,14 @@ import segno
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.live_classes import answer_counts, async_parts, membership, serializers, shared_page, teacher_actions
+from kubesched_ui.live_classes.join_address import join_address
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.parts import lesson_of
+from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
 
@@ -53,13 +54,30 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def teacher_page(request: HttpRequest, key: str) -> HttpResponse:
     """Show the teacher's view: code, current step or page, answers and controls."""
     found = live_class_of(key)
-    join = request.build_absolute_uri(reverse("join-room", args=[found.code]))
-    context: dict[str, Any] = {"key": key, "join": join, "qr": qr(join)}
     try:
-        context |= serializers.teacher_context(found)
+        context = {"key": key} | joining(request, found) | serializers.teacher_context(found)
     except Rejected as refused:
         raise Http404(str(refused)) from None
     return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
+
+
+@require_GET
+def wall(request: HttpRequest, code: str) -> HttpResponse:
+    """Show the page for the projector: how to join, and what the class sees. It controls nothing."""
+    found = membership.open_class(code, address_of(request))
+    if found is None:
+        raise Http404("No class with this code is open.")
+    try:
+        context = joining(request, found) | serializers.wall_context(found)
+    except Rejected as refused:
+        raise Http404(str(refused)) from None
+    return render(request, "live_class_wall.html", context)
+
+
+def joining(request: HttpRequest, live_class: LiveClass) -> dict[str, Any]:
+    """Return how students join, for a page that shows it."""
+    join = join_address(request, live_class)
+    return {"join": join, "qr": "" if join.start else qr(join.url)}
 
 
 def qr(address: str) -> str:
@@ -70,8 +88,8 @@ def qr(address: str) -> str:
 
 @require_POST
 def move(request: HttpRequest, key: str) -> HttpResponse:
-    """Control the class: `step` goes to a step, `reveal` reveals a step's answer, `address` shows a page of the run,
-    `close` ends the class, `remove` removes the student with that number.
+    """Control the class: `step` goes to a step, `reveal` reveals a step's answer, `bars` shows its answer counts on the
+    wall page, `address` shows a page of the run, `close` ends the class, `remove` removes the student with that number.
     """
     found, form = live_class_of(key), request.POST
     try:
@@ -81,6 +99,8 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
             teacher_actions.close(found)
         elif "reveal" in form:
             teacher_actions.reveal(found, step_in(found, form["reveal"]))
+        elif "bars" in form:
+            teacher_actions.show_bars(found, step_in(found, form["bars"]))
         elif found.run and "address" in form:
             teacher_actions.show_page(found, shared_page.address_in(found.run, form["address"]))
         elif "step" in form:

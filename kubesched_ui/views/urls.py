@@ -49,6 +49,7 @@ urlpatterns = [
     path("rooms/<str:key>/results/", live_classes.results, ANYONE, "room-results"),
     path("rooms/<str:key>/answers.csv", live_classes.answers, ANYONE, "room-answers"),
     path("join/", live_class_students.join, ANYONE, "join"),
+    path("wall/<str:code>/", live_classes.wall, Permission(OPEN), "wall"),
     path("join/<str:code>/", live_class_students.student_page, ANYONE, "join-room"),
     path("join/<str:code>/part/", live_class_students.part, ANYONE, "join-part"),
     path("join/<str:code>/answer/", live_class_students.answer, ANYONE, "join-answer"),

@@ -11,7 +11,7 @@ PAGE = resource.getpagesize()
 @contextmanager
 def at_most(size: int) -> Iterator[None]:
     """Let allocations inside the `with` block fail with MemoryError once this process has grown by about `size` bytes.
-    C libraries are limited, too. On systems other than Linux there is no limit."""
+    This includes allocations of C libraries. On systems other than Linux there is no limit."""
     if sys.platform != "linux":
         yield
         return

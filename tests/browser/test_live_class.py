@@ -44,6 +44,10 @@ def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
         join(one, page, nickname)
         expect(one.locator("#t-step")).to_be_visible()
     expect(page.locator("[data-summary]")).to_have_text("0 of 2 students answered")
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="wall page").click()
+    wall = opened.value
+    expect(wall.locator("[data-summary]")).to_have_text("0 of 2 students answered")
     ada.locator(f"#question input[value={right!r}]").check()
     ada.get_by_role("button", name="Answer").click()
     expect(ada.locator("#mine")).to_contain_text("Counted")
@@ -51,9 +55,13 @@ def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     expect(page.locator("[data-kept=names] .chip")).to_have_count(1)
     expect(page.locator("[data-kept=names] .chip")).to_contain_text("Bob")
     expect(ada.locator("#revealed")).to_have_count(0)
-    assert complaints(page) == []
-    assert complaints(ada) == []
+    expect(wall.locator("[data-summary]")).to_have_text("1 of 2 students answered")
+    expect(wall.locator(".bars")).to_have_count(0)
+    page.get_by_role("button", name="Show bars on the wall").click()
+    expect(wall.locator(".bars")).to_be_visible()
+    assert complaints(page) == complaints(ada) == complaints(wall) == []
     page.get_by_role("button", name="Reveal").click()
+    expect(wall.locator("#revealed")).to_be_visible()
     expect(ada.locator("#mine")).to_contain_text("Right")
     expect(bob.locator("#mine")).to_contain_text("You did not answer")
     for one in (ada, bob):

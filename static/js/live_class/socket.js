@@ -1,4 +1,5 @@
 // Shared by live-class pages: the websocket, and the parts that the server renders.
+import { counted } from "../format.js";
 import { connect } from "../socket.js";
 
 export const page = document.getElementById("room");
@@ -68,4 +69,10 @@ export function say(text) {
 // Equal text is not announced again.
 export function replaceText(place, text) {
   if (place.textContent.trim() !== text) place.textContent = text;
+}
+
+// Shows how many students have answered.
+export function summarize({ students, answered, asks }) {
+  const all = counted(students, "student");
+  replaceText(page.querySelector("[data-summary]"), asks ? `${answered} of ${all} answered` : `${all} in the class`);
 }

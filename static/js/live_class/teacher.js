@@ -21,6 +21,9 @@ function move(state) {
   const reveal = controls.querySelector("[data-reveal]");
   reveal.value = step;
   reveal.disabled = !state.asks || state.revealed;
+  const bars = page.querySelector("[data-bars]");
+  bars.value = step;
+  bars.disabled = !state.asks || state.bars_shown;
   say(`Step ${step} of ${last}.${state.asks && state.revealed ? " The answer is shown." : ""}`);
 }
 

@@ -1,8 +1,7 @@
 // Shared by teacher pages: sends actions without leaving the page, maps arrow keys to Back and Next, and shows the
 // students.
-import { counted } from "../format.js";
 import { fetchJson } from "../requests.js";
-import { page, replaceText, say, show } from "./socket.js";
+import { say, show, summarize } from "./socket.js";
 
 const forms = [...document.querySelectorAll("form[data-moves]")];
 
@@ -35,8 +34,7 @@ export function lead(address) {
   send(body);
 }
 
-export function count({ students, answered, asks, bars, names }) {
-  show({ bars, names });
-  const all = counted(students, "student");
-  replaceText(page.querySelector("[data-summary]"), asks ? `${answered} of ${all} answered` : `${all} in the class`);
+export function count(counts) {
+  show({ bars: counts.bars, names: counts.names });
+  summarize(counts);
 }

@@ -109,5 +109,6 @@ def test_many_sockets_are_asked_about_at_once(world: World, django_assert_max_nu
 def test_every_websocket_address_asks(world: World) -> None:
     """One more needs a test of who may listen: here, of rooms in rooms/test_sockets.py."""
     rooms = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
+    rooms.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
     runs = [r"^ws/runs/(?P<run_id>\d{1,18})$", r"^ws/runs/(?P<run_id>\d{1,18})/progress$"]
     assert list(asgi.sockets) == [*runs, *rooms, ""]

@@ -14,7 +14,7 @@ from django.utils import timezone
 from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import tasks
 from kubesched_ui.lessons import catalog
-from kubesched_ui.live_classes import answer_counts, membership
+from kubesched_ui.live_classes import answer_counts, join_address, membership
 from kubesched_ui.live_classes.models import Answer, LiveClass, Student
 from tests.kubesched_ui.live_classes.conftest import FIRST, Class, browser, opened
 
@@ -33,9 +33,53 @@ def test_the_key_is_not_the_code_and_is_stored_hashed(lesson_class: Class) -> No
     page = lesson_class.taught()
     assert room.spaced in page
     assert f"http://localhost/join/{room.code}/" in page
-    assert "<svg" in page
     assert browser().get(f"/rooms/{room.code}/").status_code == 404
     assert browser().get(f"/rooms/{'k' * 43}/").status_code == 404
+
+
+def test_the_wall_shows_bars_once_the_teacher_shows_them(lesson_class: Class) -> None:
+    room, step = lesson_class.room, lesson_class.room.step
+    lesson_class.answer(lesson_class.join("Ada"), step, lesson_class.wrong(step))
+    wall = browser()
+
+    def shown() -> str:
+        return wall.get(f"/wall/{room.code.lower()}/").content.decode()
+
+    assert f'href="/wall/{room.code}/"' in lesson_class.taught()
+    assert all(text in shown() for text in (room.spaced, "1 of 1 student answered", 'id="t-step"'))
+    for hidden in (lesson_class.key, "Ada", 'class="bars"', "<button"):
+        assert hidden not in shown().partition("<main")[2].partition("</main>")[0], hidden
+    lesson_class.move(bars=step)
+    assert 'class="bars"' in shown()
+    assert 'class="badge ok"' not in shown()
+    lesson_class.move(reveal=step)
+    assert 'class="badge ok"' in shown()
+    lesson_class.move(step=step + 1)
+    assert 'class="bars"' not in shown()
+    lesson_class.move(close=1)
+    assert wall.get(f"/wall/{room.code}/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "listens", "allowed", "url", "start"),
+    [
+        ("kubesched.example", "0.0.0.0", "*", "http://kubesched.example/", ""),
+        ("localhost:8000", "0.0.0.0", "192.0.2.7", "http://192.0.2.7:8000/", ""),
+        ("127.0.0.1:8000", "127.0.0.1", "192.0.2.7", "http://127.0.0.1:8000/", "KUBESCHED_HOST=0.0.0.0 "),
+        ("[::1]:8000", "::", "x", "http://[::1]:8000/", "KUBESCHED_ALLOWED_HOSTS=localhost,127.0.0.1,192.0.2.7 make"),
+    ],
+)
+def test_the_join_address_is_one_that_phones_reach(
+    lesson_class: Class, settings: Any, monkeypatch: pytest.MonkeyPatch,
+    host: str, listens: str, allowed: str, url: str, start: str,
+) -> None:  # fmt: skip
+    settings.ALLOWED_HOSTS = [host.rpartition(":")[0] or host, allowed]
+    monkeypatch.setenv("KUBESCHED_HOST", listens)
+    monkeypatch.setattr(join_address, "network_address", lambda: "192.0.2.7")
+    page = lesson_class.teacher.get(f"/rooms/{lesson_class.key}/", headers={"host": host}).content.decode()
+    assert f"{url}join/{lesson_class.room.code}/" in page
+    assert ("QR code of the join address" in page, "Phones cannot reach" in page) == (not start, bool(start))
+    assert start in page
 
 
 def test_students_see_the_step_and_what_comes_after_it_only_with_the_class(lesson_class: Class) -> None:

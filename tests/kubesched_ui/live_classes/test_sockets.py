@@ -89,6 +89,25 @@ async def test_everybody_follows_and_counts_come() -> None:
         assert (await one.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
 
 
+async def test_the_wall_follows_without_names() -> None:
+    name, step = next(iter(kinds().values()))
+    room = await sync_to_async(opened)(name, step)
+    code = await code_of(room)
+    wall = await connect(f"/ws/rooms/wall/{code}")
+    ada, socket = await joined(room, "Ada")
+    await sync_to_async(room.answer)(ada, step, await sync_to_async(room.right)(step))
+    told = await until(wall, "wall", lambda counts: counts["answered"] == 1)
+    await sync_to_async(room.move)(bars=step)
+    told += await until(wall, "wall", lambda counts: 'class="bars"' in counts["bars"])
+    await sync_to_async(room.move)(close=1)
+    told += await until(wall, "over")
+    assert not any("Ada" in text or "counts" in json.loads(text) for text in told)
+    assert next(json.loads(text)["wall"]["bars"] for text in told if "wall" in json.loads(text)) == ""
+    await socket.disconnect()
+    other = await connect(f"/ws/rooms/wall/{'B' * 8}")
+    assert "There is no such class" in (await other.receive_output(timeout=5))["text"]
+
+
 async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "publish", lambda live_class_id: None)
     room = await sync_to_async(opened)()
