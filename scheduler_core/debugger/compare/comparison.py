@@ -91,7 +91,8 @@ class Comparison:
         if not alike:
             return PodComparison(name, self.a.outcomes.get(name), self.b.outcomes.get(name))
         pod = PodComparison(name, self.a.outcome(name), self.b.outcome(name))
-        if pod.change == ONLY_A and name not in self.b.at_end:
+        there = name in self.a.at_end and self.a.settings.get("until") == self.b.settings.get("until")
+        if name not in self.b.at_end and (there or pod.change == ONLY_A):
             pod.change = GONE
         return pod
 

@@ -61,7 +61,8 @@ def check(client: Client, a: Run, b: Run) -> Any:
     counted: Counter[str] = Counter()
     for entry in told["pods"]:
         name = entry["pod"]
-        gone = a.scenario_id == b.scenario_id and name not in other and name not in pending[1]
+        gone = a.scenario_id == b.scenario_id and name not in ends[1] and name not in pending[1]
+        gone = gone and (name not in other or (a.until == b.until and (name in ends[0] or name in pending[0])))
         for side, pods in (("a", one), ("b", other)):
             mine = {key: pods[name][key] for key in ("result", "node", "score")} if name in pods else None
             assert (entry[side] and {key: entry[side][key] for key in ("result", "node", "score")}) == mine, entry

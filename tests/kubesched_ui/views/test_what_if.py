@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+STORY = Path(__file__).parents[2] / "browser" / "story.yaml"
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -152,3 +157,20 @@ def test_what_is_refused(client: Client, run: Run, sent: dict[str, str], problem
     assert answer.status_code == 400
     assert problem.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in answer.content.decode()
     assert Run.objects.count() == 1
+
+
+def test_runs_in_virtual_time(client: Client) -> None:
+    """n2 comes after 240 s. `boss` evicts `worker` at 60 s, and `late` waits for room."""
+    stored = store(ingest_files([("story.yaml", STORY.read_bytes())]), name="story")
+    timed = ran(stored, in_time=True, until=300.0)
+    later = form(client, timed, "Node", "n2")
+    assert "the first one with this node" in later
+    assert "after 1:40" in form(client, timed, "Node", "n1", "t 100")
+    drained, text = act(client, timed, "Node", "n1", "drain", **{"from": "t 100"})
+    assert (drained.title, drained.fork_t) == (f"Run {timed.pk} + drain n1", 100.0)
+    assert "default/boss" in text
+    half, _ = act(client, timed, "Pod", "boss", "scale 0.5", **{"from": "start"})
+    assert half.changes[0]["patch"]["name"] == "boss"
+    gone = client.post(f"/runs/{timed.pk}/what-if/", {"kind": "Node", "name": "n2", "from": "t 1", "action": "drain"})
+    assert gone.status_code == 400
+    assert "Node n2: does not exist after" in gone.content.decode()
