@@ -6,7 +6,9 @@ scenarios and runs (at least those of the page), so its time does not grow with 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import islice
+from operator import or_
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -167,12 +169,9 @@ def pods(words: Sequence[str], place: Place, newest: Mapping[int, int]) -> list[
     """Return pods of the newest runs, then pods that only scenarios have."""
     results = PodResult.objects.filter(run__in=newest.values())
     tried = _best(results, words, Q(run=place.run), "run_id", "namespace", "name")
-    known = Q()
-    for run, namespace, name in tried:
-        known |= Q(run=run, namespace=namespace, name=name)
-    outcomes = {
-        (one.run_id, one.namespace, one.name): one for one in results.filter(known).select_related("run__scenario")
-    }
+    one_of = [Q(run=run, namespace=namespace, name=name) for run, namespace, name in tried]
+    known = results.filter(reduce(or_, one_of)).select_related("run__scenario") if one_of else []
+    outcomes = {(one.run_id, one.namespace, one.name): one for one in known}
     hits = [_of_result(outcomes[key]) for key in tried if key in outcomes]
     scenario_of = {run: scenario for scenario, run in newest.items()}
     seen = {(scenario_of[run], namespace, name) for run, namespace, name in tried}

@@ -1,7 +1,9 @@
 """One search over everything that the viewer may see, bounded in rows."""
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from kubesched_ui.models import Run
@@ -71,6 +73,9 @@ def test_a_search_reads_a_bounded_number_of_rows(
     newer = ran(scenario(node("worker-9"), pod("web-9"), name="newer"))
     with django_assert_max_num_queries(12):
         assert len(found("web")["Pods"]) == 2
+    with CaptureQueriesContext(connection) as asked:
+        assert "Pods" not in found("nothing-has-this-name")
+    assert [query["sql"] for query in asked if "podresult" in query["sql"] and "LIMIT" not in query["sql"]] == []
     monkeypatch.setattr(site_search, "ROWS", 1)
     assert found("web")["Pods"] == [("web-9", f"/runs/{newer.pk}/pods/default/web-9/")]
 
