@@ -1,0 +1,122 @@
+"""From the home page to each goal in few actions, the search by keyboard alone, and sentences that lead to their
+cause."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.preview import cluster
+from tests.kubesched_ui.clusters import as_list
+from tests.kubesched_ui.instance import Instance
+
+pytestmark = pytest.mark.long
+
+
+class Actions:
+    """Counts what the user does: clicks and choices."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def click(self, target: Locator) -> None:
+        self.done += 1
+        target.click()
+
+    def choose(self, target: Locator, value: str) -> None:
+        self.done += 1
+        target.select_option(value)
+
+
+@pytest.fixture
+def actions() -> Actions:
+    return Actions()
+
+
+@pytest.fixture(scope="module")
+def scenario(site: Instance) -> int:
+    number: int = site.api("POST", "/scenarios", as_list(*cluster()))["id"]
+    return number
+
+
+def test_from_home_to_an_upgrade_preview_in_three_actions(page: Page, scenario: int, actions: Actions) -> None:
+    page.goto("/")
+    door = page.get_by_role("region", name="I plan an upgrade")
+    actions.choose(door.get_by_label("Cluster"), str(scenario))
+    actions.click(door.get_by_role("button", name="Preview an upgrade"))
+    page.wait_for_url(re.compile(rf"/scenarios/{scenario}/#upgrade$"))
+    actions.click(page.get_by_role("button", name="Preview the upgrade"))
+    page.wait_for_url(re.compile(r"/upgrades/\d+/$"))
+    expect(page.locator("#preview")).to_be_visible()
+    assert actions.done <= 3
+
+
+def test_from_home_to_most_allocated_in_four_actions(page: Page, scenario: int, actions: Actions) -> None:
+    page.goto("/")
+    door = page.get_by_role("region", name="I tune the scheduler")
+    actions.choose(door.get_by_label("Cluster"), str(scenario))
+    actions.click(door.get_by_role("button", name="Compare settings"))
+    actions.click(page.locator("#pairs").get_by_role("button", name="Compare strategies"))
+    page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))
+    expect(page.locator("#compare .answer").first).to_be_visible(timeout=60_000)
+    assert actions.done <= 4
+
+
+def test_search_by_keyboard(page: Page, recorded: dict[str, Any]) -> None:
+    run = recorded["run"]
+    page.goto(f"/runs/{run}/")
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Search")
+    expect(box).to_be_focused()
+    expect(box).to_have_attribute("aria-expanded", "true")  # actions
+    page.keyboard.type("front-")
+    chosen = page.locator("#search [aria-selected=true]")
+    expect(chosen).to_contain_text("front-3")
+    expect(page.locator("#search [role=status]")).to_contain_text("result")
+    for key in ("ArrowDown", "ArrowUp", "ArrowUp"):
+        before = box.get_attribute("aria-activedescendant")
+        page.keyboard.press(key)
+        expect(box).not_to_have_attribute("aria-activedescendant", before or "")
+        expect(chosen).to_have_count(1)
+        expect(chosen).to_have_id(box.get_attribute("aria-activedescendant") or "")
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
+    page.keyboard.type("front-3")  # replaces the text, and Enter waits for its results
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(rf"/runs/{run}/pods/shop/front-3/"))
+
+
+def test_a_slash_in_a_text_field_is_a_character(page: Page) -> None:
+    page.goto("/scenarios/")
+    page.locator("#q").press("/")
+    expect(page.locator("#q")).to_have_value("/")
+    expect(page.locator("#search")).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search")).to_be_focused()
+
+
+def test_the_list_of_keys_names_the_search(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_contain_text("search pods, nodes, runs")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_hidden()  # one dialog at a time
+
+
+def test_a_sentence_opens_what_decided(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=postfilter")
+    page.locator(".answer").get_by_role("link", name="1 is cordoned").click()
+    expect(page.locator("#point-filter")).to_be_visible()
+    column = page.locator("#point-filter th[data-plugin=NodeUnschedulable]")
+    expect(column).to_have_attribute("aria-current", "")
+    expect(page).to_have_url(re.compile("point=filter.*plugin=NodeUnschedulable"))
+    page.go_back()
+    expect(page.locator("#point-postfilter")).to_be_visible()
+    page.goto(f"/runs/{recorded['run']}/nodes/delta/")
+    page.locator("#said").get_by_role("link", name=re.compile("TaintToleration")).first.click()
+    expect(page.locator("#from-tree .lead")).to_contain_text("delta")
