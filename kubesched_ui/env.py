@@ -4,6 +4,7 @@ Each variable has the prefix KUBESCHED_. Callers pass the name without the prefi
 """
 
 import os
+import re
 import secrets
 import stat
 import tempfile
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 PREFIX = "KUBESCHED_"
+ORIGIN = re.compile(r"https?://(\*\.)?[a-zA-Z0-9.-]+(:\d{1,5})?")  # no characters that separate CSP sources
 SECRET_KEY_LENGTH = 50  # minimum number of characters, as in Django's own check
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
@@ -36,6 +38,7 @@ VARIABLES: Mapping[str, Variable] = {
     "PUBLISH_ADDRESS": Variable("127.0.0.1", "Docker Compose alone: address of this machine to publish the port on."),
     "ALLOWED_HOSTS": Variable("localhost,127.0.0.1,[::1]", "Host names of this server, comma-separated."),
     "CSRF_TRUSTED_ORIGINS": Variable("", "Further origins whose forms are accepted, comma-separated."),
+    "EMBED_ORIGINS": Variable("", "Sites that may show lessons in a frame, such as `https://wiki.example.com`."),
     "BEHIND_TLS": Variable("0", "1: a proxy terminates TLS. Cookies are secure, `X-Forwarded-Proto` is trusted."),
     "PROXIES": Variable("0", "Number of proxies in front whose `X-Forwarded-For` is trusted. With Docker Compose: 1."),
     "SECRET_KEY": Variable("a key in `var/secret_key`", "Signs cookies and links. The same for all processes."),
@@ -172,6 +175,16 @@ def networks(name: str, default: str = "") -> list[str]:
             ip_network(network, strict=False)
         except ValueError:
             raise InvalidEnvironment(f"{PREFIX}{name} must be networks such as 10.0.0.0/8, not {network!r}") from None
+    return found
+
+
+def origins(name: str) -> list[str]:
+    """Return comma-separated origins such as `https://wiki.example.com`. Raises InvalidEnvironment with the name of the
+    variable."""
+    found = names(name)
+    for origin in found:
+        if not ORIGIN.fullmatch(origin):
+            raise InvalidEnvironment(f"{PREFIX}{name} must be origins such as https://wiki.example.com, not {origin!r}")
     return found
 
 

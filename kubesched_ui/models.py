@@ -3,6 +3,7 @@
 Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; with virtual time also
 NodeList, Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
+Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 """
 
 from __future__ import annotations
@@ -145,6 +146,26 @@ class ClusterObject(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class WrittenLesson(models.Model):
+    """A lesson that a user writes about a scenario. Quotas, shares and retention are those of the scenario."""
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="lessons")
+    owner = owned("lessons")
+    name = models.CharField(max_length=MAX_NAME, help_text="The title of the lesson.")
+    text = models.TextField(help_text="A lesson file without its scenario.")
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = VisibleManager()
+
+    class Meta:
+        ordering = ["-updated_at", "-id"]
+        verbose_name = "lesson"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def is_number(word: str) -> bool:

@@ -260,6 +260,7 @@ USE_I18N = False
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+EMBED_ORIGINS = env.origins("EMBED_ORIGINS")  # sites that may show lessons in a frame
 # Scripts come only from this server. Inline styles are allowed: bars set their width, Plotly writes a style sheet.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts.models import Share
-from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
 
 SEE, START, OWN = "see", "start", "own"
 SAMPLE = Scenario.Origin.SAMPLE
@@ -86,6 +86,7 @@ VISIBLE: dict[Any, Callable[[Viewer], Q]] = {
     Scenario: _scenarios,
     Run: lambda who: who.owned() | _with_scenario(who) | Q(Exists(who.shares().filter(run=OuterRef("pk")))),
     Upgrade: lambda who: who.owned() | _with_scenario(who),
+    WrittenLesson: lambda who: who.owned() | _with_scenario(who),
 }
 
 
@@ -97,7 +98,7 @@ def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: b
 
 
 def visible_to(who: Viewer, model: type[Any]) -> QuerySet[Any]:
-    """Return the rows of Scenario, Run or Upgrade that the viewer may see."""
+    """Return the rows of Scenario, Run, Upgrade or WrittenLesson that the viewer may see."""
     with current_viewer.as_viewer(who):
         return model.objects.all()
 

@@ -180,5 +180,5 @@ def is_over(until: datetime | None) -> bool:
 def named(thing: Any) -> str:
     """Return how messages name an object: `Run 7 “name”`."""
     name = getattr(thing, "name", "")
-    kind = type(thing).__name__ if type(thing).__name__ != "Upgrade" else "Upgrade preview"
+    kind = {"Upgrade": "Upgrade preview", "WrittenLesson": "Lesson"}.get(type(thing).__name__, type(thing).__name__)
     return f"{kind} {thing.pk}" + (f" “{name}”" if name else "")

@@ -14,7 +14,7 @@ from django.urls import ResolverMatch, URLPattern
 from kubesched_ui.accounts.access import OWN as OWN
 from kubesched_ui.accounts.access import SEE as SEE
 from kubesched_ui.accounts.access import START as START
-from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
 
 # Levels of access. SEE, START and OWN apply to the objects that the URL names.
 OPEN, VISITORS, USERS, ADMINS, CLOSED = "open", "visitors", "users", "admins", "closed"
@@ -22,7 +22,14 @@ LEVELS_OF_OBJECTS = (SEE, START, OWN)
 READING = ("GET", "HEAD", "OPTIONS")
 
 # Model of each URL parameter that names an owned object.
-MODELS: dict[str, type[Any]] = {"run_id": Run, "scenario_id": Scenario, "upgrade_id": Upgrade, "a": Run, "b": Run}
+MODELS: dict[str, type[Any]] = {
+    "run_id": Run,
+    "scenario_id": Scenario,
+    "upgrade_id": Upgrade,
+    "lesson_id": WrittenLesson,
+    "a": Run,
+    "b": Run,
+}
 
 
 View = TypeVar("View", bound=Callable[..., Any])

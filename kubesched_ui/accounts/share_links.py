@@ -25,12 +25,17 @@ def opened(session: Any) -> tuple[int, ...]:
 
 def open_link(session: Any, secret: str) -> Share | None:
     """Add the share of a link to the session and return it; None if the link is unknown, revoked or expired."""
-    share = Share.objects.live().filter(digest=token_hash.digest(secret)).first()
+    share = share_of(secret)
     if share is None:
         return None
     remember(session, share.pk)
     Share.objects.filter(pk=share.pk).update(visited_at=timezone.now())
     return share
+
+
+def share_of(secret: str) -> Share | None:
+    """Return the share of a link; None if the link is unknown, revoked or expired."""
+    return Share.objects.live().filter(digest=token_hash.digest(secret)).first()
 
 
 def remember(session: Any, number: int) -> None:

@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade
+from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade, WrittenLesson
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
@@ -52,6 +52,13 @@ def check_storing(begins: bool) -> None:
     owner, limits = lock_owner()
     if begins:
         check_number("scenarios", scenarios_of(owner), limits.scenarios)
+    check_size(owner, limits)
+
+
+def check_lesson() -> None:
+    """Call before storing a lesson; a user may have as many as scenarios. Raises OverQuota."""
+    owner, limits = lock_owner()
+    check_number("lessons", WrittenLesson._base_manager.filter(owner_id=owner), limits.scenarios)
     check_size(owner, limits)
 
 
@@ -116,11 +123,12 @@ def lock_owner() -> tuple[int | None, QuotaLimits]:
 
 def names_of(rows: QuerySet[Any]) -> str:
     """Return the first few objects that are not pinned: `run 7, run 9`."""
-    return ", ".join(name_of(thing) for thing in rows.filter(pinned=False)[:NAMED]) or "all pinned"
+    rows = rows if rows.model is WrittenLesson else rows.filter(pinned=False)
+    return ", ".join(name_of(thing) for thing in rows[:NAMED]) or "all pinned"
 
 
-def name_of(thing: Run | Scenario) -> str:
-    return f"{type(thing).__name__.lower()} {thing.pk}"
+def name_of(thing: Run | Scenario | WrittenLesson) -> str:
+    return f"{thing._meta.verbose_name} {thing.pk}"
 
 
 def usage_texts() -> list[str]:
@@ -172,7 +180,7 @@ def size_of(owner: int | None) -> int:
 def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:
     """Return the tables whose rows belong to a run or scenario -> the column that references it."""
     if kind is Scenario:
-        return {ClusterObject: "scenario"}
+        return {ClusterObject: "scenario", WrittenLesson: "scenario"}
     return {
         relation.related_model: relation.field.name
         for relation in Run._meta.related_objects

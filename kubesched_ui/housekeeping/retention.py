@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from kubesched_ui.housekeeping.quota import limits_of, limits_with
-from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
+from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade, WrittenLesson
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,8 @@ def deletion_time(thing: Run | Scenario) -> datetime | None:
         if thing.origin == Scenario.Origin.SAMPLE or runs_that_keep_scenarios().filter(scenario=thing).exists():
             return None
         newest = Run._base_manager.filter(scenario=thing).aggregate(at=Max(last_used()))["at"]
-        used = max(filter(None, (thing.created_at, newest)))
+        lesson = WrittenLesson._base_manager.filter(scenario=thing).aggregate(at=Max("updated_at"))["at"]
+        used = max(filter(None, (thing.created_at, newest, lesson)))
     return max(used + timedelta(days=days), not_before(thing.owner_id, days))
 
 
@@ -89,7 +90,8 @@ def expired() -> Iterator[Any]:
         yield previews.alias(used=last_used()).filter(used__lt=before)
         idle = Scenario._base_manager.filter(whose, pinned=False).exclude(origin=Scenario.Origin.SAMPLE)
         idle = idle.alias(run_used=Coalesce(Max(Coalesce("runs__finished_at", "runs__created_at")), F("created_at")))
-        idle = idle.alias(used=Greatest("run_used", "created_at")).filter(used__lt=before)
+        idle = idle.alias(lesson_used=Coalesce(Max("lessons__updated_at"), F("created_at")))
+        idle = idle.alias(used=Greatest("run_used", "lesson_used", "created_at")).filter(used__lt=before)
         yield idle.exclude(pk__in=runs_that_keep_scenarios().values("scenario"))
 
 

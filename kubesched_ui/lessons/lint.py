@@ -4,6 +4,7 @@ computed."""
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from django.urls import NoReverseMatch, resolve
@@ -87,6 +88,21 @@ def check_hidden_fields(lesson: Lesson) -> None:
         raise lesson.file.error(f"steps[{found.step - 1}].ask", problem)
 
 
+def problems(lesson: Lesson) -> list[LessonError]:
+    """Return the problems of a lesson: the first one of its head and of each step."""
+    try:
+        check = _Check(lesson)
+    except LessonError as problem:
+        return [problem]
+    found = []
+    for part in (check.head, *(partial(check.step, number) for number in range(1, len(lesson.steps) + 1))):
+        try:
+            part()
+        except LessonError as problem:
+            found.append(problem)
+    return found
+
+
 class _Check:
     def __init__(self, lesson: Lesson) -> None:
         self.lesson, self.file = lesson, lesson.file
@@ -102,12 +118,16 @@ class _Check:
         self.found = Checked(lessons=1)
 
     def run(self) -> Checked:
+        self.head()
+        for number in range(1, len(self.lesson.steps) + 1):
+            self.step(number)
+        return self.found
+
+    def head(self) -> None:
+        """Check the texts of the head. Raises LessonError."""
         opening = Facts(self.lesson.runs)
         for field in ("title", "summary"):
             self._line(field, getattr(self.lesson.head, field), opening)
-        for number in range(1, len(self.lesson.steps) + 1):
-            self._step(number)
-        return self.found
 
     @contextmanager
     def _at(self, path: str) -> Iterator[None]:
@@ -137,7 +157,8 @@ class _Check:
             line, _, said = str(problem).partition("\0")
             raise LessonError(name, text.line + int(line), said) from None
 
-    def _step(self, number: int) -> None:
+    def step(self, number: int) -> None:
+        """Check a step. Raises LessonError."""
         lesson, path = self.lesson, f"steps[{number - 1}]"
         step, section = lesson.steps[number - 1], lesson.section(number)
         with self._at(f"{path}.focus"):

@@ -13,7 +13,7 @@ from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import Functions, evaluate, parse
 from kubesched_ui.lessons.formatting import WORDS, shown
 
-FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
+FIGURE = re.compile(r"\{\{(.{0,1000}?)\}\}", re.S)  # bounded: the time for unclosed braces
 _HOLDER = re.compile("\ue000(\\d+)\ue001")
 _CODE = re.compile(r"```.*?```|`([^`]*)`", re.S)
 # Digits that belong to names and are not figures.

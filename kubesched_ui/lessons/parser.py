@@ -128,7 +128,7 @@ class Head(Strict, kw_only=True):
     title: str
     summary: str
     lights: list[str] = []
-    scenario: str | dict[str, Any]
+    scenario: str | dict[str, Any] = ""
     runs: dict[str, Settings] = {}
     steps: list[Step]
 
@@ -180,8 +180,8 @@ def read(path: Path) -> LessonFile:
     return parsed(path.stem, data)
 
 
-def parsed(name: str, data: bytes) -> LessonFile:
-    """Parse the content of a lesson file. Raises LessonError."""
+def parsed(name: str, data: bytes, scenario: dict[str, Any] | None = None) -> LessonFile:
+    """Parse the content of a lesson file. `scenario`: of a text without one. Raises LessonError."""
     file = f"{name}.md"
     if len(data) > MAX_BYTES:
         raise LessonError(file, 1, f"has more than {MAX_BYTES:,} bytes")
@@ -195,6 +195,10 @@ def parsed(name: str, data: bytes) -> LessonFile:
     end = lines.index("---", 1)
     source = "\n".join(lines[1:end])
     head = _head(file, source)
+    if bool(head.scenario) == (scenario is not None):
+        problem = "is stored separately; remove it" if scenario is not None else "is missing"
+        raise LessonError(file, line_of(source, "scenario") + 1 if head.scenario else 2, f"scenario: {problem}")
+    head.scenario = head.scenario or scenario or ""
     lesson = LessonFile(name, head, list(_sections(file, lines, end + 1)), source)
     _check(lesson)
     return lesson

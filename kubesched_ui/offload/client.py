@@ -45,10 +45,10 @@ def fetch(path: str, run: str) -> str:
     return str(body.decode())
 
 
-def respond(request: HttpRequest, run: str) -> HttpResponse:
+def respond(request: HttpRequest, run: str, pool: str = "requests") -> HttpResponse:
     """Return the response of a worker, preferably of the one that has cached the run. Raises OffloadError."""
     ticket = Ticket(run, current_viewer.owner_id())
-    head, body = get_pool("requests").run(request_worker.respond, variables_of(request), ticket=ticket)
+    head, body = get_pool(pool).run(request_worker.respond, variables_of(request), ticket=ticket)
     return with_head(HttpResponse(body), head)
 
 
@@ -73,6 +73,7 @@ def with_head(response: R, head: dict[str, Any]) -> R:
     for name, value in head["headers"]:
         if name.lower() not in NOT_COPIED:
             response[name] = value
+    response.xframe_options_exempt = "X-Frame-Options" not in response  # as the worker decided
     for cookie in head["cookies"]:
         response.cookies.load(cookie)
     return response

@@ -41,10 +41,13 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
     if not settings.OFFLOAD or request.method not in ("GET", "HEAD") or match is None:
         return None
     route = match.route
-    if route in routes.BEFORE and find_pool("requests") is None:
-        threading.Thread(target=get_pool("requests").warm, daemon=True).start()
+    for name, before in (("requests", routes.BEFORE), ("lessons", routes.BEFORE_LESSONS)):
+        if route in before and find_pool(name) is None:
+            threading.Thread(target=get_pool(name).warm, daemon=True).start()
     if route in routes.STREAMED:
         return respond(request, client.stream)
+    if route in routes.WRITTEN_LESSONS:
+        return respond(request, client.respond, f"lesson {named['lesson_id']}", "lessons")
     if route in routes.ALWAYS or is_large(route, named):
         return respond_soon(request, route, run_key(named, request))
     return None

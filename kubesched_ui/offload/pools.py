@@ -49,6 +49,14 @@ def configs() -> dict[str, PoolConfig]:
         "requests": requests,
         # The client determines the speed, so a timeout applies to each part, and one user leaves workers to others.
         "exports": replace(requests, seconds=None, running_per_user=max(1, settings.OFFLOAD_PROCESSES // 2)),
+        # Lessons that users write.
+        "lessons": replace(
+            requests,
+            workers=1,
+            memory=settings.OFFLOAD_MAX_MEMORY // 2,
+            seconds=settings.COMPOSE_MAX_SECONDS,
+            wait_seconds=20,
+        ),
         # Texts of the scenario editor.
         "editor": PoolConfig(
             workers=settings.OFFLOAD_PROCESSES,

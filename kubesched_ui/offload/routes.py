@@ -21,6 +21,15 @@ ALWAYS = frozenset({
     "api/compare/partners",
     "api/compare/cause",
 })  # fmt: skip
+# Users write these lessons: a worker of their own pool simulates them and computes their expressions.
+LESSON = "lessons/<int:lesson_id>/"
+WRITTEN_LESSONS = frozenset({
+    LESSON,
+    LESSON + "<int:step>/",
+    LESSON + "check/",
+    LESSON + "print/",
+    "embed/<str:token>/<int:lesson_id>/<int:step>/",
+})  # fmt: skip
 # The cost of these grows with the size of the run.
 OF_LARGE_RUNS = frozenset({
     RUN + "charts/<slug:key>/",
@@ -45,6 +54,7 @@ PAGES_OF_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/
 OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {"api/scenarios/<int:scenario_id>/map"}
 # After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
+BEFORE_LESSONS = frozenset({LESSON + "edit/"})
 # Streamed responses.
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
 # Whole pages, which show a placeholder while they are computed.

@@ -1,8 +1,9 @@
 """The course and its lessons, one step per page. No account is needed: the browser stores the progress."""
 
+from collections.abc import Callable
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -12,6 +13,8 @@ from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.machine import LABELS, PARTS
 from kubesched_ui.lessons.questions import MAX_ANSWERS
+from kubesched_ui.models import WrittenLesson
+from kubesched_ui.views.embedding import embeddable
 from scheduler_core.errors import InputError
 
 
@@ -21,54 +24,87 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     context = {"lessons": found, "problems": problems, "questions": questions, "machine": PARTS}
+    context["written"] = WrittenLesson.objects.select_related("scenario").defer("text", "scenario__time")[:50]
     return render(request, "lessons.html", context)
 
 
+@embeddable
 @require_http_methods(["GET", "HEAD", "POST"])
 def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
     """Show a step.
 
     POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for presenting
-    (docs/present.md).
+    (docs/present.md). `embed=1`: for a frame.
     """
     here = lesson_of(name, step)
     if here.name != name and request.method != "POST":
         query = request.META["QUERY_STRING"]
         there = reverse("lesson-step", args=[here.name, step])
         return redirect(f"{there}?{query}" if query else there, permanent=True)
+    answered = request.method == "POST"
+    sent = request.POST if answered else QueryDict()
+
+    def address(number: int) -> str:
+        return reverse("lesson-step", args=[here.name, number])
+
+    context = step_context(sent, here, step, address, answered, request.GET)
+    return render(request, "lesson.html", context | {"method": "post"} | catalog.neighbours(here.name))
+
+
+def step_context(
+    sent: QueryDict,
+    here: Lesson,
+    step: int,
+    address: Callable[[int], str],
+    judges: bool,
+    query: QueryDict | None = None,
+) -> dict[str, Any]:
+    """Return the context of lesson.html. `sent`: the answer, or `reveal`. `judges`: whether an answer was sent, which
+    may be empty. `query`: where the display settings are, if not in `sent`. Raises Unknown, InputError."""
     asked = here.steps[step - 1].ask is not None
     told: dict[str, Any] = {}
-    revealed = request.method == "POST" and asked and "reveal" in request.POST
-    if request.method == "POST" and asked and not revealed:
-        given = request.POST.getlist("answer")[:MAX_ANSWERS]
+    revealed = asked and "reveal" in sent
+    if judges and asked and not revealed:
+        given = sent.getlist("answer")[:MAX_ANSWERS]
         verdict, said = step_state.answered(here, step, given)
         told = {"verdict": verdict, "said": said, "given": given}
         revealed = verdict.right
     accepted = told["verdict"].given if told else None
     context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed, accepted), **told}
-    context |= around(here, step) | manner(here, step, request.GET.get("present") == "1", asked and not revealed)
-    return render(request, "lesson.html", context)
+    settings = manner(here, step, sent if query is None else query, asked and not revealed)
+    return context | settings | around(here, step, address, settings["kept"])
 
 
-def manner(here: Lesson, step: int, large: bool, hides: bool) -> dict[str, Any]:
+def manner(here: Lesson, step: int, query: QueryDict, hides: bool) -> dict[str, Any]:
     """Return display settings of the page.
 
-    `large`: for presenting; links keep this setting. `hides`: whether an answer is hidden. `lesson_own`: whether
-    the lesson has its own plugin or extender, so that its run cannot be opened.
+    `large`: for presenting, `in_frame`: in a frame of another site; links and forms keep these settings. `hides`:
+    whether an answer is hidden. `lesson_own`: whether the lesson has its own plugin or extender, so that its run cannot
+    be opened.
     """
     own, lights = here.facts(step).run.settings.own, here.head.lights
-    found = {"large": large, "kept": "?present=1" if large else "", "hides": hides, "lesson_own": own}
+    kept = [name for name in ("present", "embed") if query.get(name) == "1"]
+    found = {"large": "present" in kept, "in_frame": "embed" in kept, "hides": hides, "lesson_own": own}
+    found |= {"kept_settings": kept, "kept": f"?{'&'.join(f'{name}=1' for name in kept)}" if kept else ""}
     return found | {"machine": PARTS, "lights": lights, "labels": [LABELS[name] for name in lights]}
 
 
-def around(here: Lesson, step: int) -> dict[str, Any]:
-    """Return the steps of the lesson, and the previous and next ones."""
+def around(here: Lesson, step: int, address: Callable[[int], str], kept: str) -> dict[str, Any]:
+    """Return the steps of the lesson, and the addresses of this step and of the steps before and after it."""
     return {
-        "steps": [{"number": i, "title": s.title, "asks": s.ask is not None} for i, s in enumerate(here.steps, 1)],
-        "before": step - 1,
-        "after": step + 1 if step < len(here.steps) else 0,
-        **catalog.neighbours(here.name),
+        "steps": [{"number": i, "title": one.title, "address": address(i)} for i, one in enumerate(here.steps, 1)],
+        "address": address(step),
+        "before": address(step - 1) + kept if step > 1 else "",
+        "after": address(step + 1) + kept if step < len(here.steps) else "",
     }
+
+
+def printed_context(here: Lesson, answers: bool) -> dict[str, Any]:
+    """Return the context of parts/lesson_printed.html: all steps. Raises Unknown, InputError."""
+    views = [step_state.shows(here, number, answers) for number in range(1, len(here.steps) + 1)]
+    lights = here.head.lights
+    found = {"lesson": here, "views": views, "answers": answers, "machine": PARTS, "lights": lights}
+    return found | {"labels": [LABELS[name] for name in lights]}
 
 
 @require_POST

@@ -4,6 +4,7 @@ from kubesched_ui.accounts.permissions import (
     ANYONE,
     CLOSED,
     OPEN,
+    OWN,
     SHOW,
     USERS,
     VISITORS,
@@ -27,6 +28,7 @@ from kubesched_ui.views import (
     scenarios,
     search,
     upgrades,
+    written_lessons,
 )
 
 urlpatterns = [
@@ -37,12 +39,24 @@ urlpatterns = [
     path("docs/<slug:name>/", docs.page, Permission(OPEN), "doc"),
     path("docs/files/<path:path>", docs.file, Permission(OPEN), "doc-file"),
     path("learn/", lessons.all_lessons, Permission(OPEN), "learn"),
+    path("learn/import/", written_lessons.import_file, by_users("upload"), "written-import"),
     path("learn/<slug:name>/", lessons.lesson, ANYONE, "lesson"),
     path("learn/<slug:name>/<int:step>/", lessons.lesson, ANYONE, "lesson-step"),
+    path("learn/<slug:name>/print/", written_lessons.printed_of_course, Permission(OPEN), "lesson-print"),
     path("learn/<slug:name>/<int:step>/open/", lessons.open_run, by_users("open lesson"), "lesson-open"),
     path(
         "learn/<slug:name>/<int:step>/room/", live_classes.open_on_lesson, by_users("start live class"), "lesson-room"
     ),
+    path("scenarios/<int:scenario_id>/lesson/", written_lessons.new, starts("write lesson"), "written-new"),
+    path("lessons/<int:lesson_id>/", written_lessons.lesson, SHOW, "written-lesson"),
+    path("lessons/<int:lesson_id>/<int:step>/", written_lessons.lesson, SHOW, "written-step"),
+    path("lessons/<int:lesson_id>/edit/", written_lessons.edit, Permission(OWN, OWN, "edit"), "written-edit"),
+    path("lessons/<int:lesson_id>/check/", written_lessons.check, Permission(OWN), "written-check"),
+    path("lessons/<int:lesson_id>/print/", written_lessons.printed, SHOW, "written-print"),
+    path("lessons/<int:lesson_id>/export/", written_lessons.export, SHOW, "written-export"),
+    path("lessons/<int:lesson_id>/delete/", written_lessons.delete, owns("delete"), "written-delete"),
+    path("lessons/<int:lesson_id>/embed/", written_lessons.embed, owns("share"), "written-embed"),
+    path("embed/<str:token>/<int:lesson_id>/<int:step>/", written_lessons.embedded, Permission(OPEN), "embedded"),
     path("rooms/made/<str:token>/", live_classes.made, Permission(OPEN), "room-made"),
     path("rooms/<str:key>/", live_classes.teacher_page, ANYONE, "room"),
     path("rooms/<str:key>/move/", live_classes.move, ANYONE, "room-move"),

@@ -34,7 +34,9 @@ async function send(form, button) {
   form.setAttribute("aria-busy", "true");
   let fresh = null;
   try {
-    fresh = (await fetchPage(form.action, { method: "POST", body })).getElementById("lesson");
+    const gets = form.method === "get";
+    const page = gets ? fetchPage(`${form.action}?${body}`) : fetchPage(form.action, { method: "POST", body });
+    fresh = (await page).getElementById("lesson");
   } catch {
     // submit the form normally instead
   }

@@ -11,11 +11,14 @@ from django.test import Client
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
-from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.lessons.written_lessons import START
+from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.uploads import store_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
+
+PARTS = {"title": "An undercover lesson", "step": "  - title: The first step\n", "revealed": ""}
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +55,7 @@ class World:
     run: Run
     other: Run
     upgrade: Upgrade
+    lesson: WrittenLesson
     clients: dict[str, Client] = field(default_factory=dict)
 
     def as_ada(self) -> access.Viewer:
@@ -84,4 +88,5 @@ def world(db: None) -> World:
         run, other = ran(scenario, "undercover run"), ran(scenario, "undercover other run")
         upgrade = Upgrade.objects.create(scenario=scenario, releases=["1.33", "1.34"], state="done")
         upgrade.runs.set([run])
-    return World(ada, bob, eve, root, group, scenario, run, other, upgrade)
+        lesson = WrittenLesson.objects.create(scenario=scenario, name="undercover lesson", text=START.format(**PARTS))
+    return World(ada, bob, eve, root, group, scenario, run, other, upgrade, lesson)

@@ -47,13 +47,12 @@ def permissions() -> dict[str, Permission]:
 
 def values(world: World, gone: bool = False) -> dict[str, Any]:
     """What stands in addresses. `gone`: numbers of things that never were."""
-    scenario, run, other, upgrade = (
-        (9001, 9002, 9003, 9004) if gone else (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk)
-    )
+    there = (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk, world.lesson.pk)
+    scenario, run, other, upgrade, lesson = (9001, 9002, 9003, 9004, 9005) if gone else there
     thing = world.scenario.cluster_objects.get(name="p1").pk
     return {
         "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other,
-        "<int:upgrade_id>": upgrade,
+        "<int:upgrade_id>": upgrade, "<int:lesson_id>": lesson,
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
