@@ -36,15 +36,18 @@ def check_header(header: Header) -> None:
 def check(file: IO[bytes]) -> None:
     """Read the file to its end. Raises NotReadable if it is damaged or its tables differ from those of this version.
 
-    Tables of apps that were not installed there remain empty here. The file may contain tables that are now left out.
+    Tables of apps that were not installed there remain empty here, and so do tables that later migrations created.
+    Columns that later migrations added get their defaults. The file may contain tables that are now left out.
     """
     reader, models = Reader(file), tables.every()
     check_header(reader.header)
     there = apps_of(set(reader.header.migrations))
-    known = {label: {field.attname for field in tables.columns(model)} for label, model in models.items()}
+    changed = apps_of(tables.known() - set(reader.header.migrations))
     names = {label: set(each) for label, each in reader.header.tables.items()}
-    wanted = {label for label in tables.kept() if apps_of({label}) <= there}
-    if not wanted <= names.keys() or any(names[label] != known.get(label) for label in names):
+    wanted = {label for label in tables.kept() if apps_of({label}) <= there - changed}
+    if not wanted <= names.keys() or not all(
+        label in models and fits(models[label], each, apps_of({label}) <= changed) for label, each in names.items()
+    ):
         raise NotReadable(
             f"This backup was created by KubeSched {reader.header.program}, whose tables differ from this version. "
             "Restore it with that version, then upgrade."
@@ -53,6 +56,15 @@ def check(file: IO[bytes]) -> None:
         width = len(reader.header.tables.get(batch.table, ()))
         if not width or any(len(row) != width for row in batch.rows):
             raise NotReadable("This backup is damaged: some rows have a wrong number of columns.")
+
+
+def fits(model: type[Model], names: set[str], changed: bool) -> bool:
+    """Return whether rows with these columns can be stored. `changed`: later migrations may have added columns."""
+    known = {field.attname: field for field in tables.columns(model)}
+    added = known.keys() - names
+    return names <= known.keys() and (
+        not added or (changed and all(known[n].has_default() or known[n].null for n in added))
+    )
 
 
 def apps_of(names: set[str]) -> set[str]:
@@ -77,9 +89,11 @@ def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
         for batch in reader.batches():
             if batch.table not in into:
                 continue
-            statement, writers = into[batch.table]
+            statement, writers, added = into[batch.table]
             try:
-                rows = [[write(value) for write, value in zip(writers, row, strict=True)] for row in batch.rows]
+                rows = [
+                    [*(write(value) for write, value in zip(writers, row, strict=True)), *added] for row in batch.rows
+                ]
             except (ValidationError, ValueError, TypeError):
                 raise NotReadable(f"This backup is damaged: values of {batch.table} cannot be read.") from None
             cursor.executemany(statement, rows)
@@ -118,11 +132,14 @@ def empty() -> None:
             cursor.execute(f"DELETE FROM {name}")
 
 
-def insertion(model: type[Model], names: Sequence[str]) -> tuple[str, list[Callable[[Any], Any]]]:
-    """Return the statement that inserts a row with these columns, and the converters of its parameters."""
+def insertion(model: type[Model], names: Sequence[str]) -> tuple[str, list[Callable[[Any], Any]], list[Any]]:
+    """Return the statement that inserts a row with these columns, the converters of its parameters, and the values of
+    the columns that later migrations added."""
     quote, known = connection.ops.quote_name, {field.attname: field for field in tables.columns(model)}
     fields = [known[name] for name in names]
-    columns = ", ".join(quote(str(field.column)) for field in fields)
-    places = ", ".join(["%s"] * len(fields))
+    added = [field for name, field in known.items() if name not in names]
+    columns = ", ".join(quote(str(field.column)) for field in (*fields, *added))
+    places = ", ".join(["%s"] * len(fields + added))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places})"
-    return statement, [tables.writer(field) for field in fields]
+    defaults = [field.get_db_prep_save(field.get_default(), connection) for field in added]
+    return statement, [tables.writer(field) for field in fields], defaults

@@ -1,7 +1,7 @@
 """Lesson linter: checks every figure, every answer and the link of every focus, and rejects numbers that are not
 computed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -94,8 +94,10 @@ def problems(lesson: Lesson) -> list[LessonError]:
         check = _Check(lesson)
     except LessonError as problem:
         return [problem]
-    found = []
-    for part in (check.head, *(partial(check.step, number) for number in range(1, len(lesson.steps) + 1))):
+    found: list[LessonError] = []
+    parts: list[Callable[[], None]] = [check.head]
+    parts += [partial(check.step, number) for number in range(1, len(lesson.steps) + 1)]
+    for part in parts:
         try:
             part()
         except LessonError as problem:

@@ -73,7 +73,7 @@ def with_head(response: R, head: dict[str, Any]) -> R:
     for name, value in head["headers"]:
         if name.lower() not in NOT_COPIED:
             response[name] = value
-    response.xframe_options_exempt = "X-Frame-Options" not in response  # as the worker decided
+    vars(response)["xframe_options_exempt"] = "X-Frame-Options" not in response  # as the worker decided
     for cookie in head["cookies"]:
         response.cookies.load(cookie)
     return response

@@ -84,7 +84,7 @@ def manner(here: Lesson, step: int, query: QueryDict, hides: bool) -> dict[str, 
     """
     own, lights = here.facts(step).run.settings.own, here.head.lights
     kept = [name for name in ("present", "embed") if query.get(name) == "1"]
-    found = {"large": "present" in kept, "in_frame": "embed" in kept, "hides": hides, "lesson_own": own}
+    found: dict[str, Any] = {"large": "present" in kept, "in_frame": "embed" in kept, "hides": hides, "lesson_own": own}
     found |= {"kept_settings": kept, "kept": f"?{'&'.join(f'{name}=1' for name in kept)}" if kept else ""}
     return found | {"machine": PARTS, "lights": lights, "labels": [LABELS[name] for name in lights]}
 

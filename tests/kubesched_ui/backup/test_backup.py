@@ -18,7 +18,7 @@ from django.db import connection, connections
 from django.test import Client
 
 from kubesched_ui.accounts import invitations
-from kubesched_ui.backup import tables
+from kubesched_ui.backup import restore, tables
 from kubesched_ui.backup.create import create_backup
 from kubesched_ui.backup.format import NAME, Batch, End, Header, Writer
 from kubesched_ui.management.commands import restore as command
@@ -291,3 +291,12 @@ def test_standard_streams(stored: dict[str, int], monkeypatch: pytest.MonkeyPatc
         Scenario.objects.all().delete()
         call_command("restore", "-", "--replace", stdout=io.StringIO())
     assert contents() == rows
+
+
+def test_columns_of_later_migrations_get_their_defaults() -> None:
+    names = {field.attname for field in tables.columns(Run)}
+    assert restore.fits(Run, names - {"pinned"}, changed=True)
+    assert not restore.fits(Run, names - {"pinned"}, changed=False)
+    assert not restore.fits(Run, names - {"scenario_id"}, changed=True), "it has no default"
+    assert not restore.fits(Run, names | {"gone"}, changed=True)
+    assert restore.insertion(Run, sorted(names - {"pinned"}))[2] == [False]
