@@ -30,7 +30,8 @@ def expect_point(page: Page, point: str) -> None:
 def test_drop_run_watch_open_step(page: Page) -> None:
     page.goto("/")
     page.evaluate(DROP, ["shop.json", shop().decode()])
-    page.wait_for_url("**/scenarios/*/")
+    page.wait_for_url("**/runs/*/")
+    page.locator(".crumbs").get_by_role("link", name="shop.json").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("shop.json")
 
     page.get_by_label("Bound pods, rescheduled").check()
@@ -106,10 +107,10 @@ def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, record
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score", wait_until="networkidle")
     assert not any("plotly" in address for address in loaded)
     page.goto(f"/runs/{recorded['run']}/")
-    page.locator('[data-chart="heat"]').scroll_into_view_if_needed()
-    expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached(timeout=20_000)
-    page.locator('[data-chart="heat"] .nsewdrag').hover()
-    expect(page.locator('[data-chart="heat"] .hovertext')).to_contain_text("%")
+    page.get_by_text("Charts", exact=True).click()
+    chart = page.locator('[data-chart="fullness"]')
+    expect(chart.locator(".bars .point").first).to_be_attached(timeout=20_000)
+    expect(chart.locator(".legendtext")).to_have_text(["before", "after"])
     first = {name: next(i for i, address in enumerate(loaded) if name in address) for name in ("/js/run.", "plotly")}
     assert first["/js/run."] < first["plotly"]
 

@@ -177,7 +177,8 @@ def begin(user: Counted, uploads: bool) -> None:
     if uploads:
         user.upload(cluster())
     else:
-        user.click(user.page.locator("a.tile").first)
+        user.click(user.page.locator(".tile").first)
+        user.page.wait_for_url(re.compile(r"/(scenarios|runs)/\d+/"))
     user.open_scenario()
 
 

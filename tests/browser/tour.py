@@ -26,6 +26,9 @@ class Stop(NamedTuple):
         page.goto(self.address)
         self.then(page)
         expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0, timeout=30_000)
+        page.evaluate(
+            "() => document.querySelectorAll('details:has([data-chart])').forEach((one) => (one.open = true))"
+        )
         for chart in page.locator("[data-chart]").all():  # drawn when it comes into view
             chart.scroll_into_view_if_needed()
         page.evaluate("scrollTo(0, document.body.scrollHeight)")

@@ -116,7 +116,11 @@ document.addEventListener("play", async ({ detail: { stopAt } }) => {
 // A run that waits for a worker has no cluster yet; `refreshed` opens the map when it has.
 const begun = () => Number(document.getElementById("run").dataset.seq) > 0;
 
-whenVisible(box, () => {
+function open() {
   if (begun()) player.open().catch(failed);
   stops.load().catch((error) => stops.say(error.message));
-});
+}
+
+if (inTime)
+  open(); // the timeline takes its first timepoint and the breakpoints from here
+else whenVisible(box, open);
