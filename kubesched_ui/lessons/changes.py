@@ -106,7 +106,7 @@ def _edited(played: Played, field: str, value: Any) -> tuple[bytes, bytes]:
         known = {problem.sentence for problem in schema_validation.check(before)}
         for problem in schema_validation.check(owner):
             if problem.severity == "error" and problem.sentence not in known:
-                raise InputError(field, "", problem.sentence)
+                raise InputError(field.partition(" ")[0], "", problem.sentence)
     return document_of(played.given.name, spec), msgspec.json.encode(settings)
 
 

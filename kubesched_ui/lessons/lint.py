@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from django.urls import NoReverseMatch, resolve
@@ -54,6 +55,9 @@ def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Che
         checked = check_lesson(lesson)
         if searches:
             check_hidden_fields(lesson)
+        last = lesson.steps[-1].ask
+        if last is None or last.kind != "change":
+            raise LessonError(path.name, 1, "must end with a step that asks for a change")
         if checked.questions < MIN_QUESTIONS:
             asked = count(checked.questions, "question")
             raise LessonError(path.name, 1, f"asks {asked}; a lesson asks at least {MIN_QUESTIONS}")
@@ -297,7 +301,14 @@ def wrong_answers(question: Question) -> list[list[str]]:
         mirrored = questions.judge(question, places).right
         return [["1"] * len(known)] if mirrored else [places, ["1"] * len(known)]
     if question.form == "change":
-        return [[right[0], changes.current(question.facts.run, right[0])], ["something else", "1"], [right[0]]]
+        tries = ([field, text] for field in known for text in ("1", "true", "other"))
+        missed = (one for one in tries if questions.judge(question, one) == Verdict(False, one))
+        return [
+            *islice(missed, 1),
+            [right[0], changes.current(question.facts.run, right[0])],
+            ["something else", "1"],
+            [right[0]],
+        ]
     if question.form == "choice":
         return [[one] for one in known if one != right] + [["something else"]]
     return [[one] for one in known if [one] != list(right)] + [[]] * bool(right)

@@ -89,21 +89,33 @@ def test_a_field_that_decides_and_is_hidden_is_refused() -> None:
         lint.check_hidden_fields(Lesson(parser.parsed("small", AVOIDED.encode())))
 
 
+CHANGE = """  - title: Now break it
+    focus: {pod: web}
+    ask:
+      kind: change
+      fields: [Node/n1 spec.unschedulable]
+      goal: "node_of('web') == 'nowhere'"
+      solution: [Node/n1 spec.unschedulable, "true"]
+"""
+
+
 @pytest.mark.parametrize(
-    ("name", "asked", "lights", "said"),
+    ("name", "asked", "lights", "change", "said"),
     [
-        ("small", 3, True, "1 lesson, 3 questions, 6 figures: all hold"),
-        ("small", 1, True, "small.md, line 1: asks 1 question; a lesson asks at least 3"),
-        ("other", 3, True, "course.txt, line 1: small.md is listed, but there is no such file"),
-        ("small", 3, False, "small.md, line 1: must name the parts of the picture that it lights"),
+        ("small", 3, True, CHANGE, "1 lesson, 4 questions, 6 figures: all hold"),
+        ("small", 1, True, CHANGE, "small.md, line 1: asks 2 questions; a lesson asks at least 3"),
+        ("small", 3, True, "", "small.md, line 1: must end with a step that asks for a change"),
+        ("other", 3, True, CHANGE, "course.txt, line 1: small.md is listed, but there is no such file"),
+        ("small", 3, False, CHANGE, "small.md, line 1: must name the parts of the picture that it lights"),
     ],
 )
-def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, lights: bool, said: str) -> None:
+def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, lights: bool, change: str, said: str) -> None:
     head, step, text = re.split(r"(?<=steps:\n)|(?=---\n\n)", LESSON)
     head = head.replace("scenario:", "lights: [filter]\nscenario:", 1) if lights else head
     steps = "".join(step.replace("Where", f"Where {'again ' * i}") for i in range(asked))
     texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(asked))
-    (tmp_path / f"{name}.md").write_text(f"{head}{steps}---\n{texts}")
+    texts += "\n## Now break it\n" if change else ""
+    (tmp_path / f"{name}.md").write_text(f"{head}{steps}{change}---\n{texts}")
     (tmp_path / "course.txt").write_text("small\n")
     out = StringIO()
     try:
