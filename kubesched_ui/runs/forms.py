@@ -74,7 +74,8 @@ class StartForm(forms.Form):
         states = {pod.state for pod in view.pods.values()}
         makes = any(remark["code"] == "workloads" for remark in preflight.snapshot_warnings(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
-        which = "pending" if waiting else "unbind" if "bound" in states else "template"
+        again = any(pod.reschedulable for pod in view.pods.values())
+        which = "pending" if waiting else "unbind" if again else "template"
         release = default_release(scenario)
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}

@@ -23,7 +23,14 @@ from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Breakpoint, Run, Scenario
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.fork_create import FORKED, MOST_STAGES, chosen
-from kubesched_ui.runs.services import RunSettings, create_run, enqueue, settings_of, validate
+from kubesched_ui.runs.services import (
+    RunSettings,
+    create_run,
+    enqueue,
+    settings_of,
+    validate,
+    without_unscheduled_pods,
+)
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios.uploads import Upload
 from scheduler_core.debugger import search
@@ -117,6 +124,7 @@ def _fork(file: RunFile, run: Run, spec: _Spec, fork: _Fork) -> None:
             _check_stage(run, stage, spec.stages[:number])
     with _at(file, "spec.settings"):
         wanted = _settings(file, spec.settings, "spec.settings")
+        wanted, _ = without_unscheduled_pods(run.scenario, wanted)  # as create_run did
         for name, value in asdict(wanted).items():
             if name not in FORKED and value != origin[name]:
                 raise InputError("", name, "must be the same as in spec.began; a fork does not change it")

@@ -17,7 +17,8 @@ from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.runs import config_resolution, estimate, pod_template
 from kubesched_ui.runs.summary import differences
-from kubesched_ui.scenarios import podgroups, virtual_time
+from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
@@ -40,11 +41,11 @@ MAX_SEED = 2**63 - 1
 class RunSettings:
     """Settings that a user chooses for a run.
 
-    `release`: may include feature gates, `1.36 A=true,B=false`. `pods`: "ns/name" in scheduling order, None for all
-    pending pods; a bound pod among them is unbound. `unbind`: further bound pods to schedule again. `template`: a Pod
-    as YAML or JSON, of which `copies` are added, or a workload whose pods are added. `config`: "" is the release's
-    default, None the uploaded configuration if it is usable. `other_schedulers`, `absent_claims`: as for the core's
-    Choices.
+    `release`: may include feature gates, `1.36 A=true,B=false`. `pods`: "ns/name" of the only pods to schedule,
+    None for all pending pods; a bound pod among them is unbound. `unbind`: further bound pods to schedule again.
+    `template`: a Pod as YAML or JSON, of which `copies` are added, or a workload whose pods are added. `config`: "" is
+    the release's default, None the uploaded configuration if it is usable. `other_schedulers`, `absent_claims`: as for
+    the core's Choices.
     """
 
     release: str = NEWEST
@@ -118,6 +119,8 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     config, notes = config_resolution.chosen(scenario, wanted.config, release, wanted.unknown_plugins)
     validate(scenario, wanted)
     wanted = replace(wanted, unbind=without(wanted.unbind, wanted.pods or []))  # `pods` also unbinds
+    wanted, staying = without_unscheduled_pods(scenario, wanted)
+    notes += staying
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
         notes += pod_template.remarks(scenario, wanted.template, copies, release, config, unknown)
@@ -180,6 +183,27 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
         shown = ", ".join(repr(name[:300]) for name in sorted(missing)[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise InputError("Run", "pods", f"the scenario has no pod {shown}{more}; pods are named namespace/name")
+
+
+def without_unscheduled_pods(scenario: Scenario, wanted: RunSettings) -> tuple[RunSettings, list[str]]:
+    """Return the settings without the bound pods that no scheduler placed, which stay on their nodes, and notes about
+    them."""
+    named = [*(wanted.pods or []), *wanted.unbind]
+    if not named:
+        return wanted, []
+    if len(named) > cluster_overview.AT_ONCE:
+        pods = cluster_overview.cluster_of_scenario(scenario).pods
+    else:
+        pods = cluster_overview.pods_of_scenario(scenario, named)
+    staying = {key: pods[key].placed_by for key in named if key in pods and pods[key].stays}
+    notes = []
+    for placer, kind in (("kubelet", "static pod"), ("DaemonSet controller", "DaemonSet pod")):
+        if keys := [key for key in named if staying.get(key) == placer]:
+            stay, them = ("stays on its node", "it") if len(keys) == 1 else ("stay on their nodes", "them")
+            because = f"because the {placer} placed {them} and not a scheduler"
+            notes.append(f"{count(len(keys), kind)} {stay}, {because}: {some(keys)}.")
+    left = None if wanted.pods is None else [key for key in wanted.pods if key not in staying]
+    return replace(wanted, pods=left, unbind=[key for key in wanted.unbind if key not in staying]), notes
 
 
 def enqueue(run_id: int) -> None:

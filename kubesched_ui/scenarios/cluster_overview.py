@@ -59,6 +59,18 @@ class PodLine:
     requests: dict[str, int]
     message: str = ""
     scheduler: str = ""
+    nominated_node: str = ""
+    placed_by: str = ""  # as Pod.placed_by: "" if a scheduler places the pod
+
+    @property
+    def stays(self) -> bool:
+        """Whether no scheduler placed the pod on its node, so that no run schedules it again."""
+        return self.state == "bound" and bool(self.placed_by)
+
+    @property
+    def reschedulable(self) -> bool:
+        """Whether a run can schedule the bound pod again."""
+        return self.state == "bound" and not self.placed_by
 
     @property
     def namespace(self) -> str:
@@ -142,8 +154,17 @@ def pod_line(pod: Pod) -> PodLine:
     else:
         state = "gated" if pod.spec.scheduling_gates else "pending"
     message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True"), "")
-    spec = pod.spec
-    return PodLine(pod.key, spec.node_name, state, pod.priority, pod_requests(pod), message, spec.scheduler_name)
+    return PodLine(
+        pod.key,
+        pod.spec.node_name,
+        state,
+        pod.priority,
+        pod_requests(pod),
+        message,
+        scheduler=pod.spec.scheduler_name,
+        nominated_node=pod.status.nominated_node_name,
+        placed_by=pod.placed_by,
+    )
 
 
 def cluster_view(objects: Iterable[Any]) -> ClusterView:

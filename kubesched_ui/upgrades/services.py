@@ -40,7 +40,7 @@ def create_upgrade(
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
         pods = cluster_overview.cluster_of_scenario(scenario).pods.values()
-        alike["unbind"] = [pod.key for pod in pods if pod.state == "bound"]
+        alike["unbind"] = [pod.key for pod in pods if pod.reschedulable]
     gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
     with transaction.atomic(), quota.as_one():

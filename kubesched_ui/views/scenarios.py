@@ -59,7 +59,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "states": states,
         "zones": view.zones,
         "pending": pending[:20],
-        "bound": [pod for pod in view.pods.values() if pod.state == "bound"][: settings.BOUND_PODS_SHOWN],
+        "bound": [pod for pod in view.pods.values() if pod.reschedulable][: settings.BOUND_PODS_SHOWN],
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),

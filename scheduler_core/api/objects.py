@@ -12,7 +12,7 @@ import contextlib
 import datetime
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from scheduler_core.errors import InputError
 Quantities = dict[str, str | int | float]
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
 TOLERATION_OPERATORS = ("", "Exists", "Equal")
+_MIRROR = "kubernetes.io/config.mirror"  # annotation of mirror pods
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -359,6 +360,29 @@ class Pod(Object):
     def terminated(self) -> bool:
         """Whether the pod succeeded or failed, so that it no longer counts on its node."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def placed_by(self) -> Literal["", "kubelet", "DaemonSet controller"]:
+        """Who placed the pod on its node, if no scheduler did; such a pod never moves. "" for a scheduler.
+
+        The kubelet places static pods, and their mirror pods are in the API. The DaemonSet controller placed its pods
+        before Kubernetes 1.12; later it gives each a node affinity to its node, and kube-scheduler places it.
+        Source: pkg/kubelet/types/pod_update.go (IsMirrorPod), pkg/controller/daemon/util/daemonset_util.go.
+        """
+        kinds = {owner.kind for owner in self.metadata.owner_references}
+        if _MIRROR in self.metadata.annotations or "Node" in kinds:
+            return "kubelet"
+        if "DaemonSet" in kinds and self.spec.node_name and not _selects_by_name(self.spec.affinity):
+            return "DaemonSet controller"
+        return ""
+
+    @property
+    def stays_in_drain(self) -> bool:
+        """Whether a drain skips the pod: a static pod, or one of a DaemonSet.
+
+        Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go (mirrorPodFilter, daemonSetFilter).
+        """
+        return self.placed_by == "kubelet" or any(o.kind == "DaemonSet" for o in self.metadata.owner_references)
 
     def check(self, where: str) -> None:
         spec = self.spec
@@ -878,6 +902,13 @@ def _check_spread(constraint: TopologySpreadConstraint, where: str, field: str) 
     check_choice(constraint.node_affinity_policy, ("", "Honor", "Ignore"), where, f"{field}.nodeAffinityPolicy")
     check_choice(constraint.node_taints_policy, ("", "Honor", "Ignore"), where, f"{field}.nodeTaintsPolicy")
     _check_selector(constraint.label_selector, where, f"{field}.labelSelector")
+
+
+def _selects_by_name(affinity: Affinity | None) -> bool:
+    """Whether a required node affinity selects nodes by name, as that of a DaemonSet's pod does."""
+    node = affinity.node_affinity if affinity is not None else None
+    terms = node.required.node_selector_terms if node is not None and node.required is not None else ()
+    return any(term.match_fields for term in terms)
 
 
 def _check_affinity(affinity: Affinity, where: str) -> None:

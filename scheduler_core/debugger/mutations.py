@@ -262,10 +262,10 @@ class Edit:
         self.cluster.apply(patches.cordoned(self._node(name), False))
 
     def _drain(self, name: str) -> None:
-        """Cordon the node and delete its pods except those of DaemonSets."""
+        """Cordon the node and delete its pods except those that stay in a drain."""
         self._cordon(name)
         for pod in list(self.cluster.nodes.entries[name].pods.values()):
-            if not any(owner.kind == "DaemonSet" for owner in pod.pod.metadata.owner_references):
+            if not pod.pod.stays_in_drain:
                 self._remove(pod)
 
     def _taint(self, taint: NodeTaint) -> None:

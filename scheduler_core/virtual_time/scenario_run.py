@@ -332,11 +332,10 @@ class ScenarioRun:
             self.api.update(patches.cordoned(node, unschedulable))
 
     def _drain(self, name: str) -> None:
-        """Cordon the node and evict its pods, except those of DaemonSets."""
+        """Cordon the node and evict its pods, except those that stay in a drain."""
         self._cordon(name, True)
         for pod in list(self.api.cluster.nodes.entries[name].pods.values()):
-            owners = pod.pod.metadata.owner_references
-            if not any(owner.kind == "DaemonSet" for owner in owners) and not self.api.lifecycle.is_assumed(pod.key):
+            if not pod.pod.stays_in_drain and not self.api.lifecycle.is_assumed(pod.key):
                 self.api.evict(self.api.pods[pod.key], "drain")
 
     def _taint(self, taint: NodeTaint) -> None:

@@ -26,6 +26,13 @@ def pod(name: str, cpu: str = "1", on: str = "", memory: str = "", **spec: Any) 
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
 
 
+def static_pod(name: str, on: str, **more: Any) -> Object:
+    """The mirror pod of a static pod."""
+    made = pod(name, on=on, **more)
+    made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
+    return made
+
+
 def as_list(*objects: Object) -> bytes:
     """A v1 List."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()

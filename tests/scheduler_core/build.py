@@ -73,6 +73,13 @@ def pod(
     return {"kind": "Pod", "metadata": metadata, "spec": full, "status": status or {}}
 
 
+def static_pod(name: str, **spec: Any) -> Raw:
+    """The mirror pod of a static pod; `spec`: as in `pod`."""
+    made = pod(name, **spec)
+    made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
+    return made
+
+
 def workload(kind: str, name: str = "web", *, pod: Raw, annotations: Raw | None = None, **spec: Any) -> Raw:
     """A workload as a user writes it; `pod`: the spec of its pods; `spec`: further fields of its own."""
     labels = {"app": name}

@@ -18,11 +18,15 @@ SYSTEM = ("kube-system",)
 
 def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
     """Return a step that deletes all pods or the `number` least important; [] for none, too few or more than MOST."""
-    chosen = sorted(pods, key=lambda pod: (_loss(pod), pod.priority, pod.key))
-    chosen = chosen if number is None else chosen[:number]
-    if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
-        return []
-    return [delete(chosen)]
+    pods = list(pods)
+    wanted = len(pods) if number is None else number
+    chosen = sorted(deletable(pods), key=lambda pod: (_loss(pod), pod.priority, pod.key))[:wanted]
+    return [delete(chosen)] if 0 < len(chosen) == wanted <= MOST else []
+
+
+def deletable(pods: Iterable[PodInfo]) -> list[PodInfo]:
+    """Return the pods whose deletion frees their node: all but static pods, which the kubelet keeps running."""
+    return [pod for pod in pods if pod.pod.placed_by != "kubelet"]
 
 
 def delete(pods: list[PodInfo]) -> Step:
@@ -37,17 +41,18 @@ def delete(pods: list[PodInfo]) -> Step:
 
 def _loss(pod: PodInfo) -> float:
     """Return the cost of deleting a pod: higher if it returns at once, is a system pod or has a positive priority."""
-    comes_back = any(owner.kind in ("DaemonSet", "Node") for owner in pod.pod.metadata.owner_references)
+    comes_back = any(owner.kind == "DaemonSet" for owner in pod.pod.metadata.owner_references)
     return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
 
 
 def free_resources(context: NodeContext) -> list[Step]:
     """NodeResourcesFit: delete the fewest, least important pods that free what the node would have without pods."""
     lacking = {name: context.pod.requests[name] - left for name, left in short(context).items()}
-    has = {name: sum(pod.requests.get(name, 0) for pod in context.pods()) for name in lacking}
+    pods = deletable(context.pods())
+    has = {name: sum(pod.requests.get(name, 0) for pod in pods) for name in lacking}
     lacking = {name: need for name, need in lacking.items() if need <= has[name]}
     places = len(context.pods()) + len(context.ahead()) + 1 - int(context.cluster.nodes.allowed_pods[context.row])
-    useful = [p for p in context.pods() if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
+    useful = [p for p in pods if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
     chosen: list[PodInfo] = []
     while not _enough(chosen, lacking, places):
         left = [pod for pod in useful if pod not in chosen]

@@ -122,7 +122,9 @@ def test_all_releases_get_the_chosen_scoring(client: Client, cluster: Scenario) 
 
 
 def test_all_pods_placed_again(cluster: Scenario) -> None:
-    other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"))
+    static = pod("etcd", nodeName="n1", status={"phase": "Running"})
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
+    other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"), static)
     upgrade = work(upgrade_services.create_upgrade(other, ["1.27", "1.34"], every=True))
     assert upgrade.steps[0]["pods"] == 2
     assert work(upgrade_services.create_upgrade(other, ["1.27", "1.34"])).steps[0]["pods"] == 1

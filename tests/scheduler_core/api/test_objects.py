@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.api.objects import GROUPS, KINDS, Node, Pod, decode, decode_all, describe, timestamp
 from scheduler_core.errors import InputError
-from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.build import REQUIRED, Raw, node, pod
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -133,3 +133,25 @@ def test_any_shape_is_an_object_or_refused_by_name(kind: str, rest: Raw) -> None
     except InputError as error:
         if not error.where.startswith(kind):
             raise
+
+
+BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "terms", "placed_by"),
+    [
+        ({"annotations": {"kubernetes.io/config.mirror": "5e8f"}}, [], "kubelet"),
+        ({"ownerReferences": [{"kind": "Node", "name": "n1"}]}, [], "kubelet"),
+        ({"ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]}, [], "DaemonSet controller"),
+        ({"ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]}, [BY_NAME], ""),
+        ({"ownerReferences": [{"kind": "ReplicaSet", "name": "web"}]}, [], ""),
+        ({}, [], ""),
+    ],
+)
+def test_who_placed_a_pod(metadata: Raw, terms: list[Raw], placed_by: str) -> None:
+    there = pod("p", on="n1", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}} if terms else {})
+    there["metadata"] |= metadata
+    made = decode(there)
+    assert isinstance(made, Pod)
+    assert made.placed_by == placed_by

@@ -32,6 +32,12 @@ def test_replicas_are_made_and_replaced(kind: str) -> None:
     assert len(played.of("pod.created")) == 4 + len(evicted)
 
 
+def test_a_drain_leaves_static_pods() -> None:
+    drain = [{"at": 10, "drain": "n1"}]
+    played = Played(node("n1"), build.static_pod("etcd", on="n1"), pod("web", on="n1"), timeline=drain)
+    assert [record.data["pod"] for record in played.of("pod.evicted")] == ["default/web"]
+
+
 def test_scaling() -> None:
     scale = [
         {"at": 10, "patch": {"kind": "Deployment", "name": "web", "patch": {"spec": {"replicas": 3}}}},

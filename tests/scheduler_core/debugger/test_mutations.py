@@ -149,11 +149,11 @@ def test_taints_come_and_go() -> None:
     assert outcome(after({"taint": taint}, {"untaint": {"node": "b", "key": "k"}})) == {"default/new": "b"}
 
 
-def test_drain_deletes_all_but_pods_of_daemon_sets() -> None:
+def test_drain_deletes_all_but_pods_of_daemon_sets_and_static_pods() -> None:
     daemon = pod("agent", on="a")
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agents", "controller": True}]
-    simulation = Simulation([node("a"), daemon, pod("there", on="a")])
-    assert list(after({"drain": "a"}, simulation=simulation).cluster.pods) == ["default/agent"]
+    simulation = Simulation([node("a"), daemon, build.static_pod("etcd", on="a"), pod("there", on="a")])
+    assert list(after({"drain": "a"}, simulation=simulation).cluster.pods) == ["default/agent", "default/etcd"]
     assert simulation.cluster.nodes.unschedulable.tolist() == [True]
 
 

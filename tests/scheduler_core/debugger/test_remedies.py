@@ -257,6 +257,15 @@ def test_the_fewest_pods_are_deleted() -> None:
     assert evictions[0].disturbs == {"pods": 1, "nodes": 0}
 
 
+def test_static_pods_are_not_deleted() -> None:
+    static = pod("big", "2500m", "a")
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
+    there = [pod("small", "500m", "a"), pod("tiny", "500m", "a")]
+    evictions = [remedy for remedy in told(node("a"), static, *there, pod(cpu="1500m")) if remedy.kind == "evict"]
+    assert [remedy.text for remedy in evictions] == ["delete 2 pods: default/small, default/tiny (on a)"]
+    assert not [remedy for remedy in told(node("a"), static, pod(cpu="3")) if remedy.kind == "evict"]
+
+
 def test_devices_are_let_go_by_the_pod_and_its_containers() -> None:
     uses = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
     uses["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
