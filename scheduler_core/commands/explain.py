@@ -2,7 +2,7 @@
 
 import argparse
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO
@@ -40,8 +40,8 @@ class _Alike:
 def run(args: argparse.Namespace, out: IO[str]) -> int:
     """Explain the pending pods of a snapshot, or one pod, to `out`; return 1 if one stays pending, otherwise 0.
 
-    Pods are tried in queue order, each after the earlier pods are placed. If the given pod is bound, it is first
-    removed from its node. Raises InputError.
+    Pods are tried in queue order, each after the earlier pods are placed; so the given pod has the same answer as among
+    all. If it is bound, it is first removed from its node, unless no scheduler placed it there. Raises InputError.
     """
     registry = with_plugins(args.plugins, PLUGINS)
     release = get_release(f"{args.release or NEWEST} {args.feature_gates}".strip())
@@ -51,14 +51,15 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     configuration = read(enabled or configuration_of(args, raws, read))
     found = prepared(args.snapshot, raws, release, configuration, choices_of(args))
     objects = found.objects
-    wanted = None if args.pod is None else _unbound(objects, args.pod)
-    simulation = Simulation(
-        objects, release=release, config=configuration, tie_break="name", pods=wanted, registry=registry
-    )
+    only = None if args.pod is None else _unbound(objects, args.pod, configuration.schedulers)
+    if only is not None and only.spec.node_name:
+        _write([_Alike(_stays(only))], out, args.json, False)
+        return 0
+    simulation = Simulation(objects, release=release, config=configuration, tie_break="name", registry=registry)
     print_notes(found.warnings, simulation.warnings)
     pods = {o.key: o for o in objects if isinstance(o, Pod)}
     try:
-        answers = _explained(simulation, pods, every=args.json)
+        answers = _explained(simulation, pods, every=args.json, only=only.key if only is not None else "")
     except InputError:
         raise
     except Exception as problem:
@@ -69,17 +70,33 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     return int(any(alike.answer.result != "scheduled" for alike in answers))
 
 
-def _unbound(objects: list[Object], key: str) -> list[str]:
-    """Make the pod pending if it is bound. A name without a namespace is in `default`."""
+def _unbound(objects: list[Object], key: str, schedulers: Collection[str]) -> Pod:
+    """Make the pod pending if a scheduler placed it, and return it. A name without a namespace is in `default`."""
     key = key if "/" in key else f"default/{key}"
     for i, obj in enumerate(objects):
         if isinstance(obj, Pod) and obj.key == key:
             if obj.terminated:
                 raise InputError(f"Pod {key}", "status.phase", f"the pod has ended ({obj.status.phase})")
+            if obj.spec.node_name and obj.placed_by:
+                return obj
+            if obj.spec.scheduler_name not in schedulers:
+                problem = f"no profile is named {obj.spec.scheduler_name!r}; there are {', '.join(schedulers)}"
+                raise InputError(f"Pod {key}", "spec.schedulerName", problem)
             if obj.spec.node_name:
-                objects[i] = replace(obj, spec=replace(obj.spec, node_name=""), status=PodStatus())
-            return [key]
+                metadata, spec = replace(obj.metadata, deletion_timestamp=""), replace(obj.spec, node_name="")
+                objects[i] = obj = replace(obj, metadata=metadata, spec=spec, status=PodStatus())
+            elif obj.metadata.deletion_timestamp:
+                problem = "is set; the scheduler skips pods that are being deleted"
+                raise InputError(f"Pod {key}", "metadata.deletionTimestamp", problem)
+            return obj
     raise InputError(f"Pod {key}", "", "is not in the snapshot")
+
+
+def _stays(pod: Pod) -> Answer:
+    """Return the answer for a pod that no scheduler placed."""
+    node = pod.spec.node_name
+    sentence = f"Stays on {node}, because the {pod.placed_by} placed it and not a scheduler."
+    return Answer(pod.key, "bound", sentence, node=node)
 
 
 def _last_line(problem: Exception) -> str:
@@ -88,8 +105,8 @@ def _last_line(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem} ({frame.filename}, line {frame.lineno})"
 
 
-def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> list[_Alike]:
-    """Return the answers in the order of the cycles.
+def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: str = "") -> list[_Alike]:
+    """Return the answers in the order of the cycles; with `only`, that of this pod after the cycles before it.
 
     Unless `every` is true, only the first of the pods that are pending for the same reasons is explained.
     """
@@ -100,6 +117,8 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> lis
         trace = next(cycles, None)
         if trace is None:
             return list(found.values())
+        if only and trace.pod != only:
+            continue
         gate = trace.preenqueue.message if trace.preenqueue is not None else ""
         alone = trace.pod if every or trace.result == "scheduled" else ""
         key = (alone, trace.result, trace.message, trace.error, gate, trace.nominated_node)
@@ -112,6 +131,8 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> lis
         if trace.result in ("unschedulable", "gated") and tried < MOST_TRIED:
             tried += 1
             found[key].answer.changes = [remedy.text for remedy in remedies(simulation, trace.pod, CHANGES)]
+        if only:
+            return list(found.values())
 
 
 def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:
@@ -126,13 +147,19 @@ def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -
         _write_groups(found, out)
 
 
+def _nominated(answer: Answer) -> bool:
+    return answer.preemption is not None and bool(answer.preemption.nominated_node)
+
+
 def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
     """Write the pods that are pending for the same reasons together, then a line for every placed pod."""
     groups = [alike for alike in found if alike.answer.result != "scheduled"]
     placed = [alike.answer for alike in found if alike.answer.result == "scheduled"]
     pending = sum(1 + len(alike.others) for alike in groups)
     total = count(pending + len(placed), "pod")
-    print(f"{pending:,} of {total} {'stays' if pending == 1 else 'stay'} pending.", file=out)
+    nominated = sum(1 + len(alike.others) for alike in groups if _nominated(alike.answer))
+    ending = f", {nominated:,} of them nominated to a node" if nominated else ""
+    print(f"{pending:,} of {total} {'stays' if pending == 1 else 'stay'} pending{ending}.", file=out)
     for alike in sorted(groups, key=lambda alike: -len(alike.others)):
         print(f"\n{render(alike.answer)}", file=out)
         if alike.others:

@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.__main__ import main
 from tests.clusters import CLUSTERS, cluster_id
 from tests.examples import sample
-from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.build import node, pod, static_pod
 from tests.scheduler_core.commands.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -54,6 +54,31 @@ def test_yaml_documents_and_typed_lists(cli):
 def test_a_bound_pod_is_explained_as_if_it_were_pending(cli):
     out = cli.out("explain", cli.file("s.yaml", YAML), "--pod", "a")
     assert out == "default/a: Placed on n1, the only node.\n"
+
+
+def test_a_pod_has_the_same_answer_alone_and_among_all(cli):
+    """Pods before it in the queue take their place first: `late` has a lower priority and is listed first."""
+    late, early = pod("late", requests={"cpu": "3"}), pod("early", requests={"cpu": "3"}, priority=10)
+    path = cli.snapshot(node("n1"), late, early, pod("bound", on="n1", requests={"cpu": "3"}))
+    everything = cli.out("explain", path, code=1)
+    alone = cli.out("explain", path, "--pod", "early", code=1)
+    assert alone.startswith("default/early: No node fits: 1 lacks cpu (closest: n1, short by 2 cpu).")
+    assert alone.partition("  Suggested")[0] in everything
+    path = cli.snapshot(node("n1"), late, early)
+    alone = cli.out("explain", path, "--pod", "late", code=1)
+    assert alone.startswith("default/late: No node fits: 1 lacks cpu (closest: n1, short by 2 cpu).")
+    assert cli.out("explain", path, "--pod", "early") == "default/early: Placed on n1, the only node.\n"
+
+
+def test_a_bound_pod_is_tried_after_the_pods_before_it(cli):
+    pods = [pod("first", requests={"cpu": "3"}), pod("bound", on="n1", requests={"cpu": "3"})]
+    assert "No node fits" in cli.out("explain", cli.snapshot(node("n1"), *pods), "--pod", "bound", code=1)
+
+
+def test_a_static_pod_stays(cli):
+    path = cli.snapshot(node("n1"), node("n2"), static_pod("etcd", on="n1"))
+    sentence = "default/etcd: Stays on n1, because the kubelet placed it and not a scheduler.\n"
+    assert cli.out("explain", path, "--pod", "etcd") == sentence
 
 
 def test_json_output(cli):
