@@ -151,6 +151,8 @@ def _repelled(context: RejectionContext, row: int) -> str:
 
 def _unwelcome(context: RejectionContext, row: int) -> str:
     keys = {c.term.topology_key for c in context.cluster.columns.terms_matching(context.pod)}
+    further = [pod for pods in context.further.values() for pod in pods]  # such as nominated pods
+    keys |= {term.topology_key for pod in further for term in pod.required_anti_affinity}
     for topology_key in sorted(keys):
         found = [p.key for p in _pods_in(context, row, topology_key) if _refuses(context, p, topology_key)]
         if found:
@@ -223,7 +225,9 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 domains = self._domains(carried.term.topology_key, carried.counts)
                 if domains.counts.any():
                     existing.append((carried, domains))
-        if not existing and not pod.required_affinity and not pod.required_anti_affinity:
+        concerned = existing or pod.required_affinity or pod.required_anti_affinity
+        # In releases without Skip, the anti-affinity of nominated pods still counts.
+        if not concerned and (self.cluster.release.supports_skip_status or not self.cluster.nominator):
             return fwk.SKIPPED
         affinity: list[Domains] = []
         column: SelectorColumn | None = None

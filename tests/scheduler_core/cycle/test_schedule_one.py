@@ -11,7 +11,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod
 
 # ---------------------------------------------------------------- how many nodes
 
@@ -57,6 +57,42 @@ def test_a_pods_own_nomination_is_tried_first_and_alone() -> None:
         trace = only(*nodes, pod("p", status={"nominatedNodeName": gone}))
         assert trace.result == "scheduled"
         assert trace.looked_mask().all()
+
+
+@pytest.mark.parametrize(("release", "refused"), [("1.20", True), ("1.26", True), ("1.27", False), ("1.36", False)])
+def test_anti_affinity_of_a_nominated_pod(release: str, refused: bool) -> None:
+    """Where plugins return Skip, InterPodAffinity is left out for a pod that no running pod's terms concern."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
+    far = {"podAntiAffinity": {REQUIRED: [term]}}
+    nominated = pod("db", priority=9, affinity=far, status={"nominatedNodeName": "n1"})
+    trace = cycle_after_nomination(release, nominated, pod("web", labels={"app": "web"}))
+    assert (trace.result == "unschedulable") is refused
+    if refused:
+        assert "didn't satisfy existing pods anti-affinity rules" in trace.message
+
+
+def cycle_after_nomination(release: str, nominated: Raw, late: Raw) -> CycleTrace:
+    """The cycle of the pod `late` on n1, to which the other one is nominated."""
+    objects = [node("n1"), node("n2", unschedulable=True), nominated, late]
+    pods = [f"default/{late['metadata']['name']}"]
+    return next(Simulation(objects, release=release, pods=pods, preemption=False).run())
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.26", "1.36"])
+@pytest.mark.parametrize("wants", ["ports", "spread", "disk"])
+def test_what_a_nominated_pod_has_is_taken(release: str, wants: str) -> None:
+    """Its host port, its place in a spread and its disk count on its node as if it ran there."""
+    labels = {"app": "web"}
+    constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+    specs: dict[str, dict[str, Any]] = {
+        "ports": {"ports": ({"containerPort": 80, "hostPort": 80},)},
+        "spread": {"topologySpreadConstraints": [constraint | {"labelSelector": {"matchLabels": labels}}]},
+        "disk": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "disk"}}]},
+    }
+    nominated, late = (pod(name, priority=9, labels=labels, **specs[wants]) for name in ("db", "web"))
+    assert cycle_after_nomination(release, nominated, late).node == "n1"
+    nominated["status"] = {"nominatedNodeName": "n1"}
+    assert cycle_after_nomination(release, nominated, late).result == "unschedulable"
 
 
 def test_a_nomination_ends_when_the_pod_is_placed() -> None:
