@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, Count, F, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 from django.utils import timezone
@@ -334,9 +334,7 @@ class Run(Work):
     tie_break = models.CharField(max_length=4, choices=TieBreak, default=TieBreak.SEED)
     preemption = models.BooleanField(default=True)
     percentage = models.PositiveSmallIntegerField(null=True, blank=True, help_text="percentageOfNodesToScore")
-    pods = models.JSONField(
-        null=True, blank=True, help_text='["ns/name", ...] in scheduling order; null: all pending pods'
-    )
+    pods = models.JSONField(null=True, blank=True, help_text='["ns/name", ...]; null: all pending pods')
     unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to schedule again.")
     template = models.TextField(
         blank=True, help_text="A Pod as YAML, of which `copies` are added; or a workload, whose pods are added."
@@ -388,7 +386,15 @@ class Run(Work):
     cycles_done = models.PositiveIntegerField(default=0)
     cycles_total = models.PositiveIntegerField(default=0)
     placed = models.PositiveIntegerField(default=0)
-    unschedulable = models.PositiveIntegerField(default=0)
+    unschedulable = models.PositiveIntegerField(
+        default=0, help_text="Pods without a feasible node, including nominated ones."
+    )
+    nominated = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Pending pods with a nominated node, on which preemption frees resources."
+    )
+    evicted = models.PositiveIntegerField(
+        null=True, editable=False, help_text="Number of evictions; null: not counted, as before version 1.1."
+    )
     gated = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)
     pods_per_s = models.FloatField(default=0)
@@ -425,6 +431,11 @@ class Run(Work):
     def feature_gates(self) -> dict[str, bool]:
         """Return the feature gates that differ from the defaults of the release."""
         return feature_gates.parse(self.release.partition(" ")[2])
+
+    @property
+    def no_node(self) -> int:
+        """Return the number of pods without a feasible node, except nominated ones."""
+        return max(0, self.unschedulable - self.nominated)
 
     @property
     def title(self) -> str:
@@ -655,21 +666,44 @@ class Marks(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "first_seq"], name="marks_once")]
 
 
+NOMINATED, NO_NODE = "nominated", "no-node"
+
+
 class PodResultQuerySet(models.QuerySet["PodResult"]):
     """The table of a run's pods."""
 
     def matching(
         self, text: str = "", result: str | None = None, node: str | None = None, namespace: str | None = None
     ) -> PodResultQuerySet:
-        """Return the rows with these values and with `text` in namespace/name, node or message (any case)."""
+        """Return the rows with these values and with `text` in namespace/name, node or message (any case).
+
+        Besides a `result` of PodResult, NOMINATED and NO_NODE select the unschedulable pods with and without a
+        nominated node.
+        """
         wanted = {"result": result, "node": node, "namespace": namespace}
+        if result in (NOMINATED, NO_NODE):
+            wanted["result"] = PodResult.Result.UNSCHEDULABLE
         rows = self.filter(**{name: value for name, value in wanted.items() if value})
+        rows = rows.exclude(nominated_node="") if result == NOMINATED else rows
+        rows = rows.filter(nominated_node="") if result == NO_NODE else rows
         if text:
             namespace_part, slash, name_part = text.partition("/")
             whole = Q(namespace__iendswith=namespace_part, name__istartswith=name_part)
             whole = whole if slash else Q(namespace__icontains=text)
             rows = rows.filter(Q(name__icontains=text) | Q(node__icontains=text) | Q(message__icontains=text) | whole)
         return rows
+
+
+    def outcomes(self) -> dict[str, int]:
+        """Return result -> number of pods, with NOMINATED and NO_NODE for the unschedulable ones."""
+        unschedulable = Q(result=PodResult.Result.UNSCHEDULABLE)
+        outcome = Case(
+            When(unschedulable & ~Q(nominated_node=""), then=Value(NOMINATED)),
+            When(unschedulable, then=Value(NO_NODE)),
+            default=F("result"),
+            output_field=models.CharField(),
+        )
+        return dict(self.order_by().annotate(outcome=outcome).values_list("outcome").annotate(Count("pk")))
 
 
 class PodResult(models.Model):

@@ -39,7 +39,9 @@ class PodPage(Schema):
 
 
 class PodQuery(Schema):
-    result: Literal["scheduled", "unschedulable", "gated", "error"] | None = None
+    result: Literal["scheduled", "unschedulable", "nominated", "no-node", "gated", "error", "waiting"] | None = Field(
+        None, description="nominated and no-node: unschedulable pods with and without a nominated node."
+    )
     node: Text | None = None
     namespace: Text | None = None
     q: Text = Field("", description="A part of namespace/name, node or message.")

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from kubesched_ui.event_log.log import LostClaim, insert
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, GroupRow, ResultRow
+from kubesched_ui.event_log.rows import COUNTS, TOTALS, CycleRow, GroupRow, ResultRow
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
 from scheduler_core.debugger.recording import Block
@@ -18,16 +18,18 @@ from scheduler_core.errors import InputError
 CYCLE, EVENTS = CycleRow._fields, ("first_seq", "last_seq", "pod", "data")
 
 
-def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) -> None:
+def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str], evicted: int = 0) -> None:
     """Copy everything before the fork's cycle from the parent to a fork in a single pass. `blocks`: the beginning of
-    its recording. `rest`: the pods still to try. Raises LostClaim."""
+    its recording. `rest`: the pods still to try. `evicted`: the number of pods evicted so far. Raises LostClaim."""
     number = run.fork_at or 1
     before = Cycle.objects.filter(run=parent, number__lt=number)
     tried = {f"{namespace}/{name}" for namespace, name in before.values_list("namespace", "name")}
     counts: Counter[str] = Counter()
     for result in before.values_list("result", flat=True):
         counts[COUNTS[result]] += 1
-    values: dict[str, Any] = {column: counts[column] for column in set(COUNTS.values())}
+    results = PodResult.objects.filter(run=parent, result=PodResult.Result.UNSCHEDULABLE).exclude(nominated_node="")
+    counts["nominated"] = sum(f"{row.namespace}/{row.name}" in tried for row in results)
+    values: dict[str, Any] = {column: counts[column] for column in TOTALS} | {"evicted": evicted}
     values |= {"cycles_done": number - 1, "last_seq": last_event(parent, number), "node_names": parent.node_names}
     values["remaining"] = rest
     for name, value in values.items():

@@ -23,15 +23,13 @@ from django.utils import timezone
 from kubesched_ui.event_log import queue_sizes
 from kubesched_ui.event_log.events import Event, event, group_event
 from kubesched_ui.event_log.queue_sizes import Move
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, GroupRow, RecordEntry, ResultRow
+from kubesched_ui.event_log.rows import TOTALS, CycleRow, GroupRow, RecordEntry, ResultRow, columns_of
 from kubesched_ui.event_log.timeline_markers import TimelineMark
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
 from scheduler_core.debugger.recording import Block, Recorder
 
-PROGRESS = [
-    "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
-]  # fmt: skip
+PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
 READ_ROWS = 32  # Rows of one query. A reader often stops after a few.
 BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
 # Columns that a later attempt's result does not replace.
@@ -90,7 +88,7 @@ class RunLog:
         cycle: CycleRow,
         result: ResultRow,
         events: list[Event],
-        victims: Iterable[str],
+        victims: Collection[str],
         group: Mapping[str, Any] | None = None,
     ) -> None:
         """Append a cycle with its results; flush if the batch is full or old enough. `group`: for a group member, {}
@@ -104,8 +102,9 @@ class RunLog:
         self.results[key] = result
         self.evicted.pop(key, None)  # it is back in the queue, so this cycle's result counts
         self.evicted |= dict.fromkeys(victims, key)
-        count = COUNTS[result.result]
-        setattr(run, count, getattr(run, count) + 1)
+        for count in columns_of(result):
+            setattr(run, count, getattr(run, count) + 1)
+        run.evicted = (run.evicted or 0) + len(victims)
         run.cycles_done += 1
         if group:
             self.add_group(group, events[-1]["t"])
@@ -145,7 +144,7 @@ class RunLog:
             self.cycles.append(entry.cycle)
         run.cycles_done = run.cycles_total = cycles
         run.clock = entry.t
-        for column in set(COUNTS.values()):
+        for column in TOTALS:
             setattr(run, column, counts[column])
         full = max(len(self.cycles), len(self.blocks) // 4) >= settings.RUN_BATCH_CYCLES
         if full or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
@@ -209,11 +208,24 @@ class RunLog:
         self.blocks, self.cycles, self.groups, self.results, self.evicted = [], [], [], {}, {}
         self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
 
+    def set_nominations(self, nominations: Mapping[str, str]) -> None:
+        """Write the nominated nodes of pending pods (pod -> node) at the end of the run: a nomination made by a cycle
+        may be lost later, and one of the snapshot may last."""
+        self.flush()
+        rows = PodResult.objects.filter(run=self.run, result=PodResult.Result.UNSCHEDULABLE)
+        named = rows.exclude(nominated_node="").values_list("namespace", "name", "nominated_node")
+        written = {f"{namespace}/{name}": node for namespace, name, node in named}
+        for pod in written.keys() | nominations.keys():
+            if written.get(pod) != nominations.get(pod):
+                namespace, _, name = pod.partition("/")
+                rows.filter(namespace=namespace, name=name).update(nominated_node=nominations.get(pod, ""))
+        self.run.nominated = named.count()
+
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
         """Write `run.finished` and end the run, with `changes` to its row."""
         self.close_block()
         run = self.run
-        counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
+        counts = {name: getattr(run, name) or 0 for name in TOTALS}
         self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])
         self.flush(state=state, error=error, finished_at=timezone.now(), worker="", **changes)
 

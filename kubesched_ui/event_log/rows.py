@@ -1,5 +1,7 @@
 """Row types of the event log, shared by the code that creates rows and the code that writes them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,7 +11,7 @@ from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.timeline_markers import TimelineMark
 
-# result of a pod -> the column of Run that counts it
+# result of a pod -> the column of Run that counts it; see `columns_of`
 COUNTS = {
     "scheduled": "placed",
     "waiting": "placed",
@@ -17,6 +19,13 @@ COUNTS = {
     "gated": "gated",
     "error": "errors",
 }
+TOTALS = ("placed", "unschedulable", "nominated", "evicted", "gated", "errors")  # columns of Run
+
+
+def columns_of(row: ResultRow) -> list[str]:
+    """Return the columns of Run that count a result."""
+    nominated = row.result == "unschedulable" and row.nominated_node
+    return [COUNTS[row.result], *(("nominated",) if nominated else ())]
 
 
 class CycleRow(NamedTuple):

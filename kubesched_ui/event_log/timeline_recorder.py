@@ -9,7 +9,7 @@ from typing import Any
 
 from kubesched_ui.event_log.events import cycle_events, event
 from kubesched_ui.event_log.queue_sizes import LANE, NOWHERE, Move
-from kubesched_ui.event_log.rows import COUNTS, CycleRow, NodeNames, RecordEntry, ResultRow, pod_result
+from kubesched_ui.event_log.rows import CycleRow, NodeNames, RecordEntry, ResultRow, columns_of, pod_result
 from kubesched_ui.event_log.timeline_markers import mark_of
 from scheduler_core.virtual_time.engine import Record
 
@@ -34,13 +34,13 @@ class TimelineRecorder:
         self.seq = seq
         self.stored = stored
         self.cycles = 0
-        self.counts: Counter[str] = Counter()  # pods by their latest result, keyed by the columns of Run
+        self.counts: Counter[str] = Counter()  # pods by their latest result, and evictions, by columns of Run
         self._slow_binding = slow_binding
         self._recorded = recorded or {}
         self._seq_of = [0]  # index of a record -> number of its last event
         self._attempts: dict[str, int] = {}
         self._positions: dict[str, int] = {}
-        self._outcomes: dict[str, str] = {}
+        self._outcomes: dict[str, list[str]] = {}  # pod -> the columns that count its latest result
         self._rows: dict[str, ResultRow] = {}  # of existing pods
         self._indexes: dict[str, int] = {}  # indexes of pods, in the order of their first moves
         self._lanes: list[int] = []  # index of a pod -> its current part of the queue or state
@@ -117,9 +117,15 @@ class TimelineRecorder:
                 self._change(entry, result="unschedulable", node="", message=data["message"])
             case "permit.waiting":
                 data["seconds"] = min(data["plugins"].values(), default=0.0)
-            case "pod.evicted" if data["by"]:
-                self._change(entry, evicted_by=data["by"])
+            case "pod.evicted":
+                self.counts["evicted"] += 1
+                if data["by"]:
+                    self._change(entry, evicted_by=data["by"])
+            case "pod.nominated":
+                self._change(entry, nominated_node=node)
             case "pod.deleted":
+                if pod in self._rows and self._rows[pod].nominated_node:
+                    self._change(entry, nominated_node="")
                 self._attempts.pop(pod, None)
                 self._rows.pop(pod, None)
             case "queue.moved" if data["to"] == "gated":
@@ -137,10 +143,9 @@ class TimelineRecorder:
         return self._positions.setdefault(pod, len(self._positions))
 
     def _result(self, entry: RecordEntry, row: ResultRow) -> None:
-        if before := self._outcomes.get(entry.pod):
-            self.counts[COUNTS[before]] -= 1
-        self._outcomes[entry.pod] = row.result
-        self.counts[COUNTS[row.result]] += 1
+        self.counts.subtract(self._outcomes.get(entry.pod, ()))
+        self._outcomes[entry.pod] = columns_of(row)
+        self.counts.update(self._outcomes[entry.pod])
         self._rows[entry.pod] = entry.result = row
 
     def _change(self, entry: RecordEntry, **changes: Any) -> None:

@@ -22,7 +22,8 @@ Amounts = Mapping[str, int]
 
 
 class Node(NamedTuple):
-    """The data of a node to draw. `pods`: (namespace/name, requests) in order of arrival."""
+    """The data of a node to draw. `pods`: (namespace/name, requests) in order of arrival. `nominated`: the same of
+    pending pods that are nominated to it."""
 
     name: str
     zone: str
@@ -30,14 +31,17 @@ class Node(NamedTuple):
     cordoned: bool
     allocatable: Amounts
     pods: Sequence[tuple[str, Amounts]]
+    nominated: Sequence[tuple[str, Amounts]] = ()
 
 
 class Block(NamedTuple):
-    """A pod in a bar. `height` is in percent of the bar. `goes`: whether it will be removed."""
+    """A pod in a bar. `height` is in percent of the bar. `goes`: whether it will be removed. `nominated`: whether it is
+    not on the node, but nominated to it."""
 
     pod: str
     height: float
     goes: bool = False
+    nominated: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,11 @@ def _bar(node: Node, resource: str, most: int, wanted: int) -> CapacityBar:
     taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
     free = has - sum(number for _, number in taken)
     blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
+    promised = [(key, requests.get(resource, 0)) for key, requests in node.nominated]
+    blocks += [Block(key, 100 * number / has, nominated=True) for key, number in promised if number and has]
     text = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
+    if promised:
+        text += f", {amount(resource, sum(number for _, number in promised))} nominated"
     comes = 100 * wanted / has if has else 0.0
     return CapacityBar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
 
@@ -147,6 +155,9 @@ def nodes_of(state: StateAtTimepoint) -> list[Node]:
     for pod, row in zip(state.placed.tolist(), state.of_row.tolist(), strict=True):
         if row >= 0:
             pods[row].append((texts[keys[pod]], requests[kinds[pod]]))
+    nominated: dict[str, list[tuple[str, Amounts]]] = {}
+    for key, node in state.nominated().items():
+        nominated.setdefault(node, []).append((key, requests_at(state, key)))
     table, names = tables["nodes"], state.recording.names
     return [
         Node(
@@ -156,6 +167,7 @@ def nodes_of(state: StateAtTimepoint) -> list[Node]:
             bool(table["unschedulable"][version]),
             table.at("allocatable", version),
             pods[row],
+            nominated.get(names[name], ()),
         )
         for row, (name, version) in enumerate(zip(state.rows.tolist(), state.versions.tolist(), strict=True))
     ]
@@ -177,12 +189,15 @@ def zone_of(labels: Mapping[str, str]) -> str:
 def nodes_in(view: ClusterView) -> list[Node]:
     """Return the nodes of a scenario with the pods on them."""
     on: dict[str, list[tuple[str, Amounts]]] = {}
+    nominated: dict[str, list[tuple[str, Amounts]]] = {}
     for pod in view.pods.values():
         if pod.state == "bound":
             on.setdefault(pod.node, []).append((pod.key, pod.requests))
+        elif pod.state == "pending" and pod.nominated_node:
+            nominated.setdefault(pod.nominated_node, []).append((pod.key, pod.requests))
     return [
-        Node(node.name, node.zone, node.taints, node.cordoned, node.allocatable, on.get(node.name, []))
-        for node in view.nodes.values()
+        Node(n.name, n.zone, n.taints, n.cordoned, n.allocatable, on.get(n.name, ()), nominated.get(n.name, ()))
+        for n in view.nodes.values()
     ]
 
 

@@ -15,7 +15,6 @@ Figure = dict[str, Any]  # Plotly's: data, layout
 # Readable in light and dark themes. static/css/cycle.css adds patterns for readers who cannot distinguish the hues.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
 MAX_LABEL = 28  # characters of a node's name
-NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "in Permit"}
 
 
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:

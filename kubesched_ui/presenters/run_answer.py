@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max
+from django.db.models import Max
 
 from kubesched_ui.models import Cycle, PodResult, Run
 from scheduler_core.cluster.formatting import agree, count, listing
@@ -71,8 +71,8 @@ class PendingCause:
 
 @dataclass
 class RunAnswer:
-    """`sentence`: the outcome. `counts`: result -> pods. `causes`: most pods first. `reasons`: (plugin, reason, pods),
-    in which a pod counts once per reason."""
+    """`sentence`: the outcome. `counts`: result -> pods. `causes`: most pods first. `reasons`: (plugin, reason, pods)
+    of pods without a nominated node, in which a pod counts once per reason."""
 
     sentence: str
     counts: dict[str, int]
@@ -97,9 +97,8 @@ def answer_of(run: Run) -> RunAnswer:
 
 
 def counts_of(run: Run) -> dict[str, int]:
-    """Return result -> number of pods."""
-    rows = PodResult.objects.filter(run=run).order_by().values_list("result")
-    return dict(rows.annotate(Count("pk")))
+    """Return result -> number of pods; the unschedulable ones with a nominated node are counted apart."""
+    return PodResult.objects.filter(run=run).outcomes()
 
 
 def _pending(run: Run) -> tuple[list[PendingCause], list[tuple[str, str, int]]]:
@@ -114,7 +113,7 @@ def _pending(run: Run) -> tuple[list[PendingCause], list[tuple[str, str, int]]]:
         cause.count += 1
         if len(cause.pods) < PODS:
             cause.pods.append(PendingPod(namespace, name, nominated, 0))
-        if result == PodResult.Result.UNSCHEDULABLE:
+        if result == PodResult.Result.UNSCHEDULABLE and not nominated:
             counted.update({(entry["plugin"], entry["reason"]) for entry in reasons})
     found = sorted(causes.values(), key=lambda cause: (-cause.count, cause.words))
     _add_cycles(run, found)

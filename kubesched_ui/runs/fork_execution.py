@@ -40,7 +40,8 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     if not run.last_seq:
         if parent is None:
             raise InputError("Fork", "", GONE)
-        adopt_once(run, parent, prefix_in(parent, run.fork_at or 1)[0].blocks, rest_of(parent, run.fork_at or 1))
+        shared = prefix_in(parent, run.fork_at or 1)[0]
+        adopt_once(run, parent, shared.blocks, rest_of(parent, run.fork_at or 1), shared.evicted)
     prefix, fetch = prefix_in(run, run.fork_at or 1, own=True)
     settings = fork_create.settings_before(run)
     release = get_release(settings.release)

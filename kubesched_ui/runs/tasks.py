@@ -196,6 +196,7 @@ def record(run: Run, log: RunLog) -> None:
         run.cycles_total = run.cycles_done  # its changes may have added or removed pods
         recorder.rest()
     run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
+    log.set_nominations(simulation.cluster.nominator.nominations())
     finish(run, log, Run.State.DONE)
 
 
@@ -276,6 +277,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     if chronicle.seq < stored:
         raise RuntimeError(f"there are {chronicle.seq} events, but {stored} were stored")
     run.clock = run.until or 0.0
+    log.set_nominations(in_time.simulation.cluster.nominator.nominations())
     finish(run, log, Run.State.DONE)
 
 

@@ -19,8 +19,8 @@ MODES = {"once": False, "time": True}
 # Sort key in the URL -> field.
 RUN_SORTS = {
     "run": "pk", "name": "name", "state": "state", "scenario": "scenario__name", "release": "release",
-    "placed": "placed", "unschedulable": "unschedulable", "gated": "gated", "cycles": "cycles_done",
-    "started": "created_at",
+    "placed": "placed", "nominated": "nominated", "unschedulable": "unschedulable", "gated": "gated",
+    "cycles": "cycles_done", "started": "created_at",
 }  # fmt: skip
 SCENARIO_SORTS = {
     "name": "name", "origin": "origin", "nodes": "counts__Node", "pods": "counts__Pod", "runs": "run_count",

@@ -8,7 +8,7 @@ from django.core.paginator import Paginator
 from django.urls import reverse
 
 from kubesched_ui.housekeeping import retention
-from kubesched_ui.models import PodResult, Run
+from kubesched_ui.models import NO_NODE, NOMINATED, PodResult, Run
 from kubesched_ui.presenters import charts, cycle_rows, queue_timeline, run_answer
 from kubesched_ui.queries import distributions, recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
@@ -23,6 +23,14 @@ from scheduler_core.releases import get_release, tested_version
 from scheduler_core.snapshot.defaults import FILLED
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
+OUTCOMES = {  # outcome of a pod -> label, style of its dot
+    "scheduled": ("placed", "ok"),
+    NOMINATED: ("nominated", "odd"),
+    NO_NODE: ("no node", "bad"),
+    "gated": ("gated", "held"),
+    "error": ("error", "odd"),
+    "waiting": ("in Permit", ""),
+}
 PODS_SHOWN = 100  # pods per page of the table
 CHANGES_SHOWN = 50  # of a fork
 
@@ -100,8 +108,7 @@ def configuration_of(run: Run) -> str:
 
 def outcome_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the number of pods per outcome, for the totals and the filter above the table."""
-    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
-    return [{"result": r, "label": charts.NAMES[r], "dot": dots[r], "count": counts.get(r, 0)} for r in charts.NAMES]
+    return [{"result": r, "label": label, "dot": dot, "count": counts.get(r, 0)} for r, (label, dot) in OUTCOMES.items()]
 
 
 def progress(run: Run) -> dict[str, Any]:

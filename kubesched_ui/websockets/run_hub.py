@@ -16,7 +16,8 @@ from kubesched_ui.websockets.hub import end
 from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending, Scope, in_thread
 
 PROGRESS = (
-    "state", "last_seq", "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "clock",
+    "state", "last_seq", "cycles_done", "cycles_total", "placed", "unschedulable", "nominated", "evicted", "gated",
+    "errors", "clock",
 )  # fmt: skip
 
 

@@ -37,6 +37,10 @@ class Nominator:
         """Return the nominated node of a pod, or ""."""
         return self._node_of.get(pod.key, "")
 
+    def nominations(self) -> dict[str, str]:
+        """Return pod -> nominated node."""
+        return dict(self._node_of)
+
     def on(self, node: str) -> list[PodInfo]:
         """Return the pods nominated to a node."""
         return list(self._by_node.get(node, {}).values())

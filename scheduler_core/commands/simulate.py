@@ -30,7 +30,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         choices=choices_of(args),
     )
     print_notes(run.notes, run.simulation.warnings)
+    evicted = 0
     for record in run.run():
+        evicted += record.kind == "pod.evicted"
         if args.format == "jsonl":
             print_json(as_json(record), out)
         else:
@@ -39,7 +41,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     if args.format == "table":
         bound = len(run.api.cluster.pods) - len(run.api.lifecycle.assumed())
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))
-        out.write(f"\nat {run.until:g} s: {bound} pods bound; waiting: {waiting or 'none'}\n")
+        nominated = sum(pod in left for pod in run.simulation.cluster.nominator.nominations())
+        totals = "".join(f", {n} {what}" for n, what in ((nominated, "nominated"), (evicted, "evicted")) if n)
+        out.write(f"\nat {run.until:g} s: {bound} pods bound{totals}; waiting: {waiting or 'none'}\n")
     return 1 if left else 0
 
 

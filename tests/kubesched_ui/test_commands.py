@@ -1,6 +1,7 @@
 """`manage.py simulate`: its table and exit codes. (`run` is in test_processes.py, `ingest` in ingest/.)"""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def test_a_pending_pod_is_exit_code_1_and_keep_keeps(tmp_path: Path, capsys: pyt
     with pytest.raises(SystemExit) as stop:
         call_command("simulate", str(tmp_path / "c.json"), "--keep")
     assert stop.value.code == 1
-    assert "2 placed, 2 unschedulable, 1 gated" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "2 placed, 2 unschedulable, 1 gated, 0 errors; 1 of the unschedulable nominated, 1 evicted" in out
+    assert re.search(r"^default/important +nominated +n3 ", out, re.M)
     assert Run.objects.get().state == "done"
 
 

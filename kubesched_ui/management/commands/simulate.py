@@ -55,7 +55,7 @@ class Command(BaseCommand):
             "--pods",
             nargs="+",
             metavar="NS/NAME",
-            help="schedule only these pods, in this order; bound ones leave their node first",
+            help="schedule only these pods, in queue order; bound ones leave their node first",
         )
         add("--unbind", nargs="+", default=[], metavar="NS/NAME", help="further bound pods to schedule again")
         add("--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry")
@@ -168,6 +168,8 @@ def print_table(run: Run) -> None:
 def totals(run: Run) -> str:
     """Return a summary of the run."""
     counts = f"{run.placed} placed, {run.unschedulable} unschedulable, {run.gated} gated, {run.errors} errors"
+    if run.nominated or run.evicted:
+        counts += f"; {run.nominated} of the unschedulable nominated, {run.evicted} evicted"
     return f"{counts}; {run.cycles_done} cycles, {run.pods_per_s:.0f} pods/s, Kubernetes {run.release}"
 
 
@@ -175,4 +177,5 @@ def cells(result: PodResult) -> tuple[str, ...]:
     """Return the cells of a pod's row."""
     numbers = ["" if value is None else str(value) for value in (result.score, result.margin)]
     message = result.message + (f" (evicted by {result.evicted_by})" if result.evicted_by else "")
-    return (f"{result.namespace}/{result.name}", result.result, result.node, *numbers, message)
+    outcome = ("nominated", result.nominated_node) if result.nominated_node else (result.result, result.node)
+    return (f"{result.namespace}/{result.name}", *outcome, *numbers, message)

@@ -27,12 +27,14 @@ from scheduler_core.simulation import Simulation
 
 @dataclass(frozen=True)
 class Prefix:
-    """The recording (only `moves`) of a single pass before a cycle. `placed`: number of cycles that placed a pod."""
+    """The recording (only `moves`) of a single pass before a cycle. `placed`: number of cycles that placed a pod;
+    `evicted`: number of pods that preemption removed."""
 
     cycle: int
     recording: Recording
     objects: int
     placed: int
+    evicted: int
     blocks: list[Block]
 
 
@@ -56,7 +58,9 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
         some = [fetch(number) for number in range(first, min(first + records.OBJECTS_PER_BLOCK, objects))]
         blocks.append(Block(records.OBJECTS_PART, first, first + len(some) - 1, records.encode(some)))
     placed = facts.table.text("result", slice(cycle - 1)).count("scheduled")
-    return Prefix(cycle, shortened, objects, placed, blocks)
+    victims = facts.table.distinct("victims")
+    evicted = {victim for kind in facts.table["victims"][: cycle - 1].tolist() for victim in victims[kind]}
+    return Prefix(cycle, shortened, objects, placed, len(evicted), blocks)
 
 
 def _moves(recording: Recording, moment: int, facts: Facts, cycle: int) -> bytes:

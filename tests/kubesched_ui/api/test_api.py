@@ -129,6 +129,13 @@ def test_a_run_from_start_to_outcome(client: Client) -> None:
     assert (found["state"], found["error"]) == ("done", "")
     assert (found["cycles_done"], found["cycles_total"]) == (5, 5)
     assert (found["placed"], found["unschedulable"], found["gated"], found["errors"]) == (2, 2, 1, 0)
+    assert (found["nominated"], found["evicted"]) == (1, 1)
+    for result, names in (
+        ("nominated", {"important"}),
+        ("no-node", {"nowhere"}),
+        ("unschedulable", {"important", "nowhere"}),
+    ):
+        assert {row["name"] for row in client.get(f"{found['url']}/pods", {"result": result}).json()["pods"]} == names
     assert sorted(found["node_names"]) == ["n1", "n2", "n3", "n4"]
     page = client.get(f"{found['url']}/pods").json()
     results = {p["name"]: p for p in page["pods"]}

@@ -29,6 +29,16 @@ def test_the_resource_that_matters_to_the_pod() -> None:
     assert bar_row([], {"cpu": 1}).bars == []
 
 
+def test_nominated_pods_are_drawn_as_such() -> None:
+    promised = a_node("n1", 4000, 1000)._replace(nominated=[("default/high", {"cpu": 2000})])
+    bar = bar_row([promised]).bars[0]
+    assert [(block.pod, block.height, block.nominated) for block in bar.blocks] == [
+        ("default/p0", 25, False),
+        ("default/high", 50, True),
+    ]
+    assert bar.free == "3 of 4 free, 2 nominated"
+
+
 def test_what_is_missing() -> None:
     nodes = [a_node("n1", 4000, 3000), a_node("n2", 4000), a_node("full", 2000, 3000)]
     assert short_of(nodes, {"cpu": 2500}) == {"n1": "1.5", "full": "3.5"}
