@@ -129,9 +129,7 @@ class Simulation:
         if wanted is None:
             # Source: pkg/scheduler/schedule_one.go (skipPodSchedule)
             mine = [p for p in pending if p.pod.spec.scheduler_name in profiles and not p.terminating]
-            sort = next(iter(profiles.values())).queue_sort
-            order = {pod.key: sort.sort_key(pod, float(index)) for index, pod in enumerate(mine)}
-            return sorted(mine, key=lambda pod: order[pod.key])
+            return self._in_queue_order(mine)
         by_key = {pod.key: pod for pod in pending}
         chosen = []
         for key in wanted:
@@ -146,6 +144,17 @@ class Simulation:
                 raise InputError(f"Pod {key}", "spec.schedulerName", problem)
             chosen.append(found)
         return chosen
+
+    def _in_queue_order(self, pods: list[PodInfo]) -> list[PodInfo]:
+        """Sort pods, given as listed, in the order in which the queue pops them."""
+        sort = next(iter(self.scheduler.profiles.values())).queue_sort
+        keys = {pod.key: sort.sort_key(pod, float(index)) for index, pod in enumerate(pods)}
+        return sorted(pods, key=lambda pod: keys[pod.key])
+
+    def sort_pods(self) -> None:
+        """Sort the pods to schedule, which the caller named in any order, in queue order."""
+        chosen = {pod.key for pod in self.to_try}
+        self.to_try = self._in_queue_order([pod for pod in self.pending if pod.key in chosen])
 
     @property
     def nodes(self) -> list[str]:

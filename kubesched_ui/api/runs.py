@@ -60,12 +60,13 @@ class RunIn(Schema):
     )
     pods: list[Text] | None = Field(
         None,
-        description='"namespace/name" in scheduling order; null: all pending pods. A bound pod in the list is removed '
-        "from its node first.",
+        description='Only these pods ("namespace/name"), in queue order; null: all pending pods. A bound pod in the list '
+        "is removed from its node first.",
     )
     unbind: list[Text] = Field(
         [],
-        description="Further bound pods to remove from their nodes and schedule again; those in `pods` have no effect.",
+        description="Further bound pods to remove from their nodes and schedule again; those in `pods` have no effect. "
+        "Pods that no scheduler placed, such as static pods, stay.",
     )
     template: Text = Field(
         "", description="A Pod as YAML or JSON, of which `copies` are added; or a workload, whose pods are added."

@@ -28,7 +28,7 @@ PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "start
 
 
 class Cluster(NamedTuple):
-    """The objects of a run. `pods`: the pods to schedule in order, None for all pending ones. `only`: titles of the
+    """The objects of a run. `pods`: the pods to schedule, None for all pending ones. `only`: titles of the
     workloads whose pods may be created, None for all without pods."""
 
     objects: list[dict[str, Any]]
@@ -125,6 +125,7 @@ def start(run: Run) -> StartedRun:
         pods=pods,
         **core_settings(run),
     )
+    simulation.sort_pods()
     return StartedRun(simulation, prepared, recorded)
 
 

@@ -368,7 +368,7 @@ class Release:
     )
     spread_counts_excluded_nodes: bool = off(
         "PodTopologySpread counts the pods on all nodes of an eligible domain",
-        "PodTopologySpread counts only pods on nodes that match the pod's node selector and affinity and have all topology keys",
+        "PodTopologySpread counts only pods on nodes that match the node selector and have all topology keys",
         "the skew of constraints together with a node selector changes",
         since="1.19",
         until="1.23",

@@ -14,7 +14,7 @@ from kubesched_ui.exports import run_export
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.clusters import as_list, node, pod, static_pod
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +52,11 @@ def ran(client: Client, scenario: dict[str, Any], **settings: Any) -> dict[str, 
 def nodes_of(client: Client, run: dict[str, Any]) -> dict[str, str]:
     """Pod -> its node, "" if it has none."""
     return {row["name"]: row["node"] for row in client.get(f"{run['url']}/pods").json()["pods"]}
+
+
+def events_of(client: Client, run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    events = client.get(f"{run['url']}/events", {"limit": 10_000}).json()["events"]
+    return [event for event in events if event["type"] == kind]
 
 
 def warned(run: dict[str, Any], words: str) -> bool:
@@ -125,6 +130,38 @@ def test_a_pod_that_is_being_deleted_is_skipped_and_one_placed_again_is_not(clie
     assert warned(run, "skip schedule deleting pod: default/gone")
     run = ran(client, scenario, pods=["default/gone"], unbind=["default/running"])
     assert nodes_of(client, run) == {"running": "n1"}
+
+
+def test_pods_that_no_scheduler_placed_stay_on_their_nodes(client: Client) -> None:
+    daemon = pod("agent", on="n1")
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent", "controller": True}]
+    there = [static_pod("etcd", "n1", cpu="2"), static_pod("proxy", "n1"), daemon, pod("web", "3", on="n1")]
+    scenario = uploaded(client, node("n1"), node("n2"), *there)
+    everything = [f"default/{one['metadata']['name']}" for one in there]
+    for settings in ({"pods": everything}, {"pods": [], "unbind": everything}, {"unbind": everything}):
+        run = ran(client, scenario, **settings)
+        assert nodes_of(client, run) == {"web": "n2"}, "their requests still count on n1"
+        assert [note.partition(",")[0] for note in run["notes"]] == [
+            "2 static pods stay on their nodes",
+            "1 DaemonSet pod stays on its node",
+        ]
+    form = client.get(f"/scenarios/{scenario['id']}/").context
+    assert [line.key for line in form["bound"]] == ["default/web"]
+    alone = uploaded(client, node("n1"), static_pod("etcd", "n1"))
+    assert client.get(f"/scenarios/{alone['id']}/").context["form"].initial["which"] == "template"
+
+
+def test_the_queue_decides_the_order_of_chosen_pods(client: Client) -> None:
+    pods = [pod("low", "2", on="n1"), pod("high", "3", on="n1", priority=10), pod("waits", "3", priority=5)]
+    scenario = uploaded(client, node("n1"), *pods)
+    keys = ["default/low", "default/high"]
+    for settings in ({"pods": keys}, {"pods": keys[:1], "unbind": keys[1:]}, {"pods": [], "unbind": keys}):
+        run = ran(client, scenario, **settings)
+        assert nodes_of(client, run) == {"high": "n1", "low": ""}
+        order = [event["pod"] for event in events_of(client, run, "cycle.finished")]
+        assert order == ["default/high", "default/low"]
+    run = ran(client, scenario, unbind=keys, template=json.dumps(pod("copy", "1", priority=20)), copies=1)
+    assert nodes_of(client, run) == {"copy-1": "n1", "high": "n1", "waits": "", "low": ""}
 
 
 def test_what_is_filled_in_of_a_template_is_a_warning_of_the_run(client: Client) -> None:
