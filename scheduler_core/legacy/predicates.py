@@ -272,6 +272,20 @@ class MatchInterPodAffinity(InterPodAffinity):
             state[self.name] = FilterState([], None, [], [], selfish=False, anyone=False)
         return super().filter_node(state, pod, change)
 
+    def _repelled_node(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
+        """In a preemption attempt, a pod that was put back and matches any anti-affinity term counts for all of them.
+
+        Source: pkg/scheduler/algorithm/predicates/metadata.go (AddPod, targetPodMatchesAntiAffinityOfPod).
+        """
+        if super()._repelled_node(now, pod, change):
+            return True
+        if not change.removed or all(domains.topology.ids[change.row] < 0 for _, domains in now.anti):
+            return False
+        gone = {other.key for other in change.removed}
+        there = self.cluster.nodes.pods_of(change.row)
+        back = [other for other in there if other.priority < pod.priority and other.key not in gone]
+        return any(column.matches(other) for column, _ in now.anti for other in back)
+
 
 # ---- volumes
 

@@ -293,17 +293,26 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             return None
         if self._existing_first and self._repelled_by_existing(now, pod, change):
             return self._with_prefix(EXISTING_ANTI_AFFINITY)
-        if now.affinity and not self._attracted_node(now, change):
+        own = change
+        if self.cluster.release.own_terms_ignore_nominated_pods:
+            own = fwk.NodePodsChange(change.row, [], change.removed)
+        if now.affinity and not self._attracted_node(now, own):
             return self._with_prefix(NO_AFFINITY)
+        if self._repelled_node(now, pod, own):
+            return self._with_prefix(ANTI_AFFINITY)
+        if not self._existing_first and self._repelled_by_existing(now, pod, change):
+            return self._with_prefix(EXISTING_ANTI_AFFINITY)
+        return None
+
+    def _repelled_node(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
+        """Return whether the pod's own anti-affinity repels it after the change."""
         for column, domains in now.anti:
             domain = int(domains.topology.ids[change.row])
             if domain >= 0:
                 step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
-                    return self._with_prefix(ANTI_AFFINITY)
-        if not self._existing_first and self._repelled_by_existing(now, pod, change):
-            return self._with_prefix(EXISTING_ANTI_AFFINITY)
-        return None
+                    return True
+        return False
 
     def _repelled_by_existing(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
         """Return whether the anti-affinity of a running pod repels this pod after the change."""

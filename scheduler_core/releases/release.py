@@ -240,6 +240,12 @@ class Release:
         WORDING,
         until="1.18",
     )
+    own_terms_ignore_nominated_pods: bool = off(
+        "nominated pods do not count for a pod's own (anti-)affinity, only their anti-affinity counts",
+        "nominated pods count for a pod's own (anti-)affinity as if they ran on their node",
+        "pods with (anti-)affinity can go elsewhere while other pods are nominated",
+        until="1.18",
+    )
     affinity_scores_start_at_zero: bool = off(
         "InterPodAffinity normalizes scores from 0 even if all raw scores are higher",
         "InterPodAffinity normalizes scores from the lowest raw score",
