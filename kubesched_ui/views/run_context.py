@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import NO_NODE, NOMINATED, PodResult, Run
-from kubesched_ui.presenters import charts, cycle_rows, queue_timeline, run_answer
+from kubesched_ui.presenters import cycle_rows, queue_timeline, run_answer
 from kubesched_ui.queries import distributions, recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
@@ -108,7 +108,8 @@ def configuration_of(run: Run) -> str:
 
 def outcome_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the number of pods per outcome, for the totals and the filter above the table."""
-    return [{"result": r, "label": label, "dot": dot, "count": counts.get(r, 0)} for r, (label, dot) in OUTCOMES.items()]
+    rows = OUTCOMES.items()
+    return [{"result": name, "label": label, "dot": dot, "count": counts.get(name, 0)} for name, (label, dot) in rows]
 
 
 def progress(run: Run) -> dict[str, Any]:
