@@ -693,7 +693,6 @@ class PodResultQuerySet(models.QuerySet["PodResult"]):
             rows = rows.filter(Q(name__icontains=text) | Q(node__icontains=text) | Q(message__icontains=text) | whole)
         return rows
 
-
     def outcomes(self) -> dict[str, int]:
         """Return result -> number of pods, with NOMINATED and NO_NODE for the unschedulable ones."""
         unschedulable = Q(result=PodResult.Result.UNSCHEDULABLE)
