@@ -60,8 +60,8 @@ class RunIn(Schema):
     )
     pods: list[Text] | None = Field(
         None,
-        description='Only these pods ("namespace/name"), in queue order; null: all pending pods. A bound pod in the list '
-        "is removed from its node first.",
+        description='Only these pods ("namespace/name"), in queue order; null: all pending pods. A bound pod in the '
+        "list is removed from its node first.",
     )
     unbind: list[Text] = Field(
         [],
