@@ -141,10 +141,17 @@ def stops(
         Stop("lesson, a walk", "/learn/how-the-scheduler-knows/1/"),
         Stop("lesson, for a room", "/learn/pods-without-requests/3/?present=1"),
         Stop("lesson, nodes to choose", "/learn/what-a-scheduler-does/2/"),
+        Stop("lesson, printed", "/learn/pods-without-requests/print/?answers=1"),
+        Stop("lesson, written", scene, _write_a_lesson),
         Stop("nothing there", "/nowhere/"),
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
     ]
+
+
+def _write_a_lesson(page: Page) -> None:
+    page.get_by_role("button", name="Write a lesson").click()
+    page.get_by_role("heading", name="Preview with answers").wait_for()
 
 
 def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
