@@ -257,7 +257,7 @@ class ForkIn(Schema):
     settings: ForkSettings = Field(
         default_factory=lambda: ForkSettings.model_validate({}), description="Settings from the fork on."
     )
-    name: Text = Field("", max_length=MAX_NAME)
+    name: Text = Field("", max_length=MAX_NAME, description="Default: the name of the run and the change.")
 
 
 @router.post("/runs/{int:run_id}/fork", response={202: RunStarted, **REFUSALS})

@@ -166,8 +166,8 @@ NODE_ACTIONS: dict[str, Callable[[Values, NodeTarget], Action]] = {
 class PodTarget(NamedTuple):
     """The selected pod first; `pods` also contains those of the same controller if the user selected all of them.
 
-    `owner`: the controller, `ReplicaSet web`. `rescheduled`: whether pods on a node are deleted and created again
-    without a node, as a rollout does. Otherwise they stay there.
+    `owner`: the controller, `ReplicaSet web`. `rescheduled`: whether pods on a node, except static ones, are deleted
+    and created again without a node, as a rollout does. Otherwise they stay there.
     """
 
     pods: Sequence[Raw]
@@ -192,7 +192,8 @@ class PodTarget(NamedTuple):
                 continue
             number += 1
             namespace, name = pod["metadata"].get("namespace", "default"), pod["metadata"]["name"]
-            if self.rescheduled and pod["spec"].get("nodeName"):
+            static = any(owner.get("kind") == "Node" for owner in pod["metadata"].get("ownerReferences", []))
+            if self.rescheduled and pod["spec"].get("nodeName") and not static:
                 changes += [
                     {"delete": {"kind": "Pod", "namespace": namespace, "name": name}},
                     {"create": _pending(new)},

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.conftest import new_page
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import Instance
 
@@ -128,6 +129,15 @@ def test_a_mistake_is_said_and_nothing_starts(page: Page, site: Instance, run: i
     page.get_by_role("link", name="Back", exact=True).click()
     expect(page.get_by_role("heading", name="n1")).to_be_visible()
     assert len(site.api("GET", "/runs")) == before
+
+
+def test_without_scripts(browser: Browser, site: Instance, run: int) -> None:
+    with new_page(browser, site, java_script_enabled=False) as page:
+        page.goto(f"/runs/{run}/nodes/n1/")
+        page.get_by_role("link", name="Change this node in a fork").click()
+        page.get_by_role("button", name="Cordon").click()
+        expect(page).to_have_url(re.compile(rf"/compare/{run}/\d+/"))
+        expect(page.get_by_role("heading", name="Comparison of two runs")).to_be_visible()
 
 
 class Counted:

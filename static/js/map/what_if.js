@@ -6,7 +6,7 @@ import { fetchPage } from "../requests.js";
 export function whatIf(box, kind, key) {
   if (!box.closest("[data-what-if]")) return "";
   const label = `What if: ${kind} ${key}`;
-  return button("What if …", { class: "small", "aria-label": label, "data-ask": `${kind} ${key}` });
+  return button("What if …", { class: "quiet small", "aria-label": label, "data-ask": `${kind} ${key}` });
 }
 
 // Opens the dialog at the timepoint of the map; between the start and the first selected cycle at the start.

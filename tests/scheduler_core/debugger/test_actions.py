@@ -177,6 +177,10 @@ def test_a_pod_on_a_node_is_scheduled_again() -> None:
     assert outcome(double, there) == {"default/p": "a"}
     stays = on_pod("scale", {"factor": "2"}, PodTarget([there], rescheduled=False))
     assert [next(iter(change)) for change in stays.changes] == ["patch"]
+    static = pod("static", on="a")
+    static["metadata"]["ownerReferences"] = [{"kind": "Node", "name": "a", "controller": True}]
+    stays = on_pod("scale", {"factor": "2"}, PodTarget([static]))
+    assert [next(iter(change)) for change in stays.changes] == ["patch"]
 
 
 def test_a_pod_is_deleted() -> None:
