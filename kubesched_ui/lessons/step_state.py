@@ -8,8 +8,13 @@ from kubesched_ui.lessons.catalog import Lesson, lock
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
 
-CHANGE = " = "
-SEPARATORS = {"order": ", then ", "change": CHANGE}  # between the parts of an answer; a comma for other forms
+
+def joined(question: Question, parts: Sequence[str]) -> str:
+    """Return the parts of an answer as one line."""
+    if question.form == "change":
+        field, value = parts
+        return f"{field} = {value}" if value else f"{field} removed"
+    return (", then " if question.form == "order" else ", ").join(parts) or "none"
 
 
 def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None) -> dict[str, Any]:
@@ -36,7 +41,7 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
             found = facts
             if change := given or (question.ask.solution if revealed else None):
                 facts = found = questions.changed(question, change)
-                view["changed"] = CHANGE.join(change)
+                view["changed"] = joined(question, change)
         view["given"] = diagram.given(facts)
         if found is not None:
             view["found"] = diagram.revealed(found)
@@ -69,7 +74,7 @@ def answer_text(question: Question) -> str:
         found = questions.measured(question, float(found))
     if isinstance(found, list):
         own = [markdown.plain(text, question.facts) if question.form == "set" else text for text in found]
-        return SEPARATORS.get(question.form, ", ").join(own) or "none"
+        return joined(question, own)
     return markdown.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
 
 

@@ -102,8 +102,7 @@ def answer_text(lesson: Lesson, step: int, given: Any) -> str:
     question = lesson.question(step)
     assert question is not None
     if isinstance(given, list):
-        separator = step_state.SEPARATORS.get(question.form, ", ")
-        return separator.join(option_text(question, one) for one in given) or "none"
+        return step_state.joined(question, [option_text(question, one) for one in given])
     if isinstance(given, str):
         return option_text(question, given)
     return shown(questions.measured(question, float(given)))

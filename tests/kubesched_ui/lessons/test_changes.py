@@ -145,6 +145,8 @@ def test_the_page_shows_the_changed_run(client: Client) -> None:
     assert f"{field} = 32" in reached.partition('id="verdict"')[2].partition("</p>")[0], "the student's own change"
     assert "data-right" in reached
     assert 'id="revealed"' in reached
+    removed = client.post(address, {"answer": [field, ""]}).content.decode()
+    assert f"{field} removed" in removed
     missed = client.post(address, {"answer": [field, "3"]}).content.decode()
     assert "The goal is not reached." in missed
     assert f"{field} = 3" in missed
