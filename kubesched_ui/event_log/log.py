@@ -219,7 +219,7 @@ class RunLog:
             if written.get(pod) != nominations.get(pod):
                 namespace, _, name = pod.partition("/")
                 rows.filter(namespace=namespace, name=name).update(nominated_node=nominations.get(pod, ""))
-        self.run.nominated = named.count()
+        self.run.nominated = rows.exclude(nominated_node="").count()
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
         """Write `run.finished` and end the run, with `changes` to its row."""

@@ -164,6 +164,18 @@ def test_the_queue_decides_the_order_of_chosen_pods(client: Client) -> None:
     assert nodes_of(client, run) == {"copy-1": "n1", "high": "n1", "waits": "", "low": ""}
 
 
+@BOTH
+def test_a_nomination_of_the_snapshot_lasts_if_preemption_does_not_end_it(client: Client, in_time: bool) -> None:
+    waits, other = pod("waits", "64"), pod("other", "64")
+    waits["status"]["nominatedNodeName"] = "n1"
+    scenario = uploaded(client, node("n1"), waits, other)
+    run = ran(client, scenario, in_time=in_time, preemption=False)
+    assert (run["unschedulable"], run["nominated"], run["evicted"]) == (2, 1, 0)
+    rows = client.get(f"{run['url']}/pods", {"result": "nominated"}).json()["pods"]
+    assert [(row["name"], row["nominated_node"]) for row in rows] == [("waits", "n1")]
+    assert client.get(f"{run['url']}/map").json()["nominated"] == {"default/waits": "n1"}
+
+
 def test_what_is_filled_in_of_a_template_is_a_warning_of_the_run(client: Client) -> None:
     scenario = uploaded(client, node("n1"))
     template = json.dumps({"kind": "Pod", "metadata": {"name": "web"}, "spec": LIMITED})

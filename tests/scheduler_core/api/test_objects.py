@@ -1,11 +1,14 @@
 """The one door for objects: what is read, what is left out, what is refused (more in test_broken_input)."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api.objects import GROUPS, KINDS, Node, Pod, decode, decode_all, describe, timestamp
 from scheduler_core.errors import InputError
+from tests.clusters import CLUSTERS, read_snapshot
 from tests.scheduler_core.build import REQUIRED, Raw, node, pod
 
 
@@ -155,3 +158,12 @@ def test_who_placed_a_pod(metadata: Raw, terms: list[Raw], placed_by: str) -> No
     made = decode(there)
     assert isinstance(made, Pod)
     assert made.placed_by == placed_by
+
+
+@pytest.mark.parametrize(("name", "kubelet", "controller"), [("v1.17__kublr", 33, 0), ("v1.11__rancher", 0, 15)])
+def test_who_placed_the_pods_of_a_real_cluster(name: str, kubelet: int, controller: int) -> None:
+    (path,) = (path for path in CLUSTERS if path.name.startswith(name))
+    pods = [obj for obj in decode_all(read_snapshot(path)) if isinstance(obj, Pod) and obj.spec.node_name]
+    counted = Counter(one.placed_by for one in pods)
+    assert (counted["kubelet"], counted["DaemonSet controller"]) == (kubelet, controller)
+    assert counted[""], "the others move"
