@@ -154,7 +154,7 @@ def test_what_is_no_answer_is_not_counted(lesson_class: Class) -> None:
     step, ada = lesson_class.room.step, lesson_class.join("Ada")
     for answers in ([""], ["<script>alert(1)</script>"], ["x"] * 5000, ["\u0000"], ["9" * 9000]):
         told = lesson_class.answer(ada, step, answers)
-        assert told.status_code == 400, told.content
+        assert told.status_code == (413 if len(answers) > 1000 else 400), told.content
     assert lesson_class.answer(ada, 999, ["n1"]).status_code == 404
     assert Answer.objects.count() == 0
     assert lesson_class.answer(ada, step, lesson_class.right(step)).status_code == 200
