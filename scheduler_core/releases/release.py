@@ -807,8 +807,8 @@ class Release:
         since="1.31",
     )
     unschedulable_timeout_five_minutes: bool = on(
-        "pods stay unschedulable without an event for at most 5 minutes instead of 1",
-        "pods stay unschedulable without an event for at most 1 minute",
+        "without an event, pods leave the unschedulable pods at the first flush after 5 minutes instead of 1",
+        "without an event, pods leave the unschedulable pods at the first flush after 1 minute",
         "pods without a helpful event wait up to 4 minutes longer",
         since="1.24",
     )
