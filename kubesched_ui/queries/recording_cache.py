@@ -33,7 +33,8 @@ def recording_of(run: Run, requested: bool = False) -> Recording:
 
     Raises NotRecorded, in the web process also if the run is too large for it. Raises InputError.
     """
-    if settings.OFFLOAD and run.cycles_done > LARGE and not requested:
+    large = settings.OFFLOAD and run.cycles_done > LARGE
+    if large and not requested:
         raise NotRecorded(f"Run {run.pk} is too large to do this automatically; open the page to request it.")
     key = key_of(run)
     with _lock:
@@ -41,7 +42,7 @@ def recording_of(run: Run, requested: bool = False) -> Recording:
             _kept.move_to_end(key)
             return _kept[key]
     recording = Recording(blocks_of(run, MOVES_PART))
-    if not run.active:
+    if not run.active and not large:
         with _lock:
             _kept[key] = recording
             most = KEPT_BYTES_WEB if settings.OFFLOAD else KEPT_BYTES

@@ -66,6 +66,8 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
     context |= summarized(comparison) | listed(comparison, request) | {"changes_of_forks": fork_changes(runs)}
+    if compare_maps.related(*runs):  # the changes of the fork say what differs
+        context |= {"objects": [], "more_objects": 0}
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)

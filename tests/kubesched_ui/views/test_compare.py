@@ -66,6 +66,7 @@ def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
     )
     base = f"/compare/{run.pk}/{made.pk}/"
     assert "filter NodeUnschedulable" in page(client, f"{base}?group=cause")
+    assert "spec.unschedulable" not in page(client, base)  # the change says so
     assert "no owner" in page(client, f"{base}?group=owner")
     assert "No pod matches" in page(client, f"{base}?q=nothing")
     assert "No pod matches" in page(client, f"{base}?cause=score+X")

@@ -11,6 +11,8 @@ from django.test import Client
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import PodResult, Run
+from kubesched_ui.queries import recording_cache
+from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -174,3 +176,16 @@ def test_runs_in_virtual_time(client: Client) -> None:
     gone = client.post(f"/runs/{timed.pk}/what-if/", {"kind": "Node", "name": "n2", "from": "t 1", "action": "drain"})
     assert gone.status_code == 400
     assert "Node n2: does not exist after" in gone.content.decode()
+
+
+def test_a_large_run_is_decoded_for_the_request_alone(
+    client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording_cache, "LARGE", 0)
+    recording_cache._kept.clear()
+    settings.OFFLOAD = True  # as in the web process
+    with pytest.raises(NotRecorded):
+        recording_of(run)
+    answer = client.post(f"/runs/{run.pk}/what-if/", {"kind": "Node", "name": "n1", "action": "cordon"})
+    assert answer.status_code == 302
+    assert not recording_cache._kept
