@@ -12,7 +12,7 @@ from typing import Any
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.values import Path, as_map, as_text, maps_in
-from scheduler_core.api import quantity
+from scheduler_core.api import fields, quantity
 from scheduler_core.controllers.admission import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -150,6 +150,8 @@ def _spread(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
 
 
 def _resources(value: dict[str, Any], path: Path, found: Diagnostics) -> None:
+    for part, resource, problem in fields.resource_problems(value):
+        found.error((*path, part, resource), problem)
     limits = as_map(value.get("limits"))
     for resource, request in as_map(value.get("requests")).items():
         limit = limits.get(resource)

@@ -16,6 +16,8 @@ _BETWEEN = re.compile(
     rb"|(?<![^\n])(?:Warning: |Cluster info dumped to |\$ |[IWE]\d{4} |={2,}(?![= ]*START logs))[^\n]*(?:\n|\Z))+"
 )
 _LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
+NOT_YAML = "is not valid YAML"
+_JSON_NAME = re.compile(r"\.json(\.gz)?$", re.I)
 _YAML_NAME = re.compile(r"\.ya?ml(\.gz)?$", re.I)
 # The start of a JSON document, in contrast to YAML in flow style.
 _JSON_START = re.compile(rb"\{\s*[\"}]|\[\s*[\[\]{\"0-9tfn-]")
@@ -48,8 +50,14 @@ def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) 
         number += 1
         yield number, value
         position += length
-    for in_yaml, document in yaml_reader.documents(text[position:] if position else text, where, limits, number):
-        yield in_yaml, memoryview(document)
+    try:
+        for in_yaml, document in yaml_reader.documents(text[position:] if position else text, where, limits, number):
+            yield in_yaml, memoryview(document)
+    except IngestError as error:
+        if not _JSON_NAME.search(where.file) or not error.problem.startswith(NOT_YAML):
+            raise
+        problem = f"is not JSON as its name says, and not YAML{error.problem.removeprefix(NOT_YAML)}"
+        raise IngestError(error.where, problem) from None
 
 
 def _malformed(text: bytes, start: int, error: Malformed) -> str:

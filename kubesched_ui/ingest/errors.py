@@ -62,6 +62,10 @@ class IngestError(ValueError):
         return ": ".join(part for part in (str(self.where), self.field, self.problem) if part)
 
 
+class NoObjectError(IngestError):
+    """A value that is no Kubernetes object. In an archive it is a part of another file."""
+
+
 class LimitError(IngestError):
     """A limit was exceeded. This refuses the upload even inside an archive."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
+from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Where, shown
 from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
@@ -281,7 +281,7 @@ def _export(head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Ite
 def _head(value: Json, where: Where) -> ObjectHead:
     if not is_object(value):
         found = shown(bytes(value[:60]).decode(errors="replace").strip())
-        raise IngestError(where, f"expected a Kubernetes object, found {found}")
+        raise NoObjectError(where, f"expected a Kubernetes object, found {found}")
     try:
         return _HEAD.decode(value)
     except msgspec.ValidationError as error:

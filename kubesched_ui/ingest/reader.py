@@ -14,7 +14,7 @@ from kubesched_ui.ingest.api_versions import external, is_internal, normalise
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
-from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
+from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Warn, Where, printable, shown
 from kubesched_ui.ingest.fast_skip import can_skip
 from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, Part, Time, UploadedObject, objects
 from kubesched_ui.ingest.json_values import read_object
@@ -71,6 +71,7 @@ class _Reading:
         self.result = IngestResult()
         self.warnings = Warnings(limits.max_warnings)
         self.skipped: Counter[str] = Counter()  # number of skipped archive members, by archive
+        self.without_objects: dict[str, set[str]] = {}  # archive -> members with values that are no Kubernetes objects
         self.kubelets: Counter[str] = Counter()
         self.text = b""  # of the current file
         self.written = False  # written as a Scenario document, not printed by kubectl
@@ -88,7 +89,7 @@ class _Reading:
             except LimitError:
                 raise
             except IngestError as error:
-                if what := unreadable_input_hint(data):
+                if (what := unreadable_input_hint(data)) and what != error.problem:
                     error = IngestError(place, f"{what} ({error.problem})")
                 if place.file.startswith(f"{name}/"):  # one bad file does not refuse a whole dump
                     self._unreadable(error)
@@ -97,6 +98,13 @@ class _Reading:
 
     def _skip(self, where: Where) -> None:
         self.skipped[where.file.partition("/")[0]] += 1
+
+    def _no_object(self, error: NoObjectError) -> None:
+        """Count a member of an archive that is about something else; warn about any other file."""
+        if self.member:
+            self.without_objects.setdefault(error.where.file.partition("/")[0], set()).add(error.where.file)
+        else:
+            self.warnings.add("broken", error)
 
     def _unreadable(self, error: IngestError) -> None:
         self.warnings.add("unreadable-member", error)
@@ -109,6 +117,7 @@ class _Reading:
             raise IngestError(where, what)
         self.text = text
         hint = Hint.from_path(where.file)
+        self.member = member
         for number, document in documents(text, where, self.limits, self.result.dropped):
             for found in objects(document, where.at(document=number), self.limits, hint):
                 self._found(found)
@@ -126,8 +135,13 @@ class _Reading:
                     self._object(found)
                 except LimitError:
                     raise
+                except NoObjectError as error:
+                    self._no_object(error)
                 except IngestError as error:
                     self.warnings.add("broken", error)
+            case NoObjectError():
+                self.budget.take("max_objects", found.where)
+                self._no_object(found)
             case IngestError():
                 self.budget.take("max_objects", found.where)
                 self.warnings.add("broken", found)
@@ -153,7 +167,9 @@ class _Reading:
     def _object(self, found: UploadedObject) -> None:
         where = found.where.at(kind=found.kind)
         if not found.kind:
-            raise IngestError(where, "is missing, and the names of file and folder do not suggest a kind", "kind")
+            problem = "is missing, and the names of file and folder do not suggest a kind"
+            wrong = NoObjectError if found.head.metadata is msgspec.UNSET else IngestError
+            raise wrong(where, problem, "kind")
         kind = lookup(found.kind, found.api_version)
         if kind is None:
             self._other(found)
@@ -271,6 +287,9 @@ class _Reading:
             files = "1 file was" if number == 1 else f"{number:,} files were"
             problem = f"{files} skipped: neither the name nor the first bytes suggest JSON or YAML"
             self.warnings.add("skipped-file", IngestError(Where(archive), problem))
+        for archive, members in self.without_objects.items() if result.run is None else ():
+            some = "1 file contains" if len(members) == 1 else f"{len(members):,} files contain"
+            self.warnings.add("skipped-file", IngestError(Where(archive), f"{some} no Kubernetes object"))
         if not result.records and not result.time:
             result.warnings = self.warnings.listed()
             raise self._nothing()

@@ -17,6 +17,7 @@ _TRACE = re.compile(rb"\"?(?:applied_objs|trackedObjects)\"?\s*:")
 _TEMPLATE = re.compile(rb"\{\{-?\s*(?:\.|/\*|\$|include|if|else|end|range|with|define|template|toYaml|printf|quote)")
 _TEMPLATE_LINE = re.compile(rb"^[ \t]*\{\{-?\s*(?:if|end|range|with|include|define|template|toYaml|/\*)", re.M)
 _KUBECONFIG = re.compile(rb"^(?:current-context|clusters):", re.M)
+_FENCE = re.compile(rb"^ {0,3}```", re.M)
 _LINES = re.compile(rb"\s*\{\"run\":\d+,\"kubernetes\":")
 
 LINES = "is a JSON Lines export, which contains no cluster; export the run as a run file instead"
@@ -58,6 +59,8 @@ def unreadable_input_hint(text: bytes) -> str:
     head = text[:MAX_EXAMINED]
     if _TEMPLATE.search(head):
         return TEMPLATE
+    if _FENCE.search(head):
+        return "is Markdown; upload only the text between two lines that begin with ```, as YAML or JSON"
     return "is a kubeconfig: it contains credentials, do not upload it" if _KUBECONFIG.search(head) else ""
 
 

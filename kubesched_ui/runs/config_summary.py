@@ -7,6 +7,7 @@ from typing import Any
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.config import POINTS, Configuration, Profile, Unknown
 from scheduler_core.config.discovery import find
+from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.schema import GROUP, KIND
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -29,6 +30,8 @@ def config_summary(config: str, release: str, unknown: Unknown = "error") -> str
         found = load(config, page, unknown=unknown)
         version = find(config)[0].raw.get("apiVersion") or f"{GROUP}/v1"
         plain = load(None if page.predicates else {"apiVersion": version, "kind": KIND}, page)
+    except UnreadPolicy:
+        return "Policy"
     except InputError:
         return "unreadable"
     if page.predicates:

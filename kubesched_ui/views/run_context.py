@@ -165,7 +165,7 @@ def together(run: Run) -> dict[str, Any]:
         "at": failed.number if failed else 1,
         "remedies": [(one, msgspec.json.encode(one.changes).decode()) for one in told.remedies],
         "bottlenecks": [(one, address(one.example)) for one in told.bottlenecks],
-        "lack": cluster_overview.requests_text(told.lack),
+        "lack": cluster_overview.requests_text(told.lack) if told.lack else "",
     }
 
 

@@ -1,4 +1,5 @@
-"""Finds unknown fields such as `nodeSelectorr`, which an API server and KubeSched ignore without a warning.
+"""Finds unknown fields such as `nodeSelectorr`, which an API server and KubeSched ignore without a warning, and
+resources of containers that an API server refuses.
 
 Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`) for the kinds that affect scheduling, and
 `schedulingGroup` of 1.36.
@@ -12,8 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scheduler_core.api import quantity
+
 FILE = Path(__file__).with_name("fields.txt")
 DEPTH = 32
+REQUIREMENTS = "ResourceRequirements"
+RESOURCES = ("cpu", "memory", "ephemeral-storage")
 LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # types that may have a misplaced field
 
 
@@ -57,6 +62,45 @@ def _walk(obj: Any, kind: str, path: str, depth: int) -> Iterator[Unknown]:
                 yield Unknown(at, f"is not a field of {kind}{_instead(str(name), known)}")
             elif known[name] and isinstance(value, list | Mapping):
                 yield from _walk(value, known[name], at, depth + 1)
+        if kind == REQUIREMENTS:
+            for part, resource, problem in resource_problems(obj):
+                yield Unknown(f"{path}.{part}.{resource}", f"{problem}; an API server refuses it")
+
+
+def resource_problems(requirements: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield (requests or limits, resource, problem) of resources that an API server refuses for a container.
+
+    Source: pkg/apis/core/validation (ValidateResourceRequirements).
+    """
+    parts = {part: requirements.get(part) for part in ("requests", "limits")}
+    maps = {part: value for part, value in parts.items() if isinstance(value, Mapping)}
+    for part, quantities in maps.items():
+        for resource in map(str, quantities):
+            if "/" not in resource and resource not in RESOURCES and not resource.startswith("hugepages-"):
+                meant = get_close_matches(resource[:100], RESOURCES, 1, 0.7)
+                yield (
+                    part,
+                    resource,
+                    "is not a resource of containers" + (f"; did you mean {meant[0]}?" if meant else ""),
+                )
+    limits = maps.get("limits", {})
+    for resource, request in maps.get("requests", {}).items():
+        name = str(resource)
+        extended = "/" in name and "kubernetes.io/" not in name
+        if not extended and not name.startswith("hugepages-"):
+            continue
+        if resource not in limits:
+            yield "requests", name, "has no limit, which this resource requires"
+        elif str(limits[resource]) != str(request) and not _equal(limits[resource], request):
+            yield "requests", name, "differs from the limit, which must be equal for this resource"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return whether two quantities are equal, or one of them is invalid."""
+    try:
+        return quantity.nano_value(one) == quantity.nano_value(other)
+    except (ValueError, TypeError, AttributeError):
+        return True
 
 
 def _instead(name: str, known: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cycle.schedule_one import Scheduler
+from scheduler_core.cycle.schedule_one import NO_NODES, Scheduler
 from scheduler_core.cycle.trace import Rows
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
 from scheduler_core.framework.runtime import Framework
@@ -166,6 +166,9 @@ class GroupScheduler:
         framework.picker.begin(pod.key, 1)
         trace, state = scheduler.begin(pod, 1), CycleState()
         trace.placement = rows
+        if not len(self.cluster.nodes):
+            trace.result, trace.message = "unschedulable", NO_NODES
+            return Tried(pod, state, MemberTrace(trace, fit_error=NO_NODES))
         scheduler.find_nodes_that_fit(framework, state, pod, trace)
         member = MemberTrace(trace)
         if trace.feasible is None or len(trace.feasible):

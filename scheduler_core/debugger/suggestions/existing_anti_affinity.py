@@ -39,7 +39,7 @@ def steps(context: NodeContext) -> list[Step]:
     if labels:
         texts = [f"label it {key}={value}" if value else f"remove label {key} from it" for key, value in labels.items()]
         who = f"{formatting.some(sorted(there), 2)} {'keeps' if len(there) == 1 else 'keep'}"
-        text = f"{who} pods with its labels away: {formatting.listing(texts)}"
+        text = f"{formatting.listing(texts)}: {who} pods with its labels away"
         found.append(Step(text, POD, 4.0 + len(labels), partial(_label, labels)))
     return found
 

@@ -68,16 +68,16 @@ def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[
 
 
 def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
-    """Return a text such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has the label value."""
+    """Return a text such as `no node has zone=ITBG-4; zones are az1, az2`; "" if a node has the label value."""
     values = context.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):
         return ""
     short = key.rpartition("/")[2]
-    what = f"{key}={formatting.listing(wanted, 'or')}" if wanted else f"label {key}"
     if not values:
-        return f"{what} is on no node; no node has a label {key}"
-    return f"{what} is on no node; {short}s are {formatting.some(values, 5)}"
+        return f"no node has a label {key}"
+    what = f"{key}={formatting.listing(wanted, 'or')}" if wanted else f"a label {key}"
+    return f"no node has {what}; {short}s are {formatting.some(values, 5)}"
 
 
 def _selector_fitted(context: NodeContext, key: str, value: str) -> Part | None:

@@ -86,7 +86,7 @@ def spread(context: NodeContext) -> list[Step]:
         if skew <= constraint.max_skew:
             continue
         value = context.labels[key]
-        reason = f"{key}={value} would have {skew} more matching pods than the least"
+        reason = f"with this pod, {key}={value} has {skew} more matching pods than the least"
         text = f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}"
         allowed.append((text, 2.0, partial(_set, number, "maxSkew", skew)))
         preferred.append((f"{reason}: prefer to spread over {key} instead of requiring it", 2.6, soft))

@@ -45,6 +45,7 @@ TRACE = {"version": 2, "config": {"trackedObjects": {"apps/v1.Deployment": {}}},
         ("trace.json", msgspec.json.encode(TRACE), "SimKube trace"),
         ("a.json", "Error from server (Forbidden): nodes is forbidden", "error message of kubectl: Error from server"),
         ("a.json", "<!DOCTYPE html><html>", "web page"),
+        ("notes.md", "# Nodes\n\n```yaml\nkind: Node\nmetadata: {name: n}\n```\n", "is Markdown"),
     ],
 )
 def test_told_what_to_upload(name: str, data: str | bytes, said: str) -> None:
@@ -52,6 +53,14 @@ def test_told_what_to_upload(name: str, data: str | bytes, said: str) -> None:
         ingest_files([(name, data.encode() if isinstance(data, str) else data)])
     assert said in str(caught.value)
     assert str(caught.value).startswith(f"{name}: ")
+    assert str(caught.value).count(said) == 1
+
+
+def test_a_json_file_is_not_judged_as_yaml_alone() -> None:
+    with pytest.raises(IngestError, match=r"a\.json, document 1: is not JSON as its name says, and not YAML in line 2"):
+        ingest_files([("a.json", b"hello: [")])
+    with pytest.raises(IngestError, match=r"a\.yaml, document 1: is not valid YAML in line 2"):
+        ingest_files([("a.yaml", b"hello: [")])
 
 
 def test_braces_within_texts_are_no_template() -> None:

@@ -41,6 +41,7 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
         (HEAD + "extenders: [{urlPrefix: 'http://x.example/'}]", "1 extender ignored"),
         (HEAD.replace("/v1\n", "/v1beta3\n"), "v1beta3 defaults"),
         ("a: [", "unreadable"),
+        ('{"kind": "Policy", "apiVersion": "v1"}', "Policy"),
     ],
 )
 def test_digest(release: str, text: str, told: str) -> None:

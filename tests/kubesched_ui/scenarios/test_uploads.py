@@ -58,7 +58,9 @@ def test_an_upload_is_read_and_stored_by_the_other_process() -> None:
 def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"{")
     for content in (b"{", tmp_path / "file"):
-        with pytest.raises(IngestError, match=r"^bad\.json, document 1: is not valid YAML in line 2"):
+        with pytest.raises(
+            IngestError, match=r"^bad\.json, document 1: is not JSON as its name says, and not YAML in line 2"
+        ):
             uploads.store_upload([("bad.json", content)])
 
 

@@ -9,6 +9,8 @@ import pytest
 from scheduler_core.api import objects
 from scheduler_core.api.fields import types, unknown_fields
 
+GPU = {"requests": {"example.com/gpu": 1}, "limits": {"example.com/gpu": 1}}
+
 
 def pod(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
@@ -46,7 +48,7 @@ def test_unknown_fields_are_named_with_what_was_meant(spec: dict[str, Any], mess
 def test_what_exists_is_not_complained_about() -> None:
     full = pod(
         nodeSelector={"any.example/key": "v"},
-        containers=[{"name": "c", "resources": {"requests": {"example.com/gpu": 1}}, "env": [{"name": "A"}]}],
+        containers=[{"name": "c", "resources": GPU, "env": [{"name": "A"}]}],
         topologySpreadConstraints=[{"maxSkew": 1, "matchLabelKeys": ["a"], "nodeTaintsPolicy": "Honor"}],
         hostUsers=False,
         schedulingGates=[{"name": "x"}],
@@ -85,3 +87,26 @@ def test_the_table_knows_every_field_that_the_core_reads() -> None:
         assert read <= set(fields) | {"apiVersion", "kind"}, name
         seen += 1
     assert seen > 20
+
+
+@pytest.mark.parametrize(
+    ("resources", "told"),
+    [
+        ({"requests": {"cpu": "1", "hugepages-2Mi": "4Mi"}, "limits": {"hugepages-2Mi": "4194304"}}, []),
+        ({"requests": {"cpuu": "500m"}}, ["requests.cpuu is not a resource of containers; did you mean cpu?"]),
+        ({"limits": {"pods": 3}}, ["limits.pods is not a resource of containers"]),
+        (
+            {"requests": {"nvidia.com/gpu": 1}},
+            ["requests.nvidia.com/gpu has no limit, which this resource requires"],
+        ),
+        (
+            {"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 2}},
+            ["requests.nvidia.com/gpu differs from the limit, which must be equal for this resource"],
+        ),
+        ({"requests": "many"}, []),
+    ],
+)
+def test_resources_that_an_api_server_refuses(resources: Any, told: list[str]) -> None:
+    pod = {"kind": "Pod", "spec": {"containers": [{"name": "c", "resources": resources}]}}
+    start, end = "spec.containers[0].resources.", "; an API server refuses it"
+    assert [str(found) for found in unknown_fields(pod)] == [f"{start}{text}{end}" for text in told]

@@ -76,7 +76,7 @@ DEDICATED = ("dedicated", "db", "NoSchedule")
 
 def test_a_typo_in_a_selector_is_told_with_what_there_is() -> None:
     first, second = told(*ZONES, pod(nodeSelector={"zone": "ITBG-4"}))[:2]
-    assert first.text.startswith("zone=ITBG-4 is on no node; zones are az1, az2, az3: ")
+    assert first.text.startswith("no node has zone=ITBG-4; zones are az1, az2, az3: ")
     assert second.kind == "pod"
     first = told(*ZONES, pod(nodeSelector={"zone": "az-1"}))[0]
     assert first.text.endswith("select zone=az1")
@@ -167,13 +167,13 @@ def away(*expressions: Raw) -> Raw:
 def test_a_pod_that_is_kept_away_is_labelled_as_they_do_not_mind() -> None:
     only_web = away({"key": "tier", "operator": "NotIn", "values": ["web"]})
     found = told(node("a"), pod("e", on="a", affinity=only_web), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["default/e keeps pods with its labels away: label it tier=web"]
+    assert of_pod(found) == ["label it tier=web: default/e keeps pods with its labels away"]
     neither = away({"key": "app", "operator": "DoesNotExist"}, {"key": "app", "operator": "In", "values": ["x"]})
     found = told(node("a"), pod("e", on="a", affinity=neither), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["default/e keeps pods with its labels away: label it app=x-other"]
+    assert of_pod(found) == ["label it app=x-other: default/e keeps pods with its labels away"]
     gone = away({"key": "app", "operator": "Exists"})
     found = told(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["default/e keeps pods with its labels away: remove label app from it"]
+    assert of_pod(found) == ["remove label app from it: default/e keeps pods with its labels away"]
     nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
     everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
     assert of_pod(told(node("a"), pod("e", on="a", affinity=everybody), pod())) == []

@@ -81,3 +81,9 @@ def test_what_a_group_may_not_be(spec: dict[str, Any], problem: str) -> None:
 def test_not_in_time_so_far() -> None:
     with pytest.raises(InputError, match="GenericWorkload: pod groups are supported only in single-pass runs"):
         Engine(Simulation([node("n1")], release=RELEASE))
+
+
+def test_a_group_without_nodes() -> None:
+    """It once divided by the number of nodes."""
+    (trace,) = run([group("g", 2), *members("g", 2)])
+    assert {member.trace.message for member in trace.members} == {"no nodes available to schedule pods"}
