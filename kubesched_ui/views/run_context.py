@@ -25,7 +25,7 @@ from scheduler_core.snapshot.defaults import FILLED
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 OUTCOMES = {  # outcome of a pod -> label, style of its dot
     "scheduled": ("placed", "ok"),
-    NOMINATED: ("nominated", "odd"),
+    NOMINATED: ("nominated", "live"),
     NO_NODE: ("no node", "bad"),
     "gated": ("gated", "held"),
     "error": ("error", "odd"),

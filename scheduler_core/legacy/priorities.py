@@ -16,6 +16,7 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import PreferredSchedulingTerm
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import UtilizationShapePoint
 from scheduler_core.framework import interface as fwk
@@ -30,7 +31,7 @@ from scheduler_core.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,
     NodeResourcesBalancedAllocationArgs,
 )
-from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_core.plugins.pod_topology_spread import CompiledConstraint, PodTopologySpread
 from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from scheduler_core.plugins.resource_allocation import CPU_AND_MEMORY, ResourcesArgs, StrategyPlugin
 from scheduler_core.plugins.selector_spread import SelectorSpread
@@ -95,13 +96,17 @@ class InterPodAffinityPriority(_Priority, InterPodAffinity):
 
 
 class EvenPodsSpreadPriority(_Priority, PodTopologySpread):
-    """Scores as PodTopologySpread of 1.18, but counts terminating pods. Nodes that lack a label always get 0."""
+    """Scores as PodTopologySpread of 1.18, but counts pods of all namespaces and terminating pods. Nodes that lack a
+    label always get 0."""
 
     name = "EvenPodsSpreadPriority"
     counts_terminating = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(NO_DEFAULTS, cluster)
+
+    def _column(self, constraint: CompiledConstraint, pod: PodInfo) -> SelectorColumn:
+        return self.cluster.columns.matching(None, constraint.selector, terminating=self.counts_terminating)
 
     def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         scored: fwk.Bool | None = state[f"{self.name}/score"][1]
