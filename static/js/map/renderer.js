@@ -274,13 +274,15 @@ export class Painter {
       const line = high > 4 ? 1 : 0;
       this.add(`class-${classes[index]}`, x, bottom - high, width, high - line);
       const odd = keys.has(pods[index].key);
+      const faded = keys.size > 0 && !odd; // next to pods that are on another node in the other run
+      if (faded) this.add("veil", x, bottom - high, width, high - line);
       if (odd && width >= LETTERED - 6) this.oddBlock(x, bottom - high, width, high - line);
       if (lettered && high >= 11) {
         const name = pods[index].key.slice(pods[index].key.indexOf("/") + 1);
         const { letter = "", colour = "#000000" } = this.look.scene.colouring.classes[classes[index]] ?? {};
         const mark = odd ? "≠" : letter;
         const text = this.short(width >= 80 ? `${mark} ${name}` : mark, width - (odd ? 12 : 6), 10, odd ? 800 : 500);
-        this.word(text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), 500);
+        this.word(text, x + (odd ? 11 : 4), bottom - high / 2, 10, faded ? "ink" : inkOn(colour), 500);
       }
     }
     if ((parts[pods.length - 1]?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
