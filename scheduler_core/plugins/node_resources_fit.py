@@ -67,6 +67,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     pod_fields = ("requests", "overhead")
     fixes = ("requests", "evict-pods")
     reasons_name_resources = True
+    precise_node_updates = "once"
     kubelet_admits = True
     too_many_pods = "Too many pods"  # the reason of a node without a free place
 

@@ -758,6 +758,12 @@ class Release:
         gate="SchedulerQueueingHints",
         kep=4247,
     )
+    precheck_counts_no_execute: bool = off(
+        "a new or changed node with a NoExecute taint requeues only pods that tolerate the taint",
+        "a new or changed node with a NoExecute taint requeues pods that do not tolerate the taint",
+        RETRIES,
+        until="1.22",
+    )
     queueing_hint_any_node_update: bool = on(
         "any update of a node requeues pods rejected by affinity, taints or cordons",
         "only node updates that a plugin registered for requeue the pods that it rejected",

@@ -181,5 +181,5 @@ def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:
     for ip, protocol, port in pod.host_ports:
         if ports_conflict(ip, nodes.host_ports.get((protocol, port), {}).get(node.name, ())):
             return False
-    effects = frozenset(("NoSchedule",))
+    effects = frozenset(("NoSchedule", "NoExecute") if cluster.release.precheck_counts_no_execute else ("NoSchedule",))
     return selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, effects) is None
