@@ -14,6 +14,7 @@ from kubesched_ui import env
 from kubesched_ui.housekeeping import quota, retention
 from kubesched_ui.lessons import lint, parser, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.decisive_fields import DecisiveField
 from kubesched_ui.models import ClusterObject, Scenario, WrittenLesson
 from kubesched_ui.scenarios.uploads import store_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -95,6 +96,22 @@ def test_problems_are_listed_and_the_text_stays(
     assert said in problems(client, written)
     assert new in client.get(reverse("written-edit", args=[written.pk])).content.decode().replace("&quot;", '"')
     assert client.get(reverse("written-lesson", args=[written.pk])).status_code in (200, 404)
+
+
+def test_hidden_fields_are_searched_on_request(
+    client: Client, written: WrittenLesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{reverse('written-check', args=[written.pk])}?search=1"
+    assert "Every field that decides an answer is shown" in client.get(address).content.decode()
+    monkeypatch.setattr(lint, "hidden_fields", lambda lesson: [DecisiveField(1, "Node n1 spec.x")])
+    assert "no page shows Node n1 spec.x before the question is answered" in client.get(address).content.decode()
+
+
+def test_the_page_names_kinds_pods_and_nodes(client: Client, written: WrittenLesson) -> None:
+    page = client.get(reverse("written-edit", args=[written.pk])).content.decode()
+    shown = re.findall(r"<dt[^>]*>(.*?)</dt>", page)
+    assert shown == [*parser.Kind.__args__, "Pods", "Nodes"]
+    assert "n1, n2" in page
 
 
 def test_all_problems_are_listed(client: Client, written: WrittenLesson) -> None:

@@ -62,7 +62,7 @@ def test_text_is_escaped() -> None:
     assert "href" not in rendered
 
 
-def test_pages_lead_to_the_documentation_about_them(client: Client) -> None:
+def test_pages_lead_to_the_documentation_about_them(client: Client, db: None) -> None:
     names = {pattern.name for pattern in urlpatterns}
     for name, (page, anchor) in documentation.ABOUT.items():
         assert name in names or reverse(name)
