@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scheduler_core.cluster.formatting import amount, exact, listing
+from scheduler_core.cluster.formatting import amount, listing
 
 # fmt: off
 WORDS = [
@@ -65,5 +65,4 @@ def names(values: Sequence[Any]) -> list[str]:
 
 
 def _amount(value: Amount) -> str:
-    rounded = amount(value.resource, int(value))
-    return rounded if value.resource != "cpu" or int(value) % 10 == 0 else exact("cpu", int(value))
+    return f"{int(value) / 1000:g}" if value.resource == "cpu" else amount(value.resource, int(value))

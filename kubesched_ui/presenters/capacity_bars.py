@@ -139,9 +139,9 @@ def _bar(node: Node, resource: str, most: int, wanted: int) -> CapacityBar:
     blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
     promised = [(key, requests.get(resource, 0)) for key, requests in node.nominated]
     blocks += [Block(key, 100 * number / has, nominated=True) for key, number in promised if number and has]
-    text = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
+    text = f"{amount(resource, max(0, free), like=has)} of {amount(resource, has)} free"
     if promised:
-        text += f", {amount(resource, sum(number for _, number in promised))} nominated"
+        text += f", {amount(resource, sum(number for _, number in promised), like=has)} nominated"
     comes = 100 * wanted / has if has else 0.0
     return CapacityBar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
 
@@ -178,7 +178,7 @@ def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
     resource = resource_of(nodes, asks)
     wanted = asks.get(resource, 0)
     free = {n.name: n.allocatable.get(resource, 0) - sum(a.get(resource, 0) for _, a in n.pods) for n in nodes}
-    return {name: amount(resource, wanted - left) for name, left in free.items() if left < wanted}
+    return {name: amount(resource, wanted - left, like=wanted) for name, left in free.items() if left < wanted}
 
 
 def zone_of(labels: Mapping[str, str]) -> str:

@@ -47,7 +47,8 @@ class Use:
 
     @property
     def text(self) -> str:
-        return f"{amount(self.resource, self.requested)} of {amount(self.resource, self.allocatable)}"
+        requested = amount(self.resource, self.requested, like=self.allocatable)
+        return f"{requested} of {amount(self.resource, self.allocatable)}"
 
 
 @dataclass
@@ -125,7 +126,7 @@ class ClusterView:
 
 
 def requests_text(requests: dict[str, int]) -> str:
-    """Return requests as text: `cpu 500m, memory 1Gi`."""
+    """Return requests as text: `cpu 0.5, memory 1Gi`."""
     return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"
 
 

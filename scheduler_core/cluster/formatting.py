@@ -42,41 +42,45 @@ def _singular(verb: str) -> str:
     return _IRREGULAR.get(verb, f"{verb}s")
 
 
-def amount(resource: str, number: int, rounding: str = ROUND_UP) -> str:
-    """Format a quantity with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+def amount(resource: str, number: int, rounding: str = ROUND_UP, like: int = 0) -> str:
+    """Format a quantity with its unit, rounded up: `0.25` cores of cpu, `1.5Gi` of memory, else the number.
+
+    `like`: the quantity whose unit of memory is used, so that a sentence has one unit; 0: the quantity itself.
+    """
     if not number:
         return "0"
     if resource == resources.CPU:
-        return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000, rounding)
+        return _decimal(Decimal(number) / 1000, rounding, 3 if abs(number) < 1000 else 2)
     if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
         for unit, bits in _BINARY:
-            if abs(number) >= 1 << bits:
+            if abs(like or number) >= 1 << bits:
                 return _decimal(Decimal(number) / (1 << bits), rounding) + unit
         return f"{number}B"
     return f"{number:,}"
 
 
-def free_amount(resource: str, number: int) -> str:
+def free_amount(resource: str, number: int, like: int = 0) -> str:
     """Format a free quantity like `amount`, but rounded down."""
-    return amount(resource, number, ROUND_DOWN)
+    return amount(resource, number, ROUND_DOWN, like)
 
 
 def balance(resource: str, asks: int, free: int, of: int) -> str:
-    """Format a request and the free quantity: `requests 4, 2.5 of 8 free`.
+    """Format a request and the free quantity in the request's unit: `requests 4, 2.5 of 8 free`.
 
     The free quantity is rounded down, so that it never looks sufficient.
     """
-    has = free_amount(resource, of)
+    has = free_amount(resource, of, asks)
     if free < 0:
-        return f"requests {amount(resource, asks)}, the node's {has} overcommitted by {amount(resource, -free)}"
-    return f"requests {amount(resource, asks)}, {free_amount(resource, free)} of {has} free"
+        over = amount(resource, -free, like=asks)
+        return f"requests {amount(resource, asks)}, the node's {has} overcommitted by {over}"
+    return f"requests {amount(resource, asks)}, {free_amount(resource, free, asks)} of {has} free"
 
 
 def exact(resource: str, number: int) -> str:
-    """Format a quantity like `amount`, but cpu in millicores: `3,480m`."""
+    """Format a quantity like `amount`, but cpu in millicores, the unit of scores: `3,480m`."""
     return f"{number:,}m" if resource == resources.CPU else amount(resource, number)
 
 
-def _decimal(number: Decimal, rounding: str) -> str:
-    text = f"{number.quantize(Decimal('0.01'), rounding):f}"
+def _decimal(number: Decimal, rounding: str, places: int = 2) -> str:
+    text = f"{number.quantize(Decimal(1).scaleb(-places), rounding):,f}"
     return text.rstrip("0").rstrip(".")

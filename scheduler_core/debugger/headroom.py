@@ -136,7 +136,7 @@ class Headroom:
         return self._taints[number]
 
     def closest(self, nodes: Sequence[str]) -> str:
-        """Return the node that lacks least, relative to the requests, such as `n4, short by 250m cpu`."""
+        """Return the node that lacks least, relative to the requests, such as `n4, short by 0.25 cpu`."""
         known = [node for node in nodes if node in self._rows]
         rows = [self._rows[node] for node in known]
         lacks = np.zeros(len(rows))
@@ -171,7 +171,7 @@ class Headroom:
             free, of = (int(column[row]) for column in self.columns(resource))
             if number and free < number:
                 short = number - free
-                found.append(Shortfall(resource, number, free, of, short, amount(resource, short)))
+                found.append(Shortfall(resource, number, free, of, short, amount(resource, short, like=number)))
         return found
 
 
@@ -235,9 +235,9 @@ def _with_amounts(reason: str, asks: Amounts, has: Has) -> str:
         if len(pairs) == 1:
             ((free, of),) = pairs
             return f"{reason}: {balance(resource, wanted, free, of)}"
-        most = free_amount(resource, max(0, *(free for free, _ in pairs)))
+        most = free_amount(resource, max(0, *(free for free, _ in pairs)), wanted)
         whole = {of for _, of in pairs}
-        of_all = f" of {free_amount(resource, whole.pop())}" if len(whole) == 1 else ""
+        of_all = f" of {free_amount(resource, whole.pop(), wanted)}" if len(whole) == 1 else ""
         return f"{reason}: requests {amount(resource, wanted)}, at most {most}{of_all} free"
     return reason
 

@@ -10,7 +10,7 @@ class Part(msgspec.Struct, omit_defaults=True):
 class Shortfall(Part):
     """A resource that a node lacks. Amounts are in the scheduler's units (millicores of cpu, otherwise whole units).
 
-    `resource` is `pods` if the node is full. `text` is `short` in readable form, such as `250m` or `1.5Gi`.
+    `resource` is `pods` if the node is full. `text` is `short` in readable form, such as `0.25` or `1.5Gi`.
     """
 
     resource: str
@@ -42,7 +42,7 @@ class RejectedNodes(Part):
     """Nodes that the same plugin rejected for the same reasons. The plugin is "" for nodes that PreFilter left out.
 
     `words`: a phrase that begins with a plural verb, such as `lack cpu`. `closest`: the node that lacks least, such as
-    `n4, short by 250m cpu`.
+    `n4, short by 0.25 cpu`.
     """
 
     plugin: str

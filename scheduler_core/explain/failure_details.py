@@ -38,7 +38,7 @@ def shortfall(context: RejectionContext, row: int, resource: str) -> Shortfall |
     short = request - free
     if short <= 0:
         return None
-    return Shortfall(resource, request, free, allocatable, short, formatting.amount(resource, short))
+    return Shortfall(resource, request, free, allocatable, short, formatting.amount(resource, short, like=request))
 
 
 def lacks(context: RejectionContext) -> npt.NDArray[np.float64]:
@@ -82,7 +82,7 @@ def objection(context: RejectionContext | None, node: str, status: Status) -> Ob
 
 
 def short_by(shortfalls: Sequence[Shortfall]) -> str:
-    """Format shortfalls as `250m cpu and 1Gi memory`."""
+    """Format shortfalls as `0.25 cpu and 1Gi memory`."""
     return formatting.listing([_named(s) for s in shortfalls])
 
 

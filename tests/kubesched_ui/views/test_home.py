@@ -32,7 +32,7 @@ def test_a_result_is_there_at_once_at_its_most_telling_step(client: Client) -> N
     assert Run.objects.count() == 0
     assert "“large” requests 6 CPU. Which node is chosen?" in told
     assert "No node fits: 3 lack cpu" in told
-    assert re.findall(r">(\S+) of 4 free", told) == ["1", "1.5", "750m"]
+    assert re.findall(r">(\S+) of 4 free", told) == ["1", "1.5", "0.75"]
     assert re.findall(r"</span> (\S+) short", told) == ["5", "4.5", "5.25"]
     assert re.findall(r'class="mono">([\w-]+)</span> <span class="badge (\w+)', told) == [
         ("small", "ok"),

@@ -48,7 +48,7 @@ def test_pods_pending_for_the_same_reasons_are_told_together(cli):
 
 def test_yaml_documents_and_typed_lists(cli):
     out = cli.out("explain", cli.file("s.yaml", YAML), code=1)
-    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m cpu)." in out
+    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 0.3 cpu)." in out
 
 
 def test_a_bound_pod_is_explained_as_if_it_were_pending(cli):

@@ -101,7 +101,7 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     assert check(kept, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
     headroom = Headroom(kept.recording, kept.recording.before_cycle(number), "default/new", ["n1"])
-    told = f"Insufficient cpu: requests 1, 500m of 2 free{COUNTED}"
+    told = f"Insufficient cpu: requests 1, 0.5 of 2 free{COUNTED}"
     assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [told]
 
 

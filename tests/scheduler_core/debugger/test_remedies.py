@@ -128,7 +128,7 @@ def test_an_overhead_that_is_too_much_is_left_out() -> None:
     texts = of_pod(told(node("a"), pod("full", "3900m", "a"), sandboxed))
     assert texts[0] == (
         "request 0.1 cpu instead of 1.25, which a has left; "
-        "and run without its RuntimeClass, whose overhead is 250m cpu and 100Mi memory"
+        "and run without its RuntimeClass, whose overhead is 0.25 cpu and 100Mi memory"
     )
 
 

@@ -47,7 +47,7 @@ def test_no_node_fits():
         *(pod(f"p{i}", on=f"n{i}", requests={"cpu": f"{750 + (0 if i == 4 else i)}m"}) for i in range(1, 6)),
         pod("new", requests={"cpu": "500m"}),
     )
-    assert answer.sentence == ("No node fits: 5 lack cpu (closest: n4, short by 250m cpu), 4 refuse it by a taint.")
+    assert answer.sentence == ("No node fits: 5 lack cpu (closest: n4, short by 0.25 cpu), 4 refuse it by a taint.")
     assert answer.result == "unschedulable"
     assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
     assert answer.groups[1].nodes == ["t0", "t1", "t2", "t3"]
@@ -105,7 +105,7 @@ def test_resources_with_units():
     ((plugin, detail),) = near(answer, "n1")
     assert plugin == "NodeResourcesFit"
     assert detail == (
-        "short by 250m cpu (requests 750m, 500m of 2 free); short by 1.5Gi memory (requests 2.5Gi, 1Gi of 4Gi free); "
+        "short by 0.25 cpu (requests 0.75, 0.5 of 2 free); short by 1.5Gi memory (requests 2.5Gi, 1Gi of 4Gi free); "
         "short by 3 example.com/gpu (requests 4, 1 of 1 free)"
     )
     shortfalls = answer.closest[0].objections[0].shortfalls
@@ -257,7 +257,7 @@ def test_nominated_pods_count_where_the_cycle_counted_them():
     )
     ((plugin, detail),) = near(answer, "n1")
     assert plugin == "NodeResourcesFit"
-    assert detail == "short by 500m cpu (requests 1, 500m of 2 free), counting pods that are nominated to the node"
+    assert detail == "short by 0.5 cpu (requests 1, 0.5 of 2 free), counting pods that are nominated to the node"
 
 
 # ---- where it works
