@@ -24,6 +24,10 @@ SECTIONS = {
     "join": "learn",
     "account": "account",
     "docs": "docs",
+    "search": "search",
+    "wall": "learn",
+    "lessons": "learn",
+    "embed": "learn",
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import RecordingBlock, Run
-from tests.kubesched_ui.pages import source
+from tests.kubesched_ui.pages import get, source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -40,15 +40,16 @@ def run() -> Run:
 
 
 def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> None:
-    page = source(client, f"/runs/{run.pk}/pods/default/second/?point=filter")
-    assert "Placed on g2" in page
+    address = f"/runs/{run.pk}/pods/default/second/?point=filter"
+    assert get(client, address).answer.startswith("Placed on g2")
+    page = source(client, address)
     assert f"Insufficient {GPU}: requests 3, 2 of 4 free" in page
-    assert f"Insufficient cpu: requests 1, 500m of 4 free; Insufficient {GPU}: requests 3, 0 of 0 free" in page
+    assert f"Insufficient cpu: requests 1, 0.5 of 4 free; Insufficient {GPU}: requests 3, 0 of 0 free" in page
 
 
 def test_a_node_tells_why_with_the_numbers_of_the_cycle(client: Client, run: Run) -> None:
     assert f"Insufficient {GPU}: requests 3, 2 of 4 free" in source(client, f"/runs/{run.pk}/nodes/g/")
-    assert "Insufficient cpu: requests 1, 500m of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
+    assert "Insufficient cpu: requests 1, 0.5 of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
 
 
 def test_nodes_of_one_row_have_each_their_own(client: Client) -> None:
@@ -73,7 +74,7 @@ def test_a_run_without_a_recording_tells_the_reasons_alone(client: Client, run: 
 
 def test_in_time_the_node_that_lacks_least_is_named(client: Client) -> None:
     found = ran(scenario(node("n1"), pod("a", cpu="3"), pod("b", cpu="2")), in_time=True, until=60)
-    assert "closest: n1, short by 1 cpu" in source(client, f"/runs/{found.pk}/pods/default/b/")
+    assert "closest: n1, short by 1 cpu" in get(client, f"/runs/{found.pk}/pods/default/b/").answer
 
 
 def test_extended_resources_are_listed_as_cpu_is(client: Client, run: Run) -> None:

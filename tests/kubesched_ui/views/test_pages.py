@@ -186,7 +186,7 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     assert "short by 1.5 cpu" in told
     assert '"patch"' in told, "the changes, as a fork takes them"
     fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source
-    assert "data-load" not in fits
+    assert 'id="why"' not in fits
     assert "Why not" in fits
     to_n2 = get(client, f"/runs/{run.pk}/pods/default/fits/why/?node=n2").source
     assert "How to place it on n2" in to_n2
