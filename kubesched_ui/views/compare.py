@@ -57,8 +57,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     """Show the comparison of two runs: their differences, the pods, and for one pod every plugin."""
     runs = find(a), find(b)
     context: dict[str, Any] = {"a": runs[0], "b": runs[1], "runs": runs}
-    waiting = [run for run in runs if run.active]
-    if waiting:
+    if waiting := [run for run in runs if run.active]:
         context["waiting"] = [(run, run_context.progress(run)) for run in waiting]
         return render(request, "compare.html", context)
     try:
