@@ -12,7 +12,7 @@ from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.plugins import PLUGINS
 
-PODS = 12  # pods listed per cause
+PODS = 8  # pods listed per cause
 CAUSES = 4  # causes in the sentence
 
 # Plugin -> what its rejections say about a pod, a plural verb first. The pods of STATIC can never run on such nodes.

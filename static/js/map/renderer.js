@@ -198,7 +198,8 @@ export class Painter {
     if (y < 0) this.add("back", Math.max(x, 0), 0, Math.min(x + wide, this.view.width) - Math.max(x, 0), line * 2);
     const sum = scene.sum(tile);
     const odd = this.odd(tile);
-    const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
+    const placed = sum.placed ? ` · +${number.format(sum.placed)} ${sum.placed === 1 ? "pod" : "pods"}` : "";
+    const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}${placed}`;
     const name = this.short(tile.name, space, size, 650);
     const used = this.width(name, size, 650) + 8;
     this.word(name, left, line, size, "ink", 650);

@@ -10,8 +10,8 @@ import { blocks } from "./quantities.js";
  * @typedef {{ share: number, pods: Pod[], parts: [number, number][], classes: number[],
  *   ghosts: Pod[] }} Box `share`: requested share of the resource; `parts`: start and end of each pod's block, then of
  *   the blocks of `ghosts`, the nominated pods; `classes`: colour classes of the pods
- * @typedef {{ nodes: number, pods: number, share: number, bins: number[] }} Sum `bins`: nodes that are 0 to 10% full,
- *   10 to 20% ..., last those above 100%
+ * @typedef {{ nodes: number, pods: number, placed: number, share: number, bins: number[] }} Sum `placed`: pods that the run
+ *   placed; `bins`: nodes that are 0 to 10% full, 10 to 20% ..., last those above 100%
  */
 
 export const BINS = 11;
@@ -54,19 +54,20 @@ export class Scene {
     const known = this.sums.get(tile.name);
     if (known) return known;
     const bins = new Array(BINS).fill(0);
-    let [nodes, pods, requested, has] = [0, 0, 0, 0];
+    let [nodes, pods, placed, requested, has] = [0, 0, 0, 0, 0];
     for (const name of tile.nodes) {
       if (!this.world.nodes.has(name)) continue;
       nodes += 1;
       const box = this.box(name);
       const allocatable = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
       pods += box.pods.length;
+      for (const pod of box.pods) if (pod.came >= this.world.before) placed += 1;
       if (!(allocatable > 0)) continue;
       has += allocatable;
       requested += box.share * allocatable;
       bins[binOf(box.share)] += 1;
     }
-    const made = { nodes, pods, share: has > 0 ? requested / has : 0, bins };
+    const made = { nodes, pods, placed, share: has > 0 ? requested / has : 0, bins };
     this.sums.set(tile.name, made);
     return made;
   }
