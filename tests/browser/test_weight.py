@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Response
 from tests.kubesched_ui.instance import Instance
 
 MOST = 70_000  # bytes received of everything but Plotly and the map; at 50 kB/s 1.4 s, and the latency
-MAP = 62_000  # of the map and what it asks for, which comes once the page is there
+MAP = 66_000  # of the map and what it asks for, which comes once the page is there
 
 
 def addresses(recorded: dict[str, Any]) -> dict[str, str]:

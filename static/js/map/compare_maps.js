@@ -1,5 +1,6 @@
 // Two runs side by side: one set of controls moves both maps. See docs/debugger.md, Compare.
 import { replaceParams, withParams } from "../address.js";
+import { drawCharts } from "../charts.js";
 import { el, whenVisible } from "../dom.js";
 import { counted } from "../format.js";
 import { byCycle, byPod, byTime, difference } from "./alignment.js";
@@ -174,3 +175,4 @@ async function open() {
 }
 
 whenVisible(box, () => open().catch(failed));
+drawCharts();

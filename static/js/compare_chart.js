@@ -1,4 +1,0 @@
-// Charts of a comparison.
-import { drawCharts } from "./charts.js";
-
-drawCharts();
