@@ -14,7 +14,7 @@ from tests.kubesched_ui.instance import Instance
 @pytest.mark.parametrize(
     ("name", "field", "kept", "message"),
     [
-        ("scenario, configuration refused", "#config", "Coscheduling", "does not extend score"),
+        ("scenario, configuration refused", "#config", "Coscheduling", "is not part of kube-scheduler"),
         ("scenario, template refused", "#template", "half", "requests['cpu']"),
     ],
 )
