@@ -44,8 +44,10 @@ def choices(scenario: Scenario) -> list[Choice]:
 def expected_per_release(scenario: Scenario, every: bool = False) -> str:
     """Return how long a preview takes for each further release: a run, and the runs that find causes."""
     pods = scenario.counts.get("Pod", 0) if every else None
-    run = estimate.before(scenario, NEWEST, bool(scenario.time), pods)
-    return duration.span(round(run.seconds * (1 + PLANNED_RUNS), 1))
+    in_time = bool(scenario.time)
+    run = estimate.before(scenario, NEWEST, in_time, pods)
+    whole, start = (estimate.model(scenario, number, in_time) for number in (run.pods, 0))
+    return duration.span(round(run.seconds * (1 + PLANNED_RUNS * (whole - start) / whole), 1))
 
 
 def time_left(upgrade: Upgrade) -> str:

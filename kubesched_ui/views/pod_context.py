@@ -39,6 +39,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain import explain_node
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import get_release
+from scheduler_core.releases.remarks import cluster_remarks
 
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
@@ -157,7 +158,8 @@ def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult 
     said = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
     claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
-    return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said, "claims": claims}
+    found = {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said, "claims": claims}
+    return found | {"versions": cluster_remarks(run.scenario.kubernetes, run.release)}
 
 
 def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:

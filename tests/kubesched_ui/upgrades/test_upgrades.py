@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from kubesched_ui.upgrades import presenters
@@ -20,6 +21,7 @@ from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
+UNPLACED = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available."}
 SIDECAR = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
 
 
@@ -238,6 +240,28 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "No pod matches" in page(client, f"/upgrades/{upgrade.pk}/?q=nobody")
     client.post(f"/upgrades/{upgrade.pk}/delete/")
     assert client.get(f"/upgrades/{upgrade.pk}/").status_code == 404
+
+
+def test_expected_duration(cluster: Scenario) -> None:
+    """Of a small cluster: less than two runs; of pods of which each takes a while: many runs."""
+    seconds = float(presenters.expected_per_release(cluster).removesuffix(" s"))
+    assert 0 < seconds < 1
+    cluster.counts = {"Node": 340, "Pod": 1885}
+    assert float(presenters.expected_per_release(cluster, every=True).removesuffix(" s")) > 10
+
+
+def test_the_nearest_release_is_chosen_and_mentioned(client: Client) -> None:
+    old = scenario(node("n1"), pod("p", status={"conditions": [UNPLACED]}))
+    Scenario.objects.filter(pk=old.pk).update(kubernetes="v1.14.3")
+    old.refresh_from_db()
+    chosen = [choice.name for choice in presenters.choices(old) if choice.chosen]
+    assert chosen == [next(iter(RELEASES)), list(RELEASES)[-1]]
+    text = page(client, f"/scenarios/{old.pk}/")
+    assert "The cluster runs Kubernetes v1.14.3. The nearest release here is 1.16, the oldest one." in text
+    run = create_run(old, RunSettings(**defaults(old)), send=False)
+    execute_run(run.pk)
+    assert any("v1.14.3" in note for note in run.notes)
+    assert "The nearest release here is 1.16" in page(client, f"/runs/{run.pk}/pods/default/p/")
 
 
 def test_the_page_of_nothing_and_of_one_release(client: Client, cluster: Scenario) -> None:
