@@ -18,7 +18,7 @@ class DiskBudget:
     large = MB
     most = env.number("UPLOADS_AT_ONCE", 40)
     most_bytes = env.number("UPLOADS_MAX_BYTES", 4 * 1024 * MB)
-    share = 4  # one sender may use this part of `most`: a quarter
+    share = 2  # one sender may use this part of `most`: half
     left_free = 256 * MB
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ This server adds to Daphne:
   more data (push producers of Twisted). A websocket client that does not answer a ping is disconnected; it resumes with
   `since`.
 * Deadlines. Headers must arrive within HEADERS_S. The body of a request and the reader of a streamed response must
-  reach LEAST_RATE on average, apart from GRACE_S. Slower clients are disconnected.
+  reach LEAST_RATE on average, after GRACE_S or READER_GRACE_S. Slower clients are disconnected.
 * Limits for request bodies. Daphne writes the whole body to disk before it calls the application. This server discards
   the part that exceeds the largest upload and answers 413. It limits the number and the total size of large bodies and
   answers 503 above that. The application of this project names the sender of a body before anything of it is stored,
@@ -58,7 +58,8 @@ FILES = 65_536
 SOCKETS = FairScheduler(1)
 HEADERS_S = 20  # from the first byte of a request to the end of its headers
 BODY_S = 3600  # for a whole body
-GRACE_S = 20  # that a slow client may lag behind LEAST_RATE
+GRACE_S = 20  # that a slow sender may lag behind LEAST_RATE
+READER_GRACE_S = 10  # that a slow reader may, which keeps a worker from others
 LEAST_RATE = 16_000  # bytes per second
 TICK_S, LONGEST_TICK_S = 1, 2  # A tick that comes late, because this process was busy, is not the client's fault.
 UNKNOWN = 16 * 1024  # bytes of a body that are accepted before its sender is known
@@ -84,13 +85,13 @@ class Gate:
 
 
 class Allowance:
-    """The time that a slow client may lag behind LEAST_RATE. Bytes earn time, at most GRACE_S."""
+    """The seconds that a slow client may lag behind LEAST_RATE. Bytes earn time, at most `most`."""
 
-    def __init__(self) -> None:
-        self.left = float(GRACE_S)
+    def __init__(self, most: float) -> None:
+        self.left = self.most = most
 
     def earn(self, size: int) -> None:
-        self.left = min(GRACE_S, self.left + size / LEAST_RATE)
+        self.left = min(self.most, self.left + size / LEAST_RATE)
 
 
 class Channel(HTTPChannel):
@@ -124,7 +125,7 @@ class Channel(HTTPChannel):
     def allHeadersReceived(self) -> None:
         self.waiting.pop(self, None)
         self.sending.add(self)
-        self.began, self.allowance = time.monotonic(), Allowance()
+        self.began, self.allowance = time.monotonic(), Allowance(GRACE_S)
         super().allHeadersReceived()
 
     def allContentReceived(self) -> None:
@@ -197,13 +198,13 @@ class Request(WebRequest):
         self.length = min(length or 0, self.limit)
         if (length is None or length > UNKNOWN) and self.channel.factory.server.sender_of is not None:
             self.channel.hold()
-            self.identifying = asyncio.ensure_future(self.identify())
+            self.identifying = asyncio.ensure_future(self.identify(self.scope()))
 
-    async def identify(self) -> None:
+    async def identify(self, scope: dict[str, Any]) -> None:
         """Let the application name the sender of the body, then receive the body."""
         server, loop = self.channel.factory.server, asyncio.get_running_loop()
         try:
-            sender = await loop.run_in_executor(SENDERS, server.sender_of, self.scope())
+            sender = await loop.run_in_executor(SENDERS, server.sender_of, scope)
             self.content.sender, self.discards = sender.key, not sender.accepted
             if sender.anonymous_url:
                 self.limit, self.length = UNKNOWN, 0
@@ -256,6 +257,9 @@ class Request(WebRequest):
 
     def process(self) -> Any:
         self.arriving.discard(self)
+        if self.channel.held:  # The whole body came together with the headers: the application decides.
+            self.identifying.cancel()  # type: ignore[union-attr]
+            self.channel.release()
         if self.received > self.limit and not self.discards:
             return self.refuse(413, f"The request body is larger than {self.limit} bytes.")
         if self.refusal:
@@ -381,7 +385,7 @@ class Server(daphne.Server):
         reads."""
         if more and protocol.gate is None and protocol in self.connections and protocol.channel is not None:
             protocol.gate = Gate()
-            protocol.channel.allowance = Allowance()
+            protocol.channel.allowance = Allowance(READER_GRACE_S)
             protocol.registerProducer(protocol.gate, True)
         elif not more and protocol.gate is not None:
             protocol.gate.open.set()

@@ -68,7 +68,7 @@ ACCOUNTS_MIDDLEWARE = [
 ]
 if ACCOUNTS:
     INSTALLED_APPS += ACCOUNTS_APPS
-    MIDDLEWARE += ACCOUNTS_MIDDLEWARE
+    MIDDLEWARE[-1:-1] = ACCOUNTS_MIDDLEWARE  # before the offload: a refused request takes no worker
 REGISTER = env.choice("REGISTER", "invite", "open", "oidc")  # who may create an account
 PROXIES = env.number("PROXIES", 0)  # number of proxies in front, whose X-Forwarded-For is trusted
 AUDIT_DAYS = env.number("AUDIT_DAYS", 365)

@@ -4,5 +4,5 @@ from kubesched_ui.settings import *  # noqa: F403
 from kubesched_ui.settings import ACCOUNTS_APPS, ACCOUNTS_MIDDLEWARE, INSTALLED_APPS, MIDDLEWARE
 
 INSTALLED_APPS = list(dict.fromkeys([*INSTALLED_APPS, *ACCOUNTS_APPS]))
-MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE, *ACCOUNTS_MIDDLEWARE]))
+MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE[:-1], *ACCOUNTS_MIDDLEWARE, MIDDLEWARE[-1]]))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick

@@ -9,7 +9,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from http.client import HTTPConnection, IncompleteRead
+from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ APPLICATION = """
     import random
     import __main__
     FRAME = "x" * 100_000
-    __main__.GRACE_S = 4
+    __main__.GRACE_S = __main__.READER_GRACE_S = 4
     __main__.HEADERS_S = 3
     accepted = []
     NOISE = random.Random(1).randbytes(50_000).hex()
@@ -94,7 +94,8 @@ def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Po
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
     environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}
     environment |= {"INGEST_MAX_BYTES": "1000000", "UPLOADS_AT_ONCE": "2"}
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=(tmp_path / "log").open("ab"))
+    with (tmp_path / "log").open("ab") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
     until(lambda: listens("127.0.0.1", port), "the start")
     yield process
     process.terminate()
@@ -301,6 +302,16 @@ def test_bodies_that_trickle_leave_the_budget_to_others(port: int, connection: H
         assert b"arrives too slowly" in crowd[9].recv(4096)
 
 
+def test_a_body_that_comes_with_its_headers_is_taken(connection: HTTPConnection, tmp_path: Path) -> None:
+    connection.connect()
+    for _ in range(3):  # on one connection
+        connection.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + b"x" * 20_000)
+        response = HTTPResponse(connection.sock)
+        response.begin()
+        assert response.read() == b"taken"
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
 def test_a_body_for_an_open_address_is_short(connection: HTTPConnection) -> None:
     for size, status in ((10_000, 200), (200_000, 413)):
         connection.request("POST", "/login", b"x" * size)
@@ -317,7 +328,7 @@ def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None
     assert small.fits(1_000_000) == ""
     assert [first.fits(4_000_000), second.fits(2_000_000), second.fits(3_000_000)] == ["", "", ""]
     assert (room.bodies, room.bytes) == (2, 7_000_000)
-    room.most = 4
+    room.most = 3
     assert "the limit of 1 uploads at once" in Body(4_000_000, "ada").fits(2_000_000)
     room.most = 2
     assert "too many uploads" in third.fits(4_000_000)

@@ -1,4 +1,4 @@
-"""Who sends a body is known from its headers, and what will be refused anyway takes no disk space."""
+"""Who sends a body is known from its headers, and what will be refused takes neither disk space nor a worker."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ from django.test import Client
 from kubesched_ui.accounts import tokens
 from kubesched_ui.accounts.body_access import Sender, sender_of
 from kubesched_ui.accounts.models import Token
+from kubesched_ui.offload import client as offload_client
+from kubesched_ui.offload.pool import PoolBusy
 from tests.kubesched_ui.accounts.conftest import World, client_of
 
 pytestmark = pytest.mark.django_db
@@ -56,3 +58,22 @@ def test_strangers_send_short_bodies_only(world: World) -> None:
 def test_without_accounts_an_address_is_a_sender(settings: Any) -> None:
     settings.ACCOUNTS, settings.PROXIES = False, 1
     assert sender("/upload/", forwarded="9.9.9.9, 192.0.2.7") == Sender("192.0.2.7")
+
+
+def test_a_refused_request_takes_no_worker(world: World, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.OFFLOAD = True
+    asked: list[Any] = []
+
+    def busy(request: Any, *more: Any) -> Any:
+        asked.append(request.user)
+        raise PoolBusy
+
+    for name in ("respond", "stream"):
+        monkeypatch.setattr(offload_client, name, busy)
+    run, other = world.run.pk, world.other.pk
+    paths = (f"/api/runs/{run}/export", f"/api/runs/{run}/find?where=true", f"/compare/{run}/{other}/")
+    for client, statuses in ((client_of(), {302, 401}), (client_of(world.eve), {404})):
+        assert {client.get(path).status_code for path in paths} <= statuses
+    assert not asked
+    assert {client_of(world.ada).get(path).status_code for path in paths} == {503}
+    assert asked == [world.ada] * 3
