@@ -143,7 +143,7 @@ def options(run: Run, subject: Subject) -> dict[str, Any]:
         "requests": [(c, list(listed.items())) for c, listed in actions.requests_of(document).items()],
         "owner": subject.owner,
         "alike": len(subject.alike),
-        "rescheduled": bool(subject.found.node) and not run.in_time,
+        "rescheduled": PodTarget([document], rescheduled=not run.in_time).moves(document),
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, convert
+from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Pod, convert
 from scheduler_core.api.selector_text import requirement, selector_text
 from scheduler_core.api.selectors import compile_selector
 from scheduler_core.cluster.formatting import count, listing
@@ -32,7 +32,6 @@ SOFT = "ScheduleAnyway"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 WEIGHT = 100  # of a preference that replaces a requirement: the highest that the API server accepts
-NOT_RESCHEDULED = ("DaemonSet", "Node")  # owners whose pods a drain leaves or nothing creates again
 
 Values = Mapping[str, str]
 T = TypeVar("T")
@@ -98,8 +97,8 @@ def _drain(values: Values, target: NodeTarget) -> Action:
 
 def comes_back(pod: Raw) -> bool:
     """Return whether a controller creates the pod again after an eviction, possibly on another node."""
-    owners = [one for one in pod["metadata"].get("ownerReferences", []) if one.get("controller")]
-    return any(one.get("kind") not in NOT_RESCHEDULED for one in owners)
+    read = convert(pod, Pod, "Pod")
+    return any(owner.controller for owner in read.metadata.owner_references) and not read.stays_in_drain
 
 
 def _resize(values: Values, target: NodeTarget) -> Action:
@@ -166,7 +165,7 @@ NODE_ACTIONS: dict[str, Callable[[Values, NodeTarget], Action]] = {
 class PodTarget(NamedTuple):
     """The selected pod first; `pods` also contains those of the same controller if the user selected all of them.
 
-    `owner`: the controller, `ReplicaSet web`. `rescheduled`: whether pods on a node, except static ones, are deleted
+    `owner`: the controller, `ReplicaSet web`. `rescheduled`: whether pods on a node that a scheduler placed are deleted
     and created again without a node, as a rollout does. Otherwise they stay there.
     """
 
@@ -177,6 +176,10 @@ class PodTarget(NamedTuple):
     @property
     def where(self) -> str:
         return f"Pod {_key(self.pods[0])}"
+
+    def moves(self, pod: Raw) -> bool:
+        """Return whether a changed pod is scheduled again."""
+        return self.rescheduled and "nodeName" in pod["spec"] and not convert(pod, Pod, self.where).placed_by
 
     def named(self, pods: int) -> str:
         """Return the pods as text, for a title."""
@@ -192,8 +195,7 @@ class PodTarget(NamedTuple):
                 continue
             number += 1
             namespace, name = pod["metadata"].get("namespace", "default"), pod["metadata"]["name"]
-            static = any(owner.get("kind") == "Node" for owner in pod["metadata"].get("ownerReferences", []))
-            if self.rescheduled and pod["spec"].get("nodeName") and not static:
+            if self.moves(pod):
                 changes += [
                     {"delete": {"kind": "Pod", "namespace": namespace, "name": name}},
                     {"create": _pending(new)},
