@@ -227,6 +227,7 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "1 pod loses its node; 2 of 3 pods have the same outcome." in text
     assert "An upgrade of kube-scheduler moves no running pod." in text
     assert "The change is direct" in text
+    assert [row.pod for row in presenters.rows(upgrade, show=presenters.DIRECT)] == ["default/chatty"]
     assert "Changed in 1.28" in text
     assert "<dt>1.27</dt> <dd>a sidecar is treated as an init container" in text
     assert 'href="https://github.com/kubernetes/enhancements/issues/753"' in text

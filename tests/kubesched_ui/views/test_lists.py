@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
@@ -151,3 +152,11 @@ def test_like_what_is_not_there_or_elsewhere(client: Client, stored: Scenario) -
     other = scenario(node("n1"), pod("p"))
     form = client.get(f"/scenarios/{other.pk}/?like={number}").context["form"]
     assert (form["which"].value(), form["unbind"].value(), form["seed"].value()) == ("pending", "", 9)
+
+
+@pytest.mark.parametrize(
+    ("differs", "fork", "told"),
+    [(["seed 3"], True, "seed 3"), ([], True, "settings of the run"), ([], False, "default settings")],
+)
+def test_forks_do_not_have_default_settings(differs: list[str], fork: bool, told: str) -> None:
+    assert told in render_to_string("parts/difference.html", {"differs": differs, "is_fork": fork})

@@ -96,6 +96,8 @@ def test_what_would_place_all_pending_pods(client: Client) -> None:
     assert "places none of the pods" in source(client, f"/runs/{helpless.pk}/together/")
     placed = ran(scenario(node("n1"), pod("p")))
     assert 'id="together"' not in source(client, f"/runs/{placed.pk}/")
+    elsewhere = ran(scenario(node("n1"), pod("p", cpu="4", nodeSelector={"disk": "ssd"})))
+    assert "in total" not in source(client, f"/runs/{elsewhere.pk}/together/"), "no resource is lacking"
     RecordingBlock.objects.filter(run=full).delete()
     Run.objects.filter(pk=full.pk).update(last_seq=full.last_seq + 1)
     assert "Run it again" in source(client, f"/runs/{full.pk}/together/")
