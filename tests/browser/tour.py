@@ -78,6 +78,7 @@ def stops(
         Stop("join a class", "/join/"),
         Stop("room at a run, pending", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/search-1/")),
         Stop("room at a run, bound", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/front-3/")),
+        Stop("wall of a room", f"/runs/{run}/", lambda page: _wall(page, f"{pod}/search-1/")),
         Stop("student at a run, pending", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/search-1/")),
         Stop("student at a run, bound", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/front-3/")),
         Stop("composer", f"/compose/?scenario={scenario}", _compose),
@@ -186,6 +187,13 @@ def _follow(page: Page, address: str) -> None:
     page.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
     page.get_by_label("Your nickname").fill("Ada")
     page.keyboard.press("Enter")
+    _see(page)
+
+
+def _wall(page: Page, address: str) -> None:
+    """The page for the projector, of the same."""
+    _teach(page, address)
+    page.goto(f"/wall/{page.locator('.room-code').inner_text().replace(' ', '')}/")
     _see(page)
 
 
