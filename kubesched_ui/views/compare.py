@@ -320,7 +320,8 @@ def what_if(request: HttpRequest, run_id: int) -> HttpResponse:
             start = subject.beginning
             made = fork_create.create_fork(parent, start.at, start.t, action.changes, {}, named)
     except (InputError, NotRecorded) as problem:
-        return render(request, "what_if.html", context | {"problem": str(problem)}, status=400)
+        context["problem"] = str(problem).rstrip(".")
+        return render(request, "what_if.html", context, status=400)
     return redirect_to_comparison(parent, made, subject.key if kind == "Pod" else "")
 
 
