@@ -14,7 +14,7 @@ def shortened(names: Sequence[str], size: int) -> tuple[list[str], str]:
     own = [name.removesuffix(suffix) for name in names]
     prefix = _common_prefix(own) if len(own) > 1 else ""
     longest = max((len(name) for name in own), default=0)
-    if longest > size and all(len(name) > len(prefix) for name in own):
+    if prefix and longest > size and all(len(name) > len(prefix) for name in own):
         kept = max(0, len(prefix) - (longest - size) - 1)
         own = [f"{name[:kept]}…{name[len(prefix) :]}" for name in own]
     return own, suffix

@@ -10,6 +10,7 @@ from django.urls import reverse
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import NO_NODE, NOMINATED, PodResult, Run
 from kubesched_ui.presenters import cycle_rows, queue_timeline, run_answer
+from kubesched_ui.presenters.node_names import shortened
 from kubesched_ui.queries import distributions, recording_cache, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
@@ -31,6 +32,7 @@ OUTCOMES = {  # outcome of a pod -> label, style of its dot
     "error": ("error", "odd"),
     "waiting": ("in Permit", ""),
 }
+MAX_NODE_LABEL = 60  # characters
 PODS_SHOWN = 100  # pods per page of the table
 CHANGES_SHOWN = 50  # of a fork
 
@@ -47,6 +49,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "run": run,
         "page": shown,
         "waited": waited(run, shown.object_list) if run.in_time else {},
+        **node_labels(shown.object_list),
         "sort": sort,
         "counts": counts,
         "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
@@ -69,6 +72,14 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))
+
+
+def node_labels(rows: Iterable[PodResult]) -> dict[str, Any]:
+    """Return the short names of the nodes of these pods (`node_labels`), and the common end that they lack
+    (`node_suffix`)."""
+    names = sorted({name for row in rows if (name := row.node or row.nominated_node)})
+    labels, suffix = shortened(names, MAX_NODE_LABEL)
+    return {"node_labels": dict(zip(names, labels, strict=True)), "node_suffix": suffix}
 
 
 def waited(run: Run, rows: Iterable[PodResult]) -> dict[int, str]:

@@ -101,3 +101,13 @@ def test_what_would_place_all_pending_pods(client: Client) -> None:
     RecordingBlock.objects.filter(run=full).delete()
     Run.objects.filter(pk=full.pk).update(last_seq=full.last_seq + 1)
     assert "Run it again" in source(client, f"/runs/{full.pk}/together/")
+
+
+def test_the_common_end_of_node_names_is_shown_once(client: Client) -> None:
+    ends = ".eu-west-1.compute.internal"
+    pods = (pod(f"p{i}", cpu="3") for i in range(2))
+    run = ran(scenario(*(node(f"ip-10-0-0-{i}{ends}") for i in (1, 2)), *pods))
+    page = source(client, f"/runs/{run.pk}/")
+    assert f'title="ip-10-0-0-1{ends}" >ip-10-0-0-1</a>' in page
+    assert f"The node names end in <code>{ends}</code>" in page
+    assert "The node names end" not in source(client, f"/runs/{ran(scenario(node('n1'), pod('p'))).pk}/")

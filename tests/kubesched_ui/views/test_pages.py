@@ -253,8 +253,10 @@ def test_a_preemptor_without_a_node_yet_shows_where_it_is_nominated(client: Clie
             pod("high", cpu="2", priority=10),
         )
     )
-    for address in ("", "pods/default/high/"):
-        assert "nominated n1 </span>" in get(client, f"/runs/{found.pk}/{address}").flat
+    row = get(client, f"/runs/{found.pk}/").flat.rpartition("default/high</a>")[2].partition("</tr>")[0]
+    assert "nominated </span>" in row
+    assert 'title="n1"' in row
+    assert "nominated n1 </span>" in get(client, f"/runs/{found.pk}/pods/default/high/").flat
 
 
 def test_preemption_is_told(client: Client) -> None:
