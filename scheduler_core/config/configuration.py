@@ -332,6 +332,8 @@ class _ProfileReader:
                 if name in entry.args:
                     raise InputError(label, f"args.{name}", f"unknown field in {self.version}")
             raw[entry.name] = entry.args
+            if entry.args.get("defaultConstraints") and not self.release.spread_defaulting_type:
+                raw[entry.name] = {"defaultingType": "List"} | entry.args
         return raw
 
     def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:

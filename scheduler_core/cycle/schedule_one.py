@@ -136,7 +136,7 @@ class Scheduler:
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run PreFilter, then Filter over all nodes. Mark the nodes that upstream would have evaluated."""
-        if self.cluster.release.unusable_claim_fails_cycle:
+        if self.cluster.release.checks_claims_first:
             trace.error = unusable_claim(self.cluster, pod)
         if not trace.error and self._pre_filter(framework, state, pod, trace):
             self._filter(framework, state, pod, trace)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import PreferredSchedulingTerm
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import SelectorColumn
@@ -52,14 +50,6 @@ class NodeAffinityPriority(_Priority, NodeAffinity):
     """Sums the weights of the preferred terms that a node matches. matchFields are ignored."""
 
     name = "NodeAffinityPriority"
-
-    @staticmethod
-    def _preferred(pod: PodInfo) -> list[PreferredSchedulingTerm]:
-        terms = NodeAffinity._preferred(pod)
-        if not any(term.preference.match_fields for term in terms):
-            return terms
-        plain = [msgspec.structs.replace(t.preference, match_fields=[]) for t in terms]
-        return [PreferredSchedulingTerm(t.weight, without) for t, without in zip(terms, plain, strict=True)]
 
 
 class TaintTolerationPriority(_Priority, TaintToleration):

@@ -203,10 +203,14 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             return fwk.SKIPPED
         return None
 
-    @staticmethod
-    def _preferred(pod: PodInfo) -> list[objects.PreferredSchedulingTerm]:
+    def _preferred(self, pod: PodInfo) -> list[objects.PreferredSchedulingTerm]:
         affinity = pod.pod.spec.affinity
-        return affinity.node_affinity.preferred if affinity and affinity.node_affinity else []
+        terms = affinity.node_affinity.preferred if affinity and affinity.node_affinity else []
+        if not self.cluster.release.preferred_affinity_ignores_fields:
+            return terms
+        preferences = [objects.NodeSelectorTerm(term.preference.match_expressions) for term in terms]
+        pairs = zip(terms, preferences, strict=True)
+        return [objects.PreferredSchedulingTerm(term.weight, preference) for term, preference in pairs]
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the preferred terms that a node matches."""

@@ -362,7 +362,7 @@ class Release:
         "labels, not owner references, determine the controllers of a pod",
         "owner references determine the controllers of a pod",
         "pods without an owner are no longer spread with pods that their labels resemble",
-        until="1.20",
+        until="1.21",
     )
     default_spread_constraints: bool = on(
         "default constraints spread pods without constraints",
@@ -466,6 +466,24 @@ class Release:
         "only volumes of pods on the node count against the limit",
         "nodes that are still detaching volumes accept fewer pods",
         since="1.32",
+    )
+    preferred_affinity_ignores_fields: bool = off(
+        "preferred node affinity looks at matchExpressions alone",
+        "preferred node affinity also looks at matchFields",
+        "preferred terms with matchFields count",
+        until="1.19",
+    )
+    spread_defaulting_type: bool = on(
+        "PodTopologySpreadArgs has defaultingType",
+        "the defaultConstraints of PodTopologySpreadArgs always count",
+        "a configuration with defaultConstraints needs defaultingType: List",
+        since="1.20",
+    )
+    checks_claims_first: bool = off(
+        "the claims of a pod are checked before PreFilter: a missing or deleted one is an error",
+        "a missing or deleted claim rejects the pod",
+        "the event and the result differ; the pod stays pending in both",
+        until="1.19",
     )
     unusable_claim_fails_cycle: bool = off(
         "an unusable claim is an error of the cycle, not a rejection",
