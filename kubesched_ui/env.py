@@ -85,7 +85,7 @@ VARIABLES: Mapping[str, Variable] = {
     "SOCKETS_MAX": Variable("2000", "WebSockets of one web process."),
     "WEB_MAX_MEMORY": Variable("629145600", "Bytes of a web process above which it is replaced."),
     "DRAIN_S": Variable("3", "Seconds that a stopping web process has for requests. With Docker Compose: 30."),
-    "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and as many for exports."),
+    "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and twice as many for exports."),
     "BESIDE_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
     "BESIDE_MAX_SECONDS": Variable("120", "Seconds for a response, or for the next part of an export."),
     "COMPOSE_MAX_MEMORY": Variable("536870912", "Bytes of a process that checks a text of the editor."),

@@ -189,7 +189,7 @@ UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # to search for ca
 
 # Expensive requests, which separate worker processes answer (kubesched_ui/offload)
 OFFLOAD = True
-OFFLOAD_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and as many for exports
+OFFLOAD_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and twice as many for exports
 OFFLOAD_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
 OFFLOAD_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
 # Larger texts of the editor (kubesched_ui/editor/service.py), as many at once as there are query processes

@@ -47,8 +47,15 @@ def configs() -> dict[str, PoolConfig]:
         "large-uploads": replace(uploads, workers=max(1, settings.INGEST_READERS), nice=5),
         # Pages and API responses that search, replay a run or decode a whole recording.
         "requests": requests,
-        # The client determines the speed, so a timeout applies to each part, and one user leaves workers to others.
-        "exports": replace(requests, seconds=None, running_per_user=max(1, settings.OFFLOAD_PROCESSES // 2)),
+        # The client determines the speed, so a timeout applies to each part, and one user leaves workers to others. A
+        # worker whose client is slow needs no CPU, so there may be more of them.
+        "exports": replace(
+            requests,
+            workers=2 * settings.OFFLOAD_PROCESSES,
+            seconds=None,
+            running_per_user=max(1, settings.OFFLOAD_PROCESSES // 2),
+            nice=5,
+        ),
         # Lessons that users write.
         "lessons": replace(
             requests,
