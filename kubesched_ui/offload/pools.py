@@ -54,7 +54,6 @@ def configs() -> dict[str, PoolConfig]:
             workers=2 * settings.OFFLOAD_PROCESSES,
             seconds=None,
             running_per_user=max(1, settings.OFFLOAD_PROCESSES // 2),
-            nice=5,
         ),
         # Lessons that users write.
         "lessons": replace(
