@@ -88,9 +88,8 @@ def qr(address: str) -> str:
 
 @require_POST
 def move(request: HttpRequest, key: str) -> HttpResponse:
-    """Control the class: `step` goes to a step, `reveal` reveals a step's answer, `bars` shows its answer counts on the
-    wall page, `address` shows a page of the run, `close` ends the class, `remove` removes the student with that number.
-    """
+    """Control the class: go to a `step`, `reveal` its answer, show its `bars` on the wall page, show the page of the
+    run at `address`, `close` the class, or `remove` the student with that number."""
     found, form = live_class_of(key), request.POST
     try:
         if "remove" in form:
