@@ -316,8 +316,7 @@ def what_if(request: HttpRequest, run_id: int) -> HttpResponse:
             return render(request, "what_if.html", context | questions.options(parent, subject))
         action = questions.action_of(parent, subject, request.POST)
         with transaction.atomic():
-            named = fork_create.named_by_change(parent, action.title)
-            start = subject.beginning
+            start, named = subject.beginning, fork_create.named_by_change(parent, action.title)
             made = fork_create.create_fork(parent, start.at, start.t, action.changes, {}, named)
     except (InputError, NotRecorded) as problem:
         context["problem"] = str(problem).rstrip(".")
