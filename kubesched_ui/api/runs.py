@@ -60,12 +60,13 @@ class RunIn(Schema):
     )
     pods: list[Text] | None = Field(
         None,
-        description='Only these pods ("namespace/name"), in queue order; null: all pending pods. A bound pod in the '
-        "list is removed from its node first.",
+        description='Only these pods ("namespace/name"), in this order; null: all pending pods, in queue order. '
+        "A bound pod in the list is removed from its node first.",
     )
     unbind: list[Text] = Field(
         [],
-        description="Further bound pods to remove from their nodes and schedule again; those in `pods` have no effect. "
+        description="Further bound pods to remove from their nodes and schedule again: in queue order, or after the "
+        "pods that `pods` names; those in `pods` have no effect. "
         "Pods that no scheduler placed, such as static pods, stay.",
     )
     template: Text = Field(

@@ -28,8 +28,8 @@ PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "start
 
 
 class Cluster(NamedTuple):
-    """The objects of a run. `pods`: the pods to schedule, None for all pending ones. `only`: titles of the
-    workloads whose pods may be created, None for all without pods."""
+    """The objects of a run. `pods`: the pods to schedule, first those of `Run.pods` in their order; None for all that
+    are pending. `only`: titles of the workloads whose pods may be created, None for all without pods."""
 
     objects: list[dict[str, Any]]
     pods: list[str] | None
@@ -125,7 +125,8 @@ def start(run: Run) -> StartedRun:
         pods=pods,
         **core_settings(run),
     )
-    simulation.sort_pods()
+    if not run.pods:
+        simulation.sort_pods()
     return StartedRun(simulation, prepared, recorded)
 
 

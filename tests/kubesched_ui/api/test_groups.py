@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.html import strip_tags
 
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
@@ -60,7 +61,9 @@ def test_a_group_opens_into_its_members(client: Client, run: Run) -> None:
 
 def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) -> None:
     page = page_text(client, f"/runs/{run.pk}/pods/team/train-3/")
-    assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
+    assert strip_tags(page).index("the fourth, train-3, lacks 2 cpu on every node") < strip_tags(page).index(
+        "No node fits: 3 lack cpu"
+    )
     fits = page_text(client, f"/runs/{run.pk}/pods/team/train-0/")
     assert "It fits on n1, but its group team/train is not scheduled as a whole, so it stays pending." in fits
     assert "pod group not scheduled" in fits  # at Permit

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.html import strip_tags
 
 from tests.kubesched_ui.clusters import node, pod
 
@@ -31,7 +32,7 @@ def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
     refused = client.get(f"/runs/{run['id']}/pods/default/big/").content.decode()
     assert "Preemption" in refused
     assert "GeneralPredicates" in refused
-    assert "0/2 nodes are available: 2 Insufficient cpu." in refused
+    assert "0/2 nodes are available: 2 Insufficient cpu." in strip_tags(refused)
 
 
 def test_what_it_cannot_do_is_refused(client: Client) -> None:
@@ -70,7 +71,7 @@ def test_its_plugins_are_shown(client: Client, in_time: bool) -> None:
     page = client.get(f"/runs/{run['id']}/pods/default/fits/").content.decode()
     assert "DefaultPodTopologySpread" in page
     refused = client.get(f"/runs/{run['id']}/pods/default/big/").content.decode()
-    assert "0/2 nodes are available: 2 Insufficient cpu." in refused
+    assert "0/2 nodes are available: 2 Insufficient cpu." in strip_tags(refused)
 
 
 def test_its_configuration_is_refused_by_newer_releases(client: Client) -> None:
