@@ -170,7 +170,7 @@ def test_tables_on_a_phone_show_that_they_scroll(page: Page, recorded: dict[str,
     expect(table).to_have_attribute("tabindex", "0")
     table.evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
     expect(table).to_have_attribute("data-beyond", "left")
-    page.get_by_label("Search pods").press_sequentially("front")  # the table is exchanged
+    page.get_by_role("searchbox", name="Search pods").press_sequentially("front")  # the table is exchanged
     expect(page.locator("#pods tbody tr")).to_have_count(1)
     expect(table).to_have_attribute("data-beyond", "right")
     page.set_viewport_size({"width": 1440, "height": 900})
