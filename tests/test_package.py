@@ -73,6 +73,7 @@ def test_a_command_of_the_core_needs_no_data_folder(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out in (ROOT / "docs" / "explain.md").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_command_of_the_application_keeps_its_data_where_it_is_told_to(tmp_path: Path) -> None:
     data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"

@@ -99,6 +99,7 @@ def running(instance: Instance, run: int) -> None:
     until(lambda: instance.api("GET", f"/runs/{run}")["cycles_done"] > 20, "the run's first cycles")
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(instance: Instance, scenario: int) -> None:
     reference = start_run(instance, scenario, seed=5)
     check(instance, reference)

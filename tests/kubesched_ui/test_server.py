@@ -235,6 +235,7 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
         assert sum(len(frame) for frame in client) == 1_999 * 100_000
 
 
+@pytest.mark.long
 def test_a_slow_reader_is_disconnected(process: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:
     """It never stops, but takes 2 kB a second: less than a worker can wait for."""
     with socket.create_connection(("127.0.0.1", port)) as client:
@@ -251,6 +252,7 @@ def test_a_slow_reader_is_disconnected(process: subprocess.Popen[bytes], port: i
         until(ends, "the end of the response")
 
 
+@pytest.mark.long
 def test_headers_that_trickle_are_broken_off(port: int, connection: HTTPConnection) -> None:
     """A byte at a time, on a new connection and behind a complete request."""
     for begin in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):

@@ -10,6 +10,7 @@ import pytest
 
 from scheduler_core.commands.replay_time import replay_case
 from tests.conformance import golden_cases, golden_decisions, golden_sets, known_differences
+from tests.examples import selection
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,7 @@ def check(name: str, whole: bool) -> Counter[str]:
     return kinds
 
 
-@pytest.mark.parametrize("name", [name for name in SETS if not name.startswith("found/")])
+@pytest.mark.parametrize("name", selection([name for name in SETS if not name.startswith("found/")], 4))
 def test_the_selection(name: str) -> None:
     assert check(name, whole=False) == Counter(dict.fromkeys(kinds_of(name), 5))
 

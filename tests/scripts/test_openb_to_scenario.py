@@ -66,6 +66,7 @@ def test_says_what_is_wrong(text: str, said: str, tmp_path: Path, checkout: Path
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_the_whole_trace(checkout: Path) -> None:
     files = (str(TRACE / "openb_node_list_all_node.csv.gz"), str(TRACE / "openb_pod_list_default.csv.gz"))
     result = convert(checkout, *files)

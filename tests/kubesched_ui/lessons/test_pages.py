@@ -12,6 +12,7 @@ from kubesched_ui.lessons.functions import FUNCTIONS
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import tasks
+from tests.examples import selection
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NAMES = [path.stem for path in catalog.paths()]
@@ -27,7 +28,7 @@ def test_the_course_lists_all_lessons(client: Client) -> None:
     assert all(reverse("lesson", args=[name]) in page.content.decode() for name in NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", selection(NAMES, 4))
 def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is sent of a step comes about without its answer, what the cycle found and the text below `Revealed`."""
     lesson = catalog.lesson(name)
@@ -67,7 +68,7 @@ def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None
                 facts.call(ask, [step.focus.pod, *(["n"] if ask == "total" else [])], {})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", selection(NAMES, 4))
 def test_wrong_then_right(client: Client, name: str) -> None:
     lesson = catalog.lesson(name)
     assert lesson is not None

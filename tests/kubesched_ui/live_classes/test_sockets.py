@@ -169,6 +169,7 @@ async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
     assert not socket_metrics.sockets
 
 
+@pytest.mark.long
 async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is sent before the reveal, of each kind of question: pages, parts, answers, the socket, other addresses.
 

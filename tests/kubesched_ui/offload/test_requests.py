@@ -113,6 +113,7 @@ def test_a_form_of_an_answer_can_be_sent(run: Run) -> None:
     assert sent.status_code == 302
 
 
+@pytest.mark.long
 def test_exports_are_the_same(client: Client, run: Run, settings: Any) -> None:
     beside = {form: exported(client, run, form) for form in FORMATS}
     settings.OFFLOAD = False
@@ -135,6 +136,7 @@ def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings
             exported(client, run, form)
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = get_pool("requests")
     pool.config = replace(pool.config, seconds=0.2)
@@ -179,6 +181,7 @@ def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, m
     assert not middleware._making
 
 
+@pytest.mark.long
 def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is too large for this process is made by a worker, and what is made here does without."""
     for module in (routes, recording_cache):

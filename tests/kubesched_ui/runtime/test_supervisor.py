@@ -125,6 +125,7 @@ def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
         os.kill(first, 0)
 
 
+@pytest.mark.long
 def test_a_stop_refuses_connections_and_completes_requests(kept: Kept) -> None:
     first = kept.get()
     slow: list[int] = []

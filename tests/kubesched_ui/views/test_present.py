@@ -52,6 +52,7 @@ def run() -> Run:
     return ran(scenario(*json.loads(taught())["items"]))
 
 
+@pytest.mark.long
 def test_a_run_from_its_beginning_to_its_end_and_back(client: Client, run: Run) -> None:
     found = tour(client, run)
     assert found[0].heading == "test"

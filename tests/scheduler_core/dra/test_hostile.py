@@ -118,6 +118,7 @@ def test_what_the_api_server_would_refuse(broken: dict[str, Any], message: str) 
     assert message in str(error.value)
 
 
+@pytest.mark.long
 def test_a_search_without_end_is_given_up() -> None:
     """Thirty devices are alike, thirty-two are asked for: more combinations fail than anybody wants to try."""
     devices = [device(f"d{i:02}", root=str(i // 30)) for i in range(60)]
