@@ -154,14 +154,19 @@ def cluster_case(path: Path) -> Case:
 def by_page(case: Case) -> Answer:
     """What a person is shown: the drop zone's form, the scenario's page, the start form."""
     from django.test import Client
+    from django.urls import resolve, reverse
+
+    from kubesched_ui.models import Run
 
     client = Client(SERVER_NAME="localhost")
     response = client.post("/upload/", {"file": uploads(case)})
     if response.status_code != 302:
         return Answer(refusal(response.context))
-    scenario_id = int(response["Location"].rstrip("/").rpartition("/")[2])
-    shown = html.unescape(" ".join(client.get(response["Location"]).content.decode().split()))
-    offered = client.get(response["Location"]).context["form"].initial
+    found = resolve(response["Location"])  # the default run, or the scenario if nothing is pending
+    scenario_id = found.kwargs.get("scenario_id") or Run.objects.get(pk=found.kwargs["run_id"]).scenario_id
+    page = client.get(reverse("scenario", args=[scenario_id]))
+    shown = html.unescape(" ".join(page.content.decode().split()))
+    offered = page.context["form"].initial
     form = {
         "which": "unbind" if case.unbind else "pending",
         "unbind": "\n".join(case.unbind),
