@@ -211,6 +211,7 @@ def test_old_names_still_count_and_are_warned_of(monkeypatch: pytest.MonkeyPatch
     assert not any("KEEP_DAYS" in warning for warning in env.warnings())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_files_of_the_image_are_enough_to_start(checkout: Path, tmp_path: Path) -> None:
     """Docker sends what .dockerignore excepts. The image has what is copied from it: the files of the wheel."""
@@ -292,6 +293,7 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
     assert "umask = 077" in supervisord_config.configuration(supervisord_config.programs("127.0.0.1", 8000))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
     """`manage.py run` without the others, which have the supervisor's umask."""

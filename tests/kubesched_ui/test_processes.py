@@ -22,7 +22,7 @@ from tests.conformance import golden_cases
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 NODES, PODS = 300, 1500
 
@@ -40,7 +40,7 @@ def needs(found: object, what: str) -> pytest.MarkDecorator:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param("embedded", marks=pytest.mark.long),  # as the tests in a browser have it
+        "embedded",  # as the tests in a browser have it
         pytest.param("services", marks=[needs(POSTGRES, "PostgreSQL 15"), needs(REDIS, "redis-server")]),
     ],
 )
@@ -66,7 +66,6 @@ def scenario(instance: Instance) -> int:
     return number
 
 
-@pytest.mark.long
 def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:
     """A sample of what scripts/try_api.py does."""
     command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "1", "1", "", "fuzzing"]
@@ -99,7 +98,6 @@ def running(instance: Instance, run: int) -> None:
     until(lambda: instance.api("GET", f"/runs/{run}")["cycles_done"] > 20, "the run's first cycles")
 
 
-@pytest.mark.long
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(instance: Instance, scenario: int) -> None:
     reference = start_run(instance, scenario, seed=5)
     check(instance, reference)
@@ -129,7 +127,6 @@ def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance,
     assert got[-1]["type"] == "run.finished"
 
 
-@pytest.mark.long
 def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scenario: int, tmp_path: Path) -> None:
     run = start_run(instance, scenario)
     running(instance, run)
@@ -154,7 +151,6 @@ def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subpr
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.long
 def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None:
     in_time = start_run(instance, scenario, in_time=True, until=30)
     runs = [start_run(instance, scenario), in_time]
@@ -169,7 +165,6 @@ def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None
     assert told[3]["mb"] > 5 * told[0]["mb"]  # the same, not compressed
 
 
-@pytest.mark.long
 def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> None:
     (web,) = instance.pids("kubesched_ui.server")
 
@@ -186,7 +181,6 @@ def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> 
     check(instance, run)
 
 
-@pytest.mark.long
 def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance: Instance, scenario: int) -> None:
     if instance.postgres is None:
         pytest.skip("SQLite is never away")
@@ -220,7 +214,6 @@ def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance:
     assert got == [list(range(1, last + 1))] * 8
 
 
-@pytest.mark.long
 def test_a_killed_broker_loses_neither_the_run_under_way_nor_the_queued_one(instance: Instance, scenario: int) -> None:
     runs = [start_run(instance, scenario) for _ in range(3)]
     running(instance, runs[0])
@@ -307,7 +300,6 @@ def test_a_second_instance_on_the_same_data_is_refused(instance: Instance) -> No
     assert "already running" in second.stderr
 
 
-@pytest.mark.long
 def test_everything_killed_at_once_starts_again(tmp_path: Path) -> None:
     instance = Instance(tmp_path)
     instance.start()

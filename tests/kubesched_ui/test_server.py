@@ -137,6 +137,7 @@ def test_a_form_that_is_broken_off_is_the_applications_to_answer(connection: HTT
     assert connection.getresponse().read() == b"taken"
 
 
+@pytest.mark.long
 def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
     for _ in range(3):  # the server looks after its connections as before
         connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"), timeout=10)
@@ -290,6 +291,7 @@ def test_the_oldest_unfinished_headers_make_way(process: subprocess.Popen[bytes]
         assert [one.recv(1) for one in crowd[:5]] == [b""] * 5
 
 
+@pytest.mark.long
 def test_bodies_that_trickle_leave_the_budget_to_others(port: int, connection: HTTPConnection) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n"
     with ExitStack() as stack:

@@ -14,6 +14,7 @@ from django.test import Client
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import services
+from tests.examples import selection
 from tests.kubesched_ui.api.recorded import decided, lose_worker, recorded
 from tests.kubesched_ui.api.run_kinds import CORDON, RUNS, in_time, in_time_forked, small, twice, twice_later
 from tests.kubesched_ui.clusters import pod
@@ -103,7 +104,7 @@ def test_an_imported_run_is_the_one_that_was_exported(client: Client, make: Any,
     assert f"As recorded: {run.cycles_done} cycle" in shown(client, f"/runs/{again.pk}/")
 
 
-@pytest.mark.parametrize("make", [twice, twice_later, in_time_forked], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", selection([twice, twice_later, in_time_forked], 3), ids=lambda make: make.__name__)
 def test_an_imported_fork_is_forked_on(client: Client, make: Any) -> None:
     run = make(client)
     wanted = {"at": 2, "changes": [{"skip": {"pod": None, "plugin": "NodeResourcesFit"}}]}

@@ -13,6 +13,7 @@ from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.clusters import CLUSTERS
+from tests.examples import selection
 
 OBJECTS = [
     {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.30.0"}}},
@@ -86,7 +87,7 @@ def test_an_exported_scenario_reads_back_the_same() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", selection([*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], 4), ids=lambda path: path.name)
 def test_the_scenario_of_a_run_file_is_the_stored_one(path: Path) -> None:
     stored = store(ingest_files([(path.name, path)]), "its name", description="what for")
     data = b"".join(run_file.document(Run(pk=1, scenario=stored, name="a run"), b""))

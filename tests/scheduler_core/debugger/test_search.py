@@ -15,6 +15,7 @@ from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, CycleSearch, WrongExpression
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
 from tests.scheduler_core.debugger.live import Raw, Watched, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
@@ -196,7 +197,7 @@ def requests_of(told: Pod) -> dict[str, int] | None:
     return found
 
 
-@pytest.mark.parametrize("where", EXPRESSIONS)
+@pytest.mark.parametrize("where", selection(EXPRESSIONS, 2))
 def test_find_is_what_a_plain_evaluation_finds(where: str) -> None:
     asked, some = EXPRESSIONS[where], 0
     for run in runs():

@@ -9,7 +9,6 @@ import pytest
 
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS
 from tests.conformance import golden_cases
-from tests.examples import selection
 from tests.scheduler_core.provenance.cases import check
 
 pytestmark = pytest.mark.slow
@@ -22,7 +21,10 @@ def test_other_releases(release: str) -> None:
 
 
 # `sampled`: of so many cases one; every kind is among them, since there are ten of each, or three
-@pytest.mark.parametrize(("release", "sampled"), selection([("v1.34", 9), ("v1.27", 9), ("v1.36", 3)], 3))
+@pytest.mark.parametrize(
+    ("release", "sampled"),
+    [("v1.34", 9), *(pytest.param(*more, marks=pytest.mark.long) for more in (("v1.27", 9), ("v1.36", 3)))],
+)
 def test_every_tree_comes_to_what_was_recorded(release: str, sampled: int) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(release)[::sampled]:
