@@ -150,6 +150,7 @@ def large(site: Instance) -> int:
     return number
 
 
+@pytest.mark.long
 def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: int) -> None:
     run = site.api("POST", f"/scenarios/{large}/runs", {})["id"]
     assert site.finished(run)["state"] == "done"
@@ -269,6 +270,7 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     assert page.locator("img").count() == 0
 
 
+@pytest.mark.long
 def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/export/")
     with page.expect_download() as download:

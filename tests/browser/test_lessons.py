@@ -94,6 +94,7 @@ def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:
     plain.close()
 
 
+@pytest.mark.long
 def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/learn/how-the-scheduler-knows/1/")

@@ -67,6 +67,7 @@ SETTLED = """async () => {
 }"""
 
 
+@pytest.mark.long
 def test_keys_leave_the_scrolling_to_the_page(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17")
     expect(page.locator("[data-rows] tr").first).to_be_visible()

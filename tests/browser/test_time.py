@@ -60,6 +60,7 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
     expect(events.filter(has_text="NodeAdd")).to_have_class(re.compile("deep-2"))
 
 
+@pytest.mark.long
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=0")
     slider = page.get_by_label("Timepoint", exact=True)
