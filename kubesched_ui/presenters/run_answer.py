@@ -179,10 +179,10 @@ def _sentence(run: Run, counts: Mapping[str, int], causes: Sequence[PendingCause
         return f"{placed:,} of {pods} placed so far." if run.active else f"{'All ' * (total > 1)}{pods} placed."
     if total == 1:
         return f"The {kind} is not placed{so_far}: it {agree(1, causes[0].words)}."
-    left, told = sum(cause.count for cause in causes), [cause.text for cause in causes[:CAUSES]]
+    left, clauses = sum(cause.count for cause in causes), [cause.text for cause in causes[:CAUSES]]
     if rest := sum(cause.count for cause in causes[CAUSES:]):
-        told.append(f"{rest:,} for other reasons")
-    why = ", ".join(told)
+        clauses.append(f"{rest:,} for other reasons")
+    why = ", ".join(clauses)
     return (
         f"{placed:,} of {pods} placed{so_far}; {left:,} not: {why}."
         if placed

@@ -61,17 +61,17 @@ def step_context(
 ) -> dict[str, Any]:
     """Return the context of lesson.html. `sent`: the answer, or `reveal`. `judges`: whether an answer was sent, which
     may be empty. `query`: where the display settings are, if not in `sent`. Raises Unknown, InputError."""
-    asked = here.steps[step - 1].ask is not None
-    told: dict[str, Any] = {}
-    revealed = asked and "reveal" in sent
-    if judges and asked and not revealed:
+    has_question = here.steps[step - 1].ask is not None
+    judged: dict[str, Any] = {}
+    revealed = has_question and "reveal" in sent
+    if judges and has_question and not revealed:
         given = sent.getlist("answer")[:MAX_ANSWERS]
-        verdict, said = step_state.answered(here, step, given)
-        told = {"verdict": verdict, "said": said, "given": given}
+        verdict, explanation = step_state.answered(here, step, given)
+        judged = {"verdict": verdict, "said": explanation, "given": given}
         revealed = verdict.right
-    accepted = told["verdict"].given if told else None
-    context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed, accepted), **told}
-    settings = manner(here, step, sent if query is None else query, asked and not revealed)
+    accepted = judged["verdict"].given if judged else None
+    context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed, accepted), **judged}
+    settings = manner(here, step, sent if query is None else query, has_question and not revealed)
     return context | settings | around(here, step, address, settings["kept"])
 
 
