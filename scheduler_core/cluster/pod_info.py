@@ -31,7 +31,7 @@ class PodInfo:
     its cpu in that case. `node`: where it runs or is assumed, "" while it is pending. `node_selection`: equal values
     mean the same nodeSelector and required node affinity; None if there is neither. `tolerations`: equal values mean
     the same tolerations. Both are cache keys. `group`: namespace/name of its pod group, "" for none. `volumes`: the
-    volumes that affect scheduling.
+    volumes that affect scheduling. `start_time`: 0 if it has not started, negative if only the API server knows it.
     """
 
     __slots__ = (

@@ -188,7 +188,7 @@ class Edit:
     def replace_pod(self, old: PodInfo, pod: Pod) -> PodInfo:
         """Replace a pod by another version of it, on the same node or in the same queue."""
         new = PodInfo(pod, self.cluster.release)
-        new.nominated_node, new.start_time = old.nominated_node, old.start_time
+        new.nominated_node, new.start_time = old.nominated_node, abs(old.start_time)
         self.cluster.journal.note(POD, new)
         if old.node:
             node = old.node

@@ -92,7 +92,7 @@ def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:
         _set(spec, "nodeName", at.node if at.bound else "")
         _set(status, "nominatedNodeName", at.nominated)
         if at.start:
-            status["startTime"] = datetime.datetime.fromtimestamp(at.start, datetime.UTC).isoformat()
+            status["startTime"] = datetime.datetime.fromtimestamp(abs(at.start), datetime.UTC).isoformat()
     version = VERSIONS.get(kind, "v1")
     return {"apiVersion": f"{group}/{version}" if group else version, "kind": kind.partition(".")[0], **obj}
 

@@ -15,7 +15,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.framework.interface import CycleState, NodePodsChange, Status
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
+from scheduler_core.preemption.victims import Budgets, Candidate, by_importance, select_victims
 
 PAGE = 100  # nodes per page
 REMOVE, REPRIEVE = "remove", "reprieve"
@@ -155,7 +155,7 @@ class PreemptionDryRuns:
 
     def _try(self, node: str, row: int) -> tuple[list[DryRunStep], Candidate | Status]:
         pods = list(self._framework.cluster.nodes.pods_of(row))
-        lower = sorted((pod for pod in pods if pod.priority < self._pod.priority), key=importance)
+        lower = by_importance(pod for pod in pods if pod.priority < self._pod.priority)
         violating = {pod.key for pod in self._budgets.split(lower)[0]}
         steps: list[DryRunStep] = []
 

@@ -16,7 +16,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.victim_fast_path import PreemptionNodes, victims_by_numbers
 from scheduler_core.preemption.pick_one_node import choose
-from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
+from scheduler_core.preemption.victims import Budgets, Candidate, by_importance, select_victims
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
 NOT_ENOUGH = fwk.unschedulable("too little would be free, even after all possible evictions")
@@ -106,7 +106,7 @@ class PreemptionAttempt:
             key = (pods, free[i], places[i], asked)
             known = self.framework.tried.get(name)
             if known is None or known[0] != key:
-                lower = sorted([p for p in pods if p.priority < priority], key=importance)
+                lower = by_importance(p for p in pods if p.priority < priority)
                 found = victims_by_numbers(wanted, free[i], places[i], budgets.split(lower))
                 result = NOT_ENOUGH if found is None else Candidate(name, tuple(found[0]), found[1][0])
                 known = self.framework.tried[name] = (key, result)

@@ -297,7 +297,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         gone = candidate.victims
         if rule == FEWEST_VIOLATIONS:
             row = self.cluster.nodes.rows[candidate.node]
-            lower = sorted((p for p in view.pods_on(row) if p.priority < view.pod.priority), key=victims.importance)
+            lower = victims.by_importance(p for p in view.pods_on(row) if p.priority < view.pod.priority)
             violating = {p.key for p in self._budgets().split(lower)[0]}
             broken = [
                 partial(view.holds, victim, "metadata", "labels", label=f"{victim.key} breaks a disruption budget")
@@ -317,10 +317,10 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             return view.long_count(leaves, "victims", "victims")
         first = min(
             (victim for victim in gone if victim.priority == gone[0].priority),
-            key=lambda victim: victim.start_time or float("inf"),
+            key=victims.start_of,
         )
         leaf = view.holds(first, "status", "startTime", label=f"start of {first.key}, the first of the most important")
-        leaf.value = first.start_time or _NOW
+        leaf.value = min(victims.start_of(first), _NOW)
         leaf.unit = "s"
         return leaf
 

@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/preemption (pickOneNodeForPreemption).
 
 from collections.abc import Callable, Sequence
 
-from scheduler_core.preemption.victims import Candidate
+from scheduler_core.preemption.victims import Candidate, start_of
 
 PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods always have a lower sum
 
@@ -13,7 +13,7 @@ PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods a
 def _earliest_start(candidate: Candidate) -> float:
     """Return the earliest start of the most important victims. Pods that never started count as the newest."""
     highest = max(v.priority for v in candidate.victims)
-    return min(v.start_time or float("inf") for v in candidate.victims if v.priority == highest)
+    return min(start_of(v) for v in candidate.victims if v.priority == highest)
 
 
 FEWEST_VIOLATIONS = "fewest budget violations"

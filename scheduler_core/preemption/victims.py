@@ -3,7 +3,7 @@
 Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode), pkg/scheduler/util (MoreImportantPod).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api import selectors
@@ -26,9 +26,27 @@ class Candidate:
     pdb_violations: int
 
 
-def importance(pod: PodInfo) -> tuple[int, float]:
-    """Return the sort key: higher priority first, then longer running. Pods that never started are newest."""
-    return (-pod.priority, pod.start_time or float("inf"))
+NOW = float("inf")
+
+
+def start_of(pod: PodInfo) -> float:
+    """Return the start time that the scheduler knows; NOW if it knows none."""
+    return pod.start_time if pod.start_time > 0 else NOW
+
+
+def by_importance(pods: Iterable[PodInfo]) -> list[PodInfo]:
+    """Sort pods: higher priority first, then longer running.
+
+    Upstream compares a pod without a start time by the time of the comparison, so its insertion sort reverses the order
+    of such pods.
+    """
+
+    def key(entry: tuple[int, PodInfo]) -> tuple[int, float, int]:
+        position, pod = entry
+        start = start_of(pod)
+        return -pod.priority, start, -position if start == NOW else position
+
+    return [pod for _, pod in sorted(enumerate(pods), key=key)]
 
 
 class Budgets:
@@ -93,7 +111,7 @@ def select_victims(
     `fits(change)` checks the node with pods removed. Pods that violate a budget are reprieved first, then the others,
     each from the most important to the least.
     """
-    potential = sorted((p for p in pods if p.priority < pod.priority), key=importance)
+    potential = by_importance(p for p in pods if p.priority < pod.priority)
     if not potential:
         return no_victims(pod, node)
     gone = {p.key: p for p in potential}
@@ -111,5 +129,7 @@ def select_victims(
                 gone[candidate.key] = candidate
                 history.append((candidate, -1))
                 violations += group is violating
-    victims = sorted(gone.values(), key=importance) if pod.release.victims_by_importance else list(gone.values())
+    victims = list(gone.values())
+    if pod.release.victims_by_importance and 0 < violations < len(victims):
+        victims = by_importance(victims)
     return Candidate(node, tuple(victims), violations)

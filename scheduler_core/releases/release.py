@@ -683,6 +683,13 @@ class Release:
         "pods can preempt again sooner",
         since="1.26",
     )
+    binding_updates_status: bool = on(
+        "the scheduler knows the start time of a pod that it has just bound",
+        "the scheduler knows the start time of a pod that it has bound only after the next update of the pod",
+        "preemption prefers victims that started later, also among pods that the scheduler has just bound",
+        since="1.25",
+        pull=110279,
+    )
     victims_by_importance: bool = on(
         "victims are sorted by importance instead of by budget violation first",
         "victims that violate a budget come first",

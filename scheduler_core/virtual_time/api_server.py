@@ -129,7 +129,7 @@ class ApiServer:
             self._notify_node(old_object, obj)
 
     def _replace(self, old: PodInfo, new: PodInfo) -> None:
-        new.nominated_node, new.start_time = old.nominated_node, old.start_time
+        new.nominated_node, new.start_time = old.nominated_node, abs(old.start_time)
         assumed = self.lifecycle.is_assumed(new.key)
         new.node = "" if assumed else old.node
         self.pods[new.key] = new
@@ -149,6 +149,8 @@ class ApiServer:
     def bind(self, pod: PodInfo) -> None:
         """Write the binding of an assumed pod; it runs from now on."""
         pod.start_time = self.loop.clock.unix
+        if not self.cluster.release.binding_updates_status:
+            pod.start_time = -pod.start_time  # unknown to the scheduler until the next update
         with self._because("pod.bound", pod=pod.key, node=pod.node):
             self.handlers.bound(pod)
             self._started(pod)
