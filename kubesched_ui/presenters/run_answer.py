@@ -93,7 +93,10 @@ def answer_of(run: Run) -> RunAnswer:
     """Return the outcome of a run, or of its part so far."""
     counts = counts_of(run)
     causes, reasons = _pending(run)
-    return RunAnswer(_sentence(run, counts, causes), counts, causes, reasons)
+    sentence = _sentence(run, counts, causes)
+    if run.evicted:
+        sentence = f"{sentence.removesuffix('.')}; {count(run.evicted, 'running pod')} evicted."
+    return RunAnswer(sentence, counts, causes, reasons)
 
 
 def counts_of(run: Run) -> dict[str, int]:

@@ -62,6 +62,7 @@ def test_a_nominated_pod_waits_and_is_no_lack() -> None:
     answer = answer_of(ran(scenario(node("n1"), victim, pod("boss", "4", priority=10))))
     (cause,) = answer.causes
     assert (cause.text, cause.pods[0].nominated) == ("1 waits for pods to be evicted", "n1")
+    assert answer.sentence == ("The pending pod is not placed: it waits for pods to be evicted; 1 running pod evicted.")
 
 
 @pytest.mark.parametrize(
