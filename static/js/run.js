@@ -36,7 +36,9 @@ async function refresh() {
   } else if (!table && fresh.querySelector("#pods")) {
     location.reload();
   }
-  document.dispatchEvent(new CustomEvent("refreshed", { detail: { over: !fresh.getElementById("run").dataset.live } }));
+  const over = !fresh.getElementById("run").dataset.live;
+  if (over) delete page.dataset.live;
+  document.dispatchEvent(new CustomEvent("refreshed", { detail: { over } }));
 }
 
 function live() {

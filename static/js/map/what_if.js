@@ -2,9 +2,9 @@
 import { button, el } from "../dom.js";
 import { fetchPage } from "../requests.js";
 
-// Returns the button that opens the dialog for an object; none where no fork can be started.
+// Returns the button that opens the dialog for an object; none where no fork can be started, as while the run is active.
 export function whatIf(box, kind, key) {
-  if (!box.closest("[data-what-if]")) return "";
+  if (!box.closest("[data-what-if]") || document.querySelector("#run[data-live]")) return "";
   const label = `What if: ${kind} ${key}`;
   return button("What if …", { class: "quiet small", "aria-label": label, "data-ask": `${kind} ${key}` });
 }

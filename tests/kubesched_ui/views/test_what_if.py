@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ def test_pages_load_the_form(client: Client, run: Run) -> None:
     assert f"kind=Pod&namespace=default&name=p3&from=cycle+{cycle_of(run, 'p3')}" in source(
         client, f"/runs/{run.pk}/pods/default/p3/"
     )
-    assert f'data-what-if="/runs/{run.pk}/what-if/"' in source(client, f"/runs/{run.pk}/")
+    page = source(client, f"/runs/{run.pk}/")
+    assert f'data-what-if="/runs/{run.pk}/what-if/"' in page
+    assert sorted(re.findall('data-ask="(.+?)"', page)) == ["Pod default/p3", "Pod default/picky"]
 
 
 def cycle_of(run: Run, name: str) -> int:
