@@ -23,6 +23,7 @@ from kubesched_ui.queries import what_if as questions
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, scoring, suggested_comparisons
+from kubesched_ui.scenarios.cluster_overview import ZONES
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
@@ -38,6 +39,14 @@ from scheduler_core.errors import InputError
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
+MAX_GROUPS = 50  # of nodes, by one label
+# Labels by which nodes are grouped by default, best first, as on the map (static/js/map/grouping.js).
+GROUPINGS = (
+    *ZONES,
+    *("pool", "node-pool", "nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup"),
+    *("alpha.eksctl.io/nodegroup-name", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool"),
+    *("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
+)
 NO_OWNER, ALIKE, UNKNOWN, ONE_TRIED = "no owner", "no difference", "not compared", "scheduled in one run at most"
 
 SORTS: dict[str, Callable[[PodComparison], Any]] = {
@@ -186,7 +195,8 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         pods.sort(key=lambda pod: pod.rank)
     page = Paginator(pods, ROWS).get_page(request.GET.get("page"))
     comparison.look([pod.name for pod in page.object_list])
-    label = params["by"] or ZONE
+    labels = labels_of(comparison)
+    label = params["by"] or next((key for key in GROUPINGS if key in labels), ZONE)
     drawn = comparison.flows(label)
     found: dict[str, Any] = {
         **params,
@@ -199,7 +209,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "flows": drawn[:LABELS],
         "picture": charts.picture(drawn),
         "by": label,
-        "labels": labels_of(comparison),
+        "labels": sorted({label, *labels}),
         "kept": [(key, params[key]) for key in ("owner", "cause", "sort", "by", "pod") if params[key]],
         "unknown": sum(not pod.known for pod in comparison.pods.values()),
     }
@@ -233,14 +243,11 @@ def groups(pods: Sequence[PodComparison], by: str) -> list[tuple[str, int, list[
 
 
 def labels_of(comparison: Comparison) -> list[str]:
-    """Return the labels by which nodes can be grouped: those with few different values."""
-    nodes = comparison.b.recording.tables["nodes"]
-    values: dict[str, Counter[str]] = {}
-    for labels in nodes.distinct("labels")[:2000]:
-        for key, value in labels.items():
-            values.setdefault(key, Counter())[value] += 1
-    few = [key for key, found in values.items() if len(found) <= 50]
-    return sorted({ZONE, *few})[:LABELS]
+    """Return the labels that split the nodes into groups, but not into more than MAX_GROUPS."""
+    distinct = comparison.b.recording.tables["nodes"].distinct("labels")[:2000]
+    keys = dict.fromkeys(key for labels in distinct for key in labels)
+    groups = {key: {labels.get(key) for labels in distinct} for key in keys}
+    return sorted(key for key, found in groups.items() if 2 <= len(found) <= MAX_GROUPS)[:LABELS]
 
 
 def one(comparison: Comparison, name: str) -> dict[str, Any]:

@@ -6,10 +6,8 @@
  * @typedef {import("./cluster_model.js").World} World
  * @typedef {import("./url_state.js").Focus & { bare?: boolean }} Focus `bare`: before the cycle, without a
  *   current pod
- * @typedef {{ pod: string, a: string | null, b: string | null }} Apart the node of a pod: "" for no node, null if the
- *   pod does not exist
- * @typedef {{ pods: Apart[], keys: Set<string>, nodes: [Map<string, number>, Map<string, number>] }} Difference `nodes`:
- *   per run, the number of such pods on each node
+ * @typedef {{ keys: Set<string>, nodes: [Map<string, number>, Map<string, number>] }} Difference `nodes`: per run, the
+ *   number of such pods on each node
  */
 
 const SAME = 1e-6; // seconds
@@ -53,20 +51,18 @@ export function byTime(focus, second, pod, world) {
 /** @param {Focus} focus */
 const pointOf = ({ point, plugin, node }) => (point ? { point, plugin, node } : { node });
 
-/** Return the pods on different nodes, by name. @param {World} a @param {World} b @returns {Difference} */
+/** Return the pods on different nodes. @param {World} a @param {World} b @returns {Difference} */
 export function difference(a, b) {
   const [one, other] = [placesOf(a), placesOf(b)];
   /** @type {Difference} */
-  const found = { pods: [], keys: new Set(), nodes: [new Map(), new Map()] };
+  const found = { keys: new Set(), nodes: [new Map(), new Map()] };
   for (const pod of new Set([...one.keys(), ...other.keys()])) {
-    const [left, right] = [one.get(pod) ?? null, other.get(pod) ?? null];
-    if ((left ?? "") === (right ?? "")) continue;
-    found.pods.push({ pod, a: left, b: right });
+    const [left, right] = [one.get(pod) ?? "", other.get(pod) ?? ""];
+    if (left === right) continue;
     found.keys.add(pod);
     for (const [side, node] of [left, right].entries())
       if (node) found.nodes[side].set(node, (found.nodes[side].get(node) ?? 0) + 1);
   }
-  found.pods.sort((x, y) => (x.pod < y.pod ? -1 : 1));
   return found;
 }
 

@@ -9,7 +9,6 @@ import { Controls, placeOf } from "./controls.js";
 import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
-import { Apart } from "./pod_diff_table.js";
 import { usageOf } from "./quantities.js";
 import { View } from "./view.js";
 
@@ -46,7 +45,6 @@ const bothInTime = sides.every(({ own }) => own.dataset.inTime !== undefined);
 const views = sides.map(({ view }) => view);
 const controls = new Controls(box, leader.player, inTime);
 const choices = new Choices(box, views, shown);
-const apart = new Apart(box.querySelector("[data-apart]"));
 
 // ---- display
 
@@ -90,7 +88,10 @@ function shown() {
     if (!leader.player.playing) table?.show();
   });
   controls.show();
-  apart.show(differs.pods, leader.player);
+  const count = differs.keys.size;
+  box.querySelector("[data-apart]").textContent = count
+    ? `${counted(count, "pod")} on different nodes at this step, marked ≠`
+    : "All pods are on the same nodes at this step";
 }
 
 // Both maps use the same layout. If nodes of either run change, both are laid out again.

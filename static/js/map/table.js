@@ -53,6 +53,7 @@ export class NodeTable {
       ...found.slice(0, this.shown).map(({ group, name, verdict }) => {
         const node = world.nodes.get(name);
         const there = world.on.get(name) ?? [];
+        const differing = view.differing.nodes.get(name);
         const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
         const marks = [node.unschedulable ? "cordoned" : "", ...node.taints].filter(Boolean).join(", ");
         return el(
@@ -69,7 +70,7 @@ export class NodeTable {
           ),
           el("td", { class: "num", text: amount(world.requested(name, fill), fill) }),
           el("td", { class: "num", text: amount(node.allocatable[fill] ?? 0, fill) }),
-          el("td", { class: "num", text: String(there.length) }),
+          el("td", { class: "num", text: differing ? `${there.length} (≠ ${differing})` : String(there.length) }),
           el("td", { class: "wrap small", text: verdict }),
         );
       }),

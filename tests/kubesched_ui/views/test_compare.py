@@ -188,3 +188,13 @@ def test_how_two_maps_step_together(client: Client, run: Run) -> None:
     answer = client.get(f"/runs/{run.pk}/", {"against": other.pk, "cycle": 3})
     assert (answer.status_code, answer["Location"]) == (302, f"/compare/{run.pk}/{other.pk}/?cycle=3")
     page(client, f"/runs/{run.pk}/?against=nonsense")
+
+
+def test_moves_between_groups_are_grouped_by_the_first_label_that_splits_the_nodes(client: Client) -> None:
+    nodes = [node(f"n{i}", cpu="2", labels={"pool": f"p{i}", "os": "linux"}) for i in (1, 2)]
+    a = ran(scenario(*nodes, *(pod(f"p{i}") for i in range(5))), tie_break="name")
+    b = forked(client, a, at="1", changes='[{"cordon": "n1"}]')
+    text = page(client, f"/compare/{a.pk}/{b.pk}/")
+    assert '<option value="pool" selected>pool</option>' in text
+    assert '<option value="os"' not in text
+    assert [moved for moved in ("p1 → p2: 1 pod", "p1 → no node: 1 pod") if moved not in text] == []
