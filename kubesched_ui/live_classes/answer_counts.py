@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kubesched_ui.lessons import catalog, markdown, questions
+from kubesched_ui.lessons import markdown, questions
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.live_classes.models import Answer, LiveClass
-from kubesched_ui.live_classes.parts import GivenAnswer, answer_text, option_text
+from kubesched_ui.live_classes.parts import GivenAnswer, answer_text, once, option_text
 
 BARS_MAX = 10  # maximum number of different answers shown, most common first
 WRONG_MAX = 3
@@ -41,23 +41,29 @@ class QuestionResult(NamedTuple):
 
 def bars(lesson: Lesson, step: int, answers: Sequence[GivenAnswer], revealed: bool) -> list[AnswerBar]:
     """Return the bars of a step's question: one per option if it has options, else one per common answer."""
-    with catalog.lock:
-        question = lesson.question(step)
-        if question is None:
-            return []
-        if question.form not in ("choice", "set"):
-            return _text_bars(lesson, step, answers, revealed)
-        known = questions.options(question)
-        texts = {option: option_text(question, option) for option in known}
-        answer = questions.answer(question) if revealed else ()
-        right = {answer} if isinstance(answer, str) else set(answer)
+    if lesson.steps[step - 1].ask is None:
+        return []
+    known, texts, right = choices(lesson, step, revealed)
+    if not known:
+        return _text_bars(lesson, step, answers, revealed)
     given = [one.given if isinstance(one.given, list) else [one.given] for one in answers]
     chosen = Counter(option for options in given for option in options)
     total = len(answers)
     return [
-        AnswerBar(texts[one], chosen[one], _per_cent(chosen[one], total), one in right if revealed else None)
-        for one in known
+        AnswerBar(text, chosen[one], _per_cent(chosen[one], total), one in right if revealed else None)
+        for one, text in zip(known, texts, strict=True)
     ]
+
+
+@once
+def choices(lesson: Lesson, step: int, revealed: bool) -> tuple[list[str], list[str], list[str]]:
+    """Return the options of a question, their texts and, if revealed, the right ones. Other questions have none."""
+    question = lesson.question(step)
+    if question is None or question.form not in ("choice", "set"):
+        return [], [], []
+    known = questions.options(question)
+    answer = questions.answer(question) if revealed else []
+    return known, [option_text(question, one) for one in known], [answer] if isinstance(answer, str) else answer
 
 
 def _text_bars(
@@ -98,14 +104,14 @@ def _question_result(lesson: Lesson, step: int, answers: list[GivenAnswer]) -> Q
     )
 
 
+@once
 def question_text(lesson: Lesson, step: int, as_html: bool = False) -> str:
     """Return the text of a step's question."""
-    with catalog.lock:
-        question = lesson.question(step)
-        assert question is not None
-        if as_html:
-            return markdown.render_line(question.text, question.facts)
-        return markdown.plain(question.text, question.facts).replace("`", "")
+    question = lesson.question(step)
+    assert question is not None
+    if as_html:
+        return markdown.render_line(question.text, question.facts)
+    return markdown.plain(question.text, question.facts).replace("`", "")
 
 
 def csv_table(live_class: LiveClass, lesson: Lesson) -> str:

@@ -7,7 +7,7 @@ from django.db import transaction
 from kubesched_ui.live_classes import publisher
 from kubesched_ui.live_classes.membership import check, check_now
 from kubesched_ui.live_classes.models import OVER, Answer, LiveClass, Rejected, Student
-from kubesched_ui.live_classes.parts import GivenAnswer, judge, lesson_of
+from kubesched_ui.live_classes.parts import GivenAnswer, judge, lesson_of, prepare_answer
 
 TWICE = "You have already answered this question. Your first answer counts."
 LATE = "The answer was revealed before yours arrived."
@@ -21,12 +21,14 @@ def accept(student: Student, step: int, answers: Sequence[str]) -> GivenAnswer:
     check(student)
     if not live_class.lesson:
         raise Rejected(NOTHING, 404)
-    lesson = lesson_of(live_class.lesson)
+    lesson = lesson_of(live_class)
     if not 1 <= step <= len(lesson.steps) or lesson.steps[step - 1].ask is None:
         raise Rejected(NOTHING, 404)
     if step > live_class.step:  # check before judging, so that the response to an invalid answer reveals nothing
         raise Rejected(NOT_YET)
-    return _store(student, step, judge(lesson, step, answers))
+    answer = judge(lesson, step, answers)
+    prepare_answer(lesson, step, answer)
+    return _store(student, step, answer)
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kubesched_ui.live_classes import publisher, serializers
+from kubesched_ui.live_classes.lesson_copies import NotReady, without_waiting
 from kubesched_ui.live_classes.models import OVER, LiveClass, Rejected
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.websocket_base import in_thread
@@ -69,26 +70,33 @@ def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
     ):
         return known._replace(over=over)
     try:
-        if known is None or known.version != live_class.version:
-            none = encode({"mine": serializers.own_answer(live_class, live_class.step, None)})
-            shown = encode({"room": serializers.state(live_class)})
-            known = LiveClassSnapshot(live_class.version, live_class.answers_version, over, shown, none)
-        answers = serializers.answers_of(live_class)
-        words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
-        messages = {
-            key: encode({"mine": serializers.own_answer(live_class, live_class.step, one)})
-            for key, one in words.items()
-        }
-        mine = {student: messages[msgspec.json.encode(one)] for student, one in answers.items()}
-        version, removed = live_class.answers_version, serializers.removed(live_class)
-        known = known._replace(answers_version=version, over=over, mine=mine, counts=None, wall=None, removed=removed)
-        if not query.teaches:
-            return known
-        found = serializers.counts_html(live_class, answers)
-        wall = encode({"wall": serializers.wall_counts(live_class, found)})
-        return known._replace(counts=encode({"counts": found}), wall=wall)
+        with without_waiting():
+            return _read(live_class, query, over)
+    except NotReady:  # the class is published again when it is ready
+        return known._replace(over=over) if known else LiveClassSnapshot(0, 0, over)
     except Rejected as refused:
         return LiveClassSnapshot(live_class.version, live_class.answers_version, str(refused))
+
+
+def _read(live_class: LiveClass, query: LiveClassQuery, over: str) -> LiveClassSnapshot:
+    known = query.known
+    if known is None or known.version != live_class.version:
+        none = encode({"mine": serializers.own_answer(live_class, live_class.step, None)})
+        shown = encode({"room": serializers.state(live_class)})
+        known = LiveClassSnapshot(live_class.version, live_class.answers_version, over, shown, none)
+    answers = serializers.answers_of(live_class)
+    words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
+    messages = {
+        key: encode({"mine": serializers.own_answer(live_class, live_class.step, one)}) for key, one in words.items()
+    }
+    mine = {student: messages[msgspec.json.encode(one)] for student, one in answers.items()}
+    version, removed = live_class.answers_version, serializers.removed(live_class)
+    known = known._replace(answers_version=version, over=over, mine=mine, counts=None, wall=None, removed=removed)
+    if not query.teaches:
+        return known
+    found = serializers.counts_html(live_class, answers)
+    wall = encode({"wall": serializers.wall_counts(live_class, found)})
+    return known._replace(counts=encode({"counts": found}), wall=wall)
 
 
 @dataclass(eq=False)

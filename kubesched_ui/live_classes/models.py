@@ -13,6 +13,8 @@ CODE = 8  # length of a code
 LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # no letters that look alike, and no vowels, so that a code is never a word
 MAX_NICKNAME = 32
 OVER = "This class is closed."
+GONE = "This lesson no longer exists."
+WRITTEN = "written/"  # begins the lesson of a class on a written lesson; no file name has a slash
 
 
 class Rejected(Exception):
@@ -38,7 +40,7 @@ class LiveClass(models.Model):
     code = models.CharField(max_length=CODE, unique=True, help_text="Code that students enter to join.")
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Hash of the teacher's key.")
     owner = owned("live_classes")
-    lesson = models.CharField(max_length=200, blank=True, help_text="Name of the lesson file.")
+    lesson = models.CharField(max_length=200, blank=True, help_text="Name of the lesson file, or written/ID.")
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="live_classes")
     share = models.ForeignKey(
         Share,
@@ -73,6 +75,11 @@ class LiveClass(models.Model):
         return self.closed_at is None and self.expires_at > timezone.now()
 
     @property
+    def has_copy(self) -> bool:
+        """Whether the class is on a written lesson, of which it keeps a copy."""
+        return self.lesson.startswith(WRITTEN)
+
+    @property
     def opens_run(self) -> bool:
         """Whether students may open the run themselves: only if the teacher owns it."""
         return self.run is not None and self.run.owner_id == self.owner_id
@@ -81,6 +88,13 @@ class LiveClass(models.Model):
     def spaced(self) -> str:
         """The code in two halves, easier to read aloud."""
         return f"{self.code[: CODE // 2]} {self.code[CODE // 2 :]}"
+
+
+class LessonCopy(models.Model):
+    """A written lesson and its scenario as they were when a live class on it began: a lesson file."""
+
+    live_class = models.OneToOneField(LiveClass, on_delete=models.CASCADE, related_name="copy")
+    text = models.TextField()
 
 
 class StudentQuerySet(models.QuerySet["Student"]):

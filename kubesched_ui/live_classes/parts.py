@@ -6,12 +6,14 @@ is revealed.
 """
 
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from django.conf import settings
 from django.template.loader import render_to_string
 
 from kubesched_ui.lessons import catalog, feedback, markdown, questions, step_state
@@ -19,12 +21,13 @@ from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
-from kubesched_ui.live_classes.models import Rejected
+from kubesched_ui.live_classes.lesson_copies import CopiedLesson, Wanted, compute_later, computed, copied
+from kubesched_ui.live_classes.models import GONE, LiveClass, Rejected
 
 CACHE_SIZE = 3000  # cached items per lesson: rendered steps and judged answers
-GONE = "This lesson no longer exists."
 
 _cache: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def once(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,16 +36,47 @@ def once(make: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(make)
     def cached(lesson: Lesson, *args: Any) -> Any:
         key = (make.__name__, json.dumps(args))
+        if isinstance(lesson, CopiedLesson) and settings.OFFLOAD:
+            if (found := _kept(lesson, key)) is None:
+                compute_later(lesson, lambda: prepare(lesson, [(cached, args)]))
+                found = prepare(lesson, [(cached, args)])[0]
+            return found
         with catalog.lock:
-            kept = _cache.setdefault(lesson, OrderedDict())
-            if key not in kept:
-                kept[key] = make(lesson, *args)
-            kept.move_to_end(key)
-            while len(kept) > CACHE_SIZE:
-                kept.popitem(last=False)
-            return kept[key]
+            if (found := _kept(lesson, key)) is None:
+                _keep(lesson, key, found := make(lesson, *args))
+            return found
 
     return cached
+
+
+def _kept(lesson: Lesson, key: tuple[str, str]) -> Any:
+    with _lock:
+        kept = _cache.setdefault(lesson, OrderedDict())
+        if key in kept:
+            kept.move_to_end(key)
+        return kept.get(key)
+
+
+def _keep(lesson: Lesson, key: tuple[str, str], value: Any) -> None:
+    with _lock:
+        kept = _cache.setdefault(lesson, OrderedDict())
+        kept[key] = value
+        while len(kept) > CACHE_SIZE:
+            kept.popitem(last=False)
+
+
+def prepare(lesson: CopiedLesson, wanted: Sequence[Wanted]) -> list[Any]:
+    """Let one task of a worker compute and cache results of a copied lesson. Raises Rejected."""
+    found = computed(lesson, wanted)
+    for (function, args), value in zip(wanted, found, strict=True):
+        _keep(lesson, (function.__name__, json.dumps(args)), value)
+    return found
+
+
+def prepare_steps(lesson: CopiedLesson) -> None:
+    """Compute all steps of a copied lesson. Raises Rejected."""
+    steps = range(1, len(lesson.steps) + 1)
+    prepare(lesson, [(parts, (step, revealed)) for step in steps for revealed in (False, True)])
 
 
 class GivenAnswer(NamedTuple):
@@ -52,10 +86,12 @@ class GivenAnswer(NamedTuple):
     right: bool
 
 
-def lesson_of(name: str) -> Lesson:
-    """Return the lesson with its runs loaded. Raises Rejected."""
+def lesson_of(live_class: LiveClass) -> Lesson:
+    """Return the lesson of a class; a lesson of the course has its runs loaded. Raises Rejected."""
     try:
-        found = catalog.lesson(name)
+        if live_class.has_copy:
+            return copied(live_class)
+        found = catalog.lesson(live_class.lesson)
         if found is not None:
             _ = found.runs
             return found
@@ -127,3 +163,10 @@ def own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | 
             assert question is not None
             context["said"] = feedback.explain(question, Verdict(False, answer.given))
     return render_to_string("parts/live_class_own.html", context)
+
+
+def prepare_answer(lesson: Lesson, step: int, answer: GivenAnswer) -> None:
+    """Compute what the class will show of an answer, if a worker does it. Raises Rejected."""
+    if isinstance(lesson, CopiedLesson) and settings.OFFLOAD:
+        shown = [(own_result, (step, revealed, answer)) for revealed in (False, True)]
+        prepare(lesson, [(answer_text, (step, answer.given)), *shown])

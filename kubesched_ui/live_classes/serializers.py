@@ -43,7 +43,7 @@ def stored_own_answer(student: Student, step: int) -> dict[str, Any]:
 
 
 def _lesson(live_class: LiveClass) -> Lesson:
-    lesson = lesson_of(live_class.lesson)
+    lesson = lesson_of(live_class)
     if live_class.step > len(lesson.steps):
         raise Rejected(CHANGED, 410)
     return lesson

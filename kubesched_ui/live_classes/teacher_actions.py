@@ -15,17 +15,41 @@ from django.utils import timezone
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Share
-from kubesched_ui.live_classes import publisher
-from kubesched_ui.live_classes.models import CODE, LETTERS, OVER, LiveClass, Rejected
-from kubesched_ui.models import Run
+from kubesched_ui.lessons import written_lessons
+from kubesched_ui.lessons.errors import LessonError
+from kubesched_ui.live_classes import lesson_copies, parts, publisher
+from kubesched_ui.live_classes.models import CODE, LETTERS, OVER, WRITTEN, LessonCopy, LiveClass, Rejected
+from kubesched_ui.models import Run, WrittenLesson
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
+from scheduler_core.cluster.formatting import count
 
 PER_USER = 20  # maximum number of open live classes per user
+COPIES_PER_USER = 100  # of classes that are not deleted, each with at most 200 kB
 
 
 def on_lesson(name: str, step: int) -> tuple[LiveClass, str]:
     """Open a live class at a lesson's step. Return it with the teacher's key, which is not stored. Raises Rejected."""
     return _open(LiveClass(lesson=name, step=step))
+
+
+def on_written_lesson(written: WrittenLesson, step: int) -> tuple[LiveClass, str]:
+    """Open a live class on a copy of a written lesson. Return it with the teacher's key. Raises Rejected, InputError.
+
+    A lesson of which a step cannot be shown gets no class.
+    """
+    live_class, key = _open(LiveClass(lesson=f"{WRITTEN}{written.pk}", step=step), written_lessons.exported(written))
+    try:
+        lesson = lesson_copies.copied(live_class)
+        if not 1 <= step <= len(lesson.steps):
+            raise Rejected(f"The lesson has no step {step}.", 404)
+        parts.prepare_steps(lesson)
+    except Rejected:
+        live_class.delete()
+        raise
+    except LessonError as problem:
+        live_class.delete()
+        raise Rejected(f"The lesson has a problem: {problem}") from None
+    return live_class, key
 
 
 def on_run(run: Run, address: str) -> tuple[LiveClass, str]:
@@ -34,13 +58,17 @@ def on_run(run: Run, address: str) -> tuple[LiveClass, str]:
 
 
 @transaction.atomic
-def _open(live_class: LiveClass) -> tuple[LiveClass, str]:
+def _open(live_class: LiveClass, text: str = "") -> tuple[LiveClass, str]:
     _check_number()
+    if text:
+        _check_copies()
     key = token_hash.new()
     live_class.code, live_class.digest = _new_code(), token_hash.digest(key)
     live_class.expires_at = timezone.now() + timedelta(hours=settings.LIVE_CLASS_HOURS)
     live_class.share = _share(live_class)
     live_class.save(force_insert=True)
+    if text:
+        LessonCopy.objects.create(live_class=live_class, text=text)
     return live_class, key
 
 
@@ -53,6 +81,12 @@ def _check_number() -> None:
     owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_USER:
         raise Rejected(f"{PER_USER} of your classes are open. Close one of them first.")
+
+
+def _check_copies() -> None:
+    if LessonCopy.objects.filter(live_class__owner=current_viewer.owner_id()).count() >= COPIES_PER_USER:
+        deleted = f"They are deleted {count(settings.LIVE_CLASS_KEEP_DAYS, 'day')} after their end."
+        raise Rejected(f"You had {COPIES_PER_USER} classes on written lessons. {deleted}")
 
 
 def _share(live_class: LiveClass) -> Share | None:

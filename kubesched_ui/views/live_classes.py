@@ -16,6 +16,8 @@ from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
+from kubesched_ui.views.written_lessons import find as find_lesson
+from scheduler_core.errors import InputError
 
 GONE = "There is no such class, or it was deleted. Classes are deleted some days after they end."
 
@@ -36,6 +38,18 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
         _, key = teacher_actions.on_lesson(lesson.name, step)
     except Rejected as refused:
         return refusal(request, refused)
+    return redirect("room", key)
+
+
+@require_POST
+def open_on_written_lesson(request: HttpRequest, lesson_id: int, step: int) -> HttpResponse:
+    """Open a live class on a copy of a lesson that a user wrote."""
+    try:
+        _, key = teacher_actions.on_written_lesson(find_lesson(lesson_id), step)
+    except Rejected as refused:
+        return refusal(request, refused)
+    except InputError as problem:
+        return refusal(request, Rejected(str(problem)))
     return redirect("room", key)
 
 
@@ -112,7 +126,7 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
 def step_in(live_class: LiveClass, text: str) -> int:
     """Return the number of an existing step. Raises Refused."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
-    if not live_class.lesson or not 1 <= number <= len(lesson_of(live_class.lesson).steps):
+    if not live_class.lesson or not 1 <= number <= len(lesson_of(live_class).steps):
         raise Rejected("There is no such step.", 404)
     return number
 
@@ -122,7 +136,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
     """Show the results by question, hardest first."""
     found = live_class_of(key)
     try:
-        lesson = lesson_of(found.lesson)
+        lesson = lesson_of(found)
         context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
     except Rejected as refused:
         raise Http404(str(refused)) from None
@@ -134,7 +148,7 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
     """Return all answers as CSV."""
     found = live_class_of(key)
     try:
-        data = answer_counts.csv_table(found, lesson_of(found.lesson))
+        data = answer_counts.csv_table(found, lesson_of(found))
     except Rejected as refused:
         raise Http404(str(refused)) from None
     name = f"room-{found.code}-answers.csv"

@@ -11,6 +11,7 @@ from kubesched_ui.accounts.models import Share
 from kubesched_ui.lessons import written_lessons
 from kubesched_ui.models import Scenario, WrittenLesson
 from tests.kubesched_ui.accounts.conftest import World, client_of
+from tests.kubesched_ui.live_classes.conftest import opened_at
 
 
 @pytest.fixture
@@ -49,6 +50,23 @@ def test_a_lesson_about_a_shared_scenario_is_a_lesson_about_a_copy(world: World)
     assert mine.scenario != world.scenario
     objects = [list(Scenario._base_manager.get(pk=pk).objects_of()) for pk in (mine.scenario_id, world.scenario.pk)]
     assert objects[0] == objects[1]
+
+
+def test_a_class_is_started_by_those_who_may_start_something_of_the_lesson(
+    world: World, written: WrittenLesson
+) -> None:
+    address = reverse("written-room", args=[written.pk, 1])
+    assert client_of().post(address).status_code == 302
+    assert client_of(world.bob).post(address).status_code == 404
+    assert world.holder(world.scenario).post(address).status_code == 403
+    with current_viewer.as_viewer(world.as_ada()):
+        share_links.share_with(world.scenario, world.ada, world.group)
+    opened = opened_at(address, client_of(world.bob))
+    assert opened.room.owner == world.bob
+    world.group.members.remove(world.bob)
+    student = opened.join("Eve", client_of())
+    assert "The cluster has" in opened.page(student), "the class keeps its copy"
+    assert student.get(reverse("written-lesson", args=[written.pk])).status_code == 302
 
 
 def test_a_frame_needs_the_secret_of_a_link(world: World, written: WrittenLesson, settings: Any) -> None:
