@@ -46,7 +46,7 @@ from scheduler_core.plugins.taint_toleration import TaintToleration
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
-from scheduler_core.plugins.volumes import NO_NAME, class_of_claim
+from scheduler_core.plugins.volumes import class_of_claim
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, some
 
@@ -54,7 +54,6 @@ NO_DEFAULTS = SimpleNamespace(defaulting_type="List", default_constraints=())
 NOT_READY, NO_NETWORK = "node(s) were not ready", "node(s) had unavailable network"
 UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTS = fwk.unresolvable("node(s) had taints that the pod didn't tolerate")
-ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 
 # ---- GeneralPredicates
 
@@ -342,17 +341,6 @@ class CheckVolumeBinding(VolumeBinding):
 
 class NoVolumeZoneConflict(VolumeZone):
     name = "NoVolumeZoneConflict"
-    zone_labels: ClassVar = {key: key for key in ZONE_LABELS}
-    unusable = staticmethod(fwk.error)
-
-    def _why_without_volume(self, name: str, claim: PersistentVolumeClaim | None) -> str:
-        if not name:
-            return NO_NAME
-        if claim is not None and claim.spec.volume_name:
-            return f'PersistentVolume was not found: "{claim.spec.volume_name}"'
-        found = self.cluster.storage_classes.get(class_of_claim(claim)) if claim is not None else None
-        waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
-        return "" if waits else f'PersistentVolumeClaim was not found: "{name}"'
 
 
 PREDICATES: Mapping[str, type[fwk.Plugin]] = {

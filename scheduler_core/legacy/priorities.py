@@ -58,7 +58,6 @@ class TaintTolerationPriority(_Priority, TaintToleration):
 
 class ImageLocalityPriority(_Priority, ImageLocality):
     name = "ImageLocalityPriority"
-    per_container = False
 
 
 class NodePreferAvoidPodsPriority(_Priority, NodePreferAvoidPods):

@@ -3,6 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """
 
+from collections.abc import Sized
+
 import numpy as np
 
 from scheduler_core.cluster.formatting import amount
@@ -27,7 +29,7 @@ from scheduler_core.provenance.tree import (
 
 _MB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MB  # smaller sums score 0
-MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container; larger sums score no higher
+MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container or per pod; larger sums score no higher
 
 
 def normalized_image_name(name: str) -> str:
@@ -38,15 +40,18 @@ def normalized_image_name(name: str) -> str:
 class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
     pod_fields = ("image",)
-    per_container = True  # each container raises the upper threshold
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
-        image."""
+        image. Older releases have one threshold for all containers."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
         key = (self.name, images, volumes)
-        containers = len(images) if self.per_container else 1
+        containers = self._counted(images)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
+
+    def _counted(self, images: Sized) -> int:
+        """Return how often the upper threshold counts: once for each container, or once."""
+        return len(images) if self.cluster.release.image_threshold_per_container else 1
 
     def _images(self, pod: PodInfo) -> list[str]:
         """Return the images of containers."""
@@ -84,7 +89,7 @@ class ImageLocality(fwk.ScorePlugin):
             constant(MIN_THRESHOLD, "minThreshold", BYTES),
             constant(MAX_CONTAINER_THRESHOLD, "maxContainerThreshold", BYTES),
         )
-        containers = constant(len(own) if self.per_container else 1, "containers of the pod")
+        containers = constant(self._counted(own), "containers of the pod")
         most = multiply(per_container, containers, "upper threshold", BYTES)
         held = total(
             [self._share(view, image, most) for image in images],

@@ -324,15 +324,22 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             if domain >= 0:
                 pair = (carried.term.topology_key, labels[carried.term.topology_key])
                 counts[pair] = counts.get(pair, 0) + int(domains.counts[domain])
-        namespace_labels = self.cluster.namespaces.get(pod.namespace, {})
         for others, step in ((change.added, 1), (change.removed, -1)):
             for other in others:
-                for term in other.required_anti_affinity:
+                for i, term in enumerate(other.required_anti_affinity):
                     value = labels.get(term.topology_key)
-                    if value is not None and term.matches(pod.namespace, namespace_labels, pod.labels):
+                    if value is not None and self._keeps_away(other, i, term, pod):
                         pair = (term.topology_key, value)
                         counts[pair] = counts.get(pair, 0) + step
         return any(count > 0 for count in counts.values())
+
+    def _keeps_away(self, other: PodInfo, index: int, term: Term, pod: PodInfo) -> bool:
+        """Return whether a required anti-affinity term of a changed pod matches this pod."""
+        if not self.cluster.release.changed_pods_terms_use_pod_namespace:
+            namespace_labels = self.cluster.namespaces.get(pod.namespace, {})
+            return term.matches(pod.namespace, namespace_labels, pod.labels)
+        listed = _term_at(other, (ANTI, REQUIRED, index)).namespaces
+        return (not listed or pod.namespace in listed) and term.selector.matches(pod.labels)
 
     def _with_prefix(self, status: fwk.Status) -> fwk.Status:
         """Return the status with the reasons of the release: old releases prepend a common reason."""

@@ -79,6 +79,7 @@ _REASONS = {
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
 NO_VOLUME_OBJECT = "could not find v1.PersistentVolume"
+_OLD_VOLUME_MISSING = "pvc(s) bound to non-existent pv(s)"
 _OLD_AFFINITY = "node(s) had volume node affinity conflict"
 
 _NODE_TERMS = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
@@ -153,36 +154,36 @@ class VolumeBinding(
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject pods with claims that are missing, lost, being deleted or still unbound; skip pods without claims."""
         claims: list[PersistentVolumeClaim] = []
-        fails_cycle = self.cluster.release.unusable_claim_fails_cycle  # earlier plugins or Filter report these
+        release = self.cluster.release
         for volume in pod.pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is None:
                 continue
             claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-            problem = "" if fails_cycle else self._why_unusable(pod, name, claim, volume.ephemeral is not None)
-            if claim is None and fails_cycle:
-                continue
-            if problem or claim is None:
+            ephemeral = volume.ephemeral is not None
+            problem = self._why_unusable(pod, name, claim, ephemeral) if release.volume_binding_prefilter else ""
+            if problem:
                 return fwk.unresolvable(problem)
-            claims.append(claim)
+            if claim is not None:  # without PreFilter the cycle has ended at a missing claim
+                claims.append(claim)
         if not claims:
             return fwk.SKIPPED
         bound = [claim for claim in claims if fully_bound(claim)]
         delayed = [claim for claim in claims if not fully_bound(claim) and self._is_delayed(claim)]
         if len(bound) + len(delayed) < len(claims):
-            if not fails_cycle:
-                return UNBOUND_IMMEDIATE
-            state[f"{self.name}/error"] = fwk.error(*UNBOUND_IMMEDIATE.reasons)
+            unbound = fwk.error(*UNBOUND_IMMEDIATE.reasons) if release.unusable_claim_fails_cycle else UNBOUND_IMMEDIATE
+            if release.volume_binding_prefilter:
+                return unbound
+            state[f"{self.name}/unbound"] = unbound
             return None
         state[self.name] = VolumeBindingState(bound, delayed)
-        return self._local_nodes(bound) if self.cluster.release.local_volumes_prefilter_nodes else None
+        return self._local_nodes(bound) if release.local_volumes_prefilter_nodes else None
 
-    @staticmethod
-    def _why_unusable(pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, ephemeral: bool) -> str:
+    def _why_unusable(self, pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, ephemeral: bool) -> str:
         if claim is None:
             waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
             return waiting if ephemeral else claim_missing(name)
-        if claim.status.phase == "Lost":
+        if claim.status.phase == "Lost" and self.cluster.release.lost_claim_rejects:
             lost = claim.spec.volume_name
             return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{lost}"'
         if claim.metadata.deletion_timestamp:
@@ -218,9 +219,9 @@ class VolumeBinding(
     # ---- Filter
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        broken: fwk.Status | None = state.get(f"{self.name}/error")
-        if broken is not None:
-            return fwk.Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), broken)
+        unbound: fwk.Status | None = state.get(f"{self.name}/unbound")
+        if unbound is not None:
+            return fwk.Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), unbound)
         cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return fwk.PASSES
@@ -236,6 +237,8 @@ class VolumeBinding(
         if combined & VOLUME_MISSING and self.cluster.release.unusable_claim_fails_cycle:
             return fwk.error(NO_VOLUME_OBJECT)
         reasons = [reason for bit, reason in _REASONS.items() if combined & bit]
+        if combined & VOLUME_MISSING and not self.cluster.release.missing_volume_reason_reworded:
+            reasons[-1] = _OLD_VOLUME_MISSING
         if combined & _AFFINITY and not self.cluster.release.volume_affinity_reason_reworded:
             reasons[0] = _OLD_AFFINITY
         return fwk.unresolvable(*reasons)
@@ -429,9 +432,11 @@ class VolumeBinding(
                 )
                 continue
             ephemeral = view.pod.pod.spec.volumes[i].ephemeral is not None
-            lost = equal(view.field(claim, "status", "phase"), constant("Lost", "ClaimLost"), f"{name} is lost")
+            if self.cluster.release.lost_claim_rejects:
+                lost = equal(view.field(claim, "status", "phase"), constant("Lost", "ClaimLost"), f"{name} is lost")
+                parts.append(lost)
             deleted = view.field(claim, "metadata", "deletionTimestamp")
-            parts += [lost, opposite(equal(deleted, constant("")), f"{name} is being deleted")]
+            parts.append(opposite(equal(deleted, constant("")), f"{name} is being deleted"))
             if ephemeral and (problem := volumes.not_owned(view.pod, claim)):
                 parts.append(constant(True, problem))
             bound = self._explain_bound(view, claim)
@@ -481,9 +486,9 @@ class VolumeBinding(
         return f"{'; '.join(status.reasons)} ({what})"
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
-        broken: fwk.Status | None = state.get(f"{self.name}/error")
-        if broken is not None:
-            return self.explain_pre_filter(state, view).with_text(f"{view.node.name}: {broken.message}")
+        unbound: fwk.Status | None = state.get(f"{self.name}/unbound")
+        if unbound is not None:
+            return self.explain_pre_filter(state, view).with_text(f"{view.node.name}: {unbound.message}")
         cycle: VolumeBindingState | None = state.get(self.name)
         if cycle is None:
             return some([], "the pod has no claims").with_text("The pod has no claims")

@@ -5,8 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumezone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,6 +38,8 @@ _LABELS = {
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
+_ALL = tuple(_LABELS)
+_BETA = _ALL[:2]
 
 Topology = tuple[str, frozenset[str]]
 
@@ -56,8 +57,11 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     fixes = ("volumes",)
     precise_node_updates = "always"
     phrases = {CONFLICT.message: "are outside its volume's zone"}
-    zone_labels: ClassVar[Mapping[str, str]] = _LABELS
-    unusable = staticmethod(fwk.unresolvable)  # returns the status for a claim that cannot be used
+
+    @property
+    def zone_labels(self) -> Sequence[str]:
+        """The labels of nodes and volumes that count."""
+        return _ALL if self.cluster.release.volume_zone_reads_stable_labels else _BETA
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Collect the zone and region labels of the bound volumes; skip if there are none."""
@@ -83,7 +87,8 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 zones = [(key, _zones(labels[key])) for key in self.zone_labels if key in labels]
                 topologies += [pair for pair in zones if pair[1]]
             elif reason := self._why_without_volume(name, claim):
-                return self.unusable(reason)
+                fails = self.cluster.release.volume_zone_claim_fails
+                return fwk.error(reason) if fails else fwk.unresolvable(reason)
         return None
 
     def _why_without_volume(self, name: str, claim: PersistentVolumeClaim | None) -> str:
@@ -93,12 +98,18 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         if claim.spec.volume_name:
             return not_found("persistentvolume", claim.spec.volume_name)
         class_name = class_of_claim(claim)
+        storage_class = self.cluster.storage_classes.get(class_name)
+        if storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer":
+            return ""
+        if not self.cluster.release.volume_zone_explains_unbound_claims:
+            return f'PersistentVolumeClaim was not found: "{name}"'
         if not class_name:
             return "PersistentVolumeClaim had no pv name and storageClass name"
-        storage_class = self.cluster.storage_classes.get(class_name)
+        if storage_class is None and self.cluster.release.volume_zone_claim_fails:
+            return f'StorageClass "{class_name}" claimed by PersistentVolumeClaim "{name}" not found'
         if storage_class is None:
             return not_found("storageclass.storage.k8s.io", class_name)
-        return "" if storage_class.volume_binding_mode == "WaitForFirstConsumer" else "PersistentVolume had no name"
+        return "PersistentVolume had no name"
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Reject nodes in other zones or regions. Every volume fits a node without any zone or region label."""

@@ -206,6 +206,7 @@ _V1ALPHA = {
 V1_18 = _release(
     V1_19,
     "1.18",
+    "1.18.20",
     api_versions=("v1alpha2", "v1alpha1"),
     default_plugins=(
         *without(V1_19.default_plugins, "SelectorSpread", "PodTopologySpread"),

@@ -246,6 +246,13 @@ class Release:
         "pods with (anti-)affinity can go elsewhere while other pods are nominated",
         until="1.18",
     )
+    changed_pods_terms_use_pod_namespace: bool = off(
+        "anti-affinity terms of nominated pods and victims apply to the namespace of the pod being scheduled",
+        "anti-affinity terms of nominated pods and victims apply to the namespaces of these pods",
+        "nominated pods no longer keep pods of other namespaces away by their anti-affinity",
+        since="1.18",
+        until="1.18",
+    )
     affinity_scores_start_at_zero: bool = off(
         "InterPodAffinity normalizes scores from 0 even if all raw scores are higher",
         "InterPodAffinity normalizes scores from the lowest raw score",
@@ -329,6 +336,13 @@ class Release:
         "scores move by up to 25 points; pods often go to other nodes of similar size",
         since="1.36",
         pull=135573,
+    )
+    image_threshold_per_container: bool = on(
+        "the upper threshold of ImageLocality is 1000 MB for each container",
+        "the upper threshold of ImageLocality is 1000 MB for the whole pod",
+        "pods of several containers with large images can go to other nodes",
+        since="1.19",
+        pull=91138,
     )
     init_container_images: bool = on(
         "ImageLocality counts images of init containers",
@@ -420,6 +434,27 @@ class Release:
         WORDING,
         since="1.34",
     )
+    volume_binding_prefilter: bool = on(
+        "VolumeBinding checks claims once in PreFilter instead of for each node",
+        "VolumeBinding checks claims for each node",
+        "cycles are faster; an unbound claim is reported once instead of for each node",
+        since="1.19",
+        pull=91775,
+    )
+    lost_claim_rejects: bool = on(
+        "VolumeBinding rejects a pod with a lost claim once",
+        "VolumeBinding rejects each node for a pod with a lost claim",
+        WORDING,
+        since="1.23",
+        pull=105245,
+    )
+    missing_volume_reason_reworded: bool = on(
+        "the reason of VolumeBinding for a missing volume is about the node",
+        "the reason of VolumeBinding for a missing volume is about the claim",
+        WORDING,
+        since="1.23",
+        pull=105196,
+    )
     local_volumes_prefilter_nodes: bool = off(
         "VolumeBinding keeps only the nodes of bound local volumes in PreFilter",
         "the nodes of bound local volumes are only checked in Filter",
@@ -442,6 +477,26 @@ class Release:
         since="1.34",
         gate="VolumeAttributesClass",
         kep=3751,
+    )
+    volume_zone_reads_stable_labels: bool = on(
+        "VolumeZone reads the stable and the beta labels of zone and region",
+        "VolumeZone reads only failure-domain.beta.kubernetes.io/zone and region",
+        "volumes that have only the stable labels keep pods in their zone",
+        since="1.19",
+        pull=89365,
+    )
+    volume_zone_claim_fails: bool = off(
+        "an unusable claim is an error of VolumeZone",
+        "VolumeZone rejects a pod with an unusable claim",
+        "the event and the result differ; the pod stays pending in both",
+        until="1.19",
+        pull=102306,
+    )
+    volume_zone_explains_unbound_claims: bool = on(
+        "VolumeZone reports what an unbound claim lacks",
+        "VolumeZone reports an unbound claim as not found",
+        WORDING,
+        since="1.18",
     )
     volume_zone_stable_labels: bool = on(
         "a node's stable zone label matches a volume's beta zone label",
@@ -486,10 +541,11 @@ class Release:
         until="1.19",
     )
     unusable_claim_fails_cycle: bool = off(
-        "an unusable claim is an error of the cycle, not a rejection",
-        "an unusable claim rejects the pod",
+        "an unbound claim or a missing volume is an error of the cycle, not a rejection",
+        "an unbound claim or a missing volume rejects the pod",
         "the event and the result differ; the pod stays pending in both",
-        until="1.18",
+        until="1.17",
+        pull=93892,
     )
     missing_claim_fails: bool = on(
         "volume limits treat a missing claim of a pod as an error",

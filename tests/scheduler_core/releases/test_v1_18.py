@@ -47,6 +47,35 @@ def test_the_first_of_a_group_needs_no_label_in_1_18(release: str) -> None:
     assert trace.node == ("a" if release == "1.18" else "")
 
 
+NOMINATED = {"nominatedNodeName": "a"}
+
+
+@BOTH
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_nominated_pods_terms_apply_to_the_pods_namespace_in_1_18(release: str, listed: bool) -> None:
+    """The term names no namespace, or its pod's own."""
+    term = near("kubernetes.io/hostname", **WEB)
+    if listed:
+        term[0]["namespaces"] = ["other"]
+    away = affinity("podAntiAffinity", term)
+    nominated = pod("n", namespace="other", priority=9, affinity=away, status=NOMINATED, requests={"cpu": "9"})
+    simulation = Simulation([node("a"), nominated, pod("p", labels=WEB)], release=release, pods=["default/p"])
+    assert next(iter(simulation.run())).node == ("" if release == "1.18" and not listed else "a")
+
+
+# ---- images
+
+
+@BOTH
+def test_the_threshold_of_images_is_per_container_since_1_19(release: str) -> None:
+    """Two images of 1000 MiB on one of two nodes count half each: 1000 of 1000, or of 2000."""
+    nodes = [node("a", images={"i0:latest": 1000 << 20, "i1:latest": 1000 << 20}), node("b")]
+    wants = pod("p")
+    wants["spec"]["containers"] = [{"name": f"c{i}", "image": f"i{i}"} for i in range(2)]
+    trace = one(release, *nodes, wants)
+    assert trace.scores["ImageLocality"].raw.tolist() == [100 if release == "1.18" else 49, 0]
+
+
 # ---- claims
 
 
@@ -58,31 +87,60 @@ def test_claims_of_no_use_are_errors() -> None:
     for objects, error in (
         ([USING], 'persistentvolumeclaim "c" not found'),
         ([USING, deleted], 'persistentvolumeclaim "c" is being deleted'),
-        (
-            [USING, claim("c")],
-            'running "VolumeBinding" filter plugin for pod "p": pod has unbound immediate PersistentVolumeClaims',
-        ),
     ):
         trace = one("1.18", node("a"), *objects)
         assert (trace.result, trace.error) == ("error", error)
         assert trace.postfilter is None, "errors do not preempt"
-        later = "error" if "persistentvolumeclaim" in error else "unschedulable"
-        assert one("1.19", node("a"), *objects).result == later
+        assert one("1.19", node("a"), *objects).result == "error"
         assert one("1.20", node("a"), *objects).result == "unschedulable"
 
 
-def test_a_claim_without_a_volume_is_no_error_where_no_node_gets_that_far() -> None:
-    trace = one("1.18", node("a", unschedulable=True), USING, claim("c"))
-    assert (trace.result, trace.message) == ("unschedulable", "0/1 nodes are available: 1 node(s) were unschedulable.")
+@pytest.mark.parametrize(
+    ("objects", "reason"),
+    [
+        ([claim("c")], "pod has unbound immediate PersistentVolumeClaims"),
+        ([claim("c", volume="gone", phase="Lost")], "pvc(s) bound to non-existent pv(s)"),
+    ],
+)
+def test_unbound_claims_and_missing_volumes_reject_each_node(objects: list[Raw], reason: str) -> None:
+    """A cordoned node has its own reason. In 1.17 both are errors, unless no node gets that far."""
+    nodes = [node("a"), node("b", unschedulable=True)]
+    trace = one("1.18", *nodes, USING, *objects)
+    assert trace.message == f"0/2 nodes are available: 1 node(s) were unschedulable, 1 {reason}."
+    assert trace.prefilter is None
+    assert one("1.17", *nodes, USING, *objects).result == "error"
+    assert one("1.17", nodes[1], USING, *objects).result == "unschedulable"
+
+
+BETA = "failure-domain.beta.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("release", "label", "rejected"), [("1.18", ZONE, ""), ("1.18", BETA, "b"), ("1.19", ZONE, "b")]
+)
+def test_volume_zone_reads_beta_labels_until_1_18(release: str, label: str, rejected: str) -> None:
+    nodes = [node(name, zone=zone, labels={BETA: zone}) for name, zone in (("a", "x"), ("b", "y"))]
+    wants = pod("p", volumes=mounts("c"))
+    trace = one(release, *nodes, wants, claim("c", volume="v"), volume("v", labels={label: "x"}))
+    codes = trace.verdicts["VolumeZone"].codes
+    assert [n["metadata"]["name"] for i, n in enumerate(nodes) if codes is not None and codes[i]] == [*rejected]
+
+
+@pytest.mark.parametrize(
+    ("release", "code"), [("1.18", "Error"), ("1.19", "Error"), ("1.20", "UnschedulableAndUnresolvable")]
+)
+def test_volume_zone_fails_for_a_missing_volume_until_1_19(release: str, code: str) -> None:
+    trace = one(release, node("a", labels={BETA: "x"}), USING, claim("c", volume="gone"))
+    assert [status.code for status in trace.verdicts["VolumeZone"].statuses] == [code]
 
 
 def test_disks_and_zones_of_volumes() -> None:
     """a has a pod with the disk, b is of another zone than the volume; c will do."""
     disk = {"name": "d", "gcePersistentDisk": {"pdName": "disk"}}
-    nodes = [node("a", zone="x"), node("b", zone="y"), node("c", zone="x")]
+    nodes = [node(name, zone=zone, labels={BETA: zone}) for name, zone in (("a", "x"), ("b", "y"), ("c", "x"))]
     wants = pod("p", volumes=[disk, *mounts("c")])
     taken = pod("q", on="a", volumes=[disk])
-    trace = one("1.18", *nodes, taken, wants, claim("c", volume="v"), volume("v", labels={ZONE: "x"}))
+    trace = one("1.18", *nodes, taken, wants, claim("c", volume="v"), volume("v", labels={BETA: "x"}))
     assert trace.node == "c"
     assert {name for name, verdict in trace.verdicts.items() if verdict.codes is not None} == {
         *("VolumeRestrictions", "VolumeZone")
