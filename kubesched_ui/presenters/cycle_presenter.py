@@ -7,6 +7,7 @@ access the database and make no scheduling decisions.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from scheduler_core.framework.interface import FilterPlugin
@@ -211,23 +212,21 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     plugins = list(order_known) if order_known else in_order([*order, *decisive, *named], order)
     plugins = [name for name in plugins if name and name not in skipped]
     feasible, outside = set(cycle.get("feasible") or ()), set(cycle.get("outside") or ())
+    selected = cycle.get("selected")
     groups: dict[tuple[Any, ...], NodeGroup] = {}
     for node in nodes:
         status, others = refused.get(node), wider.get(node) or {}
         state = "refused" if status else "feasible" if node in feasible else "unseen"
-        key = (
-            state,
-            node in outside,
-            _signature(status),
-            tuple((name, tuple(s.get("reasons") or ())) for name, s in others.items()),
-        )
+        signature = (status.get("plugin", ""), tuple(status.get("reasons") or ())) if status else ()
+        reasons = tuple((name, tuple(s.get("reasons") or ())) for name, s in others.items()) if others else ()
+        key = (state, node in outside, signature, reasons)
         group = groups.get(key)
         if group is None:
             group = groups[key] = _group(state, status, others, plugins)
         if state == "unseen" and node in outside:
             group.detailed = (OUTSIDE,)
         group.nodes.append(node)
-        group.chosen |= node == cycle.get("selected")
+        group.chosen |= node == selected
     rank = {"feasible": 0, "refused": 1, "unseen": 2}
     sizes = Counter[tuple[str, ...]]()
     for group in groups.values():
@@ -238,10 +237,6 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     )
     looked_at = sum(len(g.nodes) for g in ordered if g.state != "unseen")
     return Matrix(plugins, in_order(skipped, order), ordered, len(feasible), looked_at, len(nodes))
-
-
-def _signature(status: Mapping[str, Any] | None) -> tuple[Any, ...]:
-    return (status.get("plugin", ""), tuple(status.get("reasons") or ())) if status else ()
 
 
 def _group(state: str, status: Mapping[str, Any] | None, others: Mapping[str, Any], plugins: list[str]) -> NodeGroup:
@@ -277,10 +272,18 @@ class ScoreCell:
 class ScoreRow:
     rank: int
     node: str
-    cells: list[ScoreCell]
+    scores: Mapping[str, Any]
     total: int
     chosen: bool
     best: bool
+
+    @cached_property
+    def cells(self) -> list[ScoreCell]:
+        """The node's scores by plugin. Computed on demand, because a page shows few of up to 5,000 scored nodes."""
+        return [
+            ScoreCell(name, s["weight"], s["raw"].get(self.node, 0), s["normalized"].get(self.node, 0))
+            for name, s in self.scores.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -299,14 +302,8 @@ def score_rows(cycle: Cycle) -> list[ScoreRow]:
     chosen, best = cycle.get("selected"), set(cycle.get("best") or ())
     ordered = sorted(total, key=lambda node: (-total[node], node != chosen))
     return [
-        ScoreRow(rank, node, _cells(scores, node), total[node], node == chosen, node in best)
+        ScoreRow(rank, node, scores, total[node], node == chosen, node in best)
         for rank, node in enumerate(ordered, start=1)
-    ]
-
-
-def _cells(scores: Mapping[str, Any], node: str) -> list[ScoreCell]:
-    return [
-        ScoreCell(name, s["weight"], s["raw"].get(node, 0), s["normalized"].get(node, 0)) for name, s in scores.items()
     ]
 
 

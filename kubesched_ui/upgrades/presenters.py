@@ -41,13 +41,17 @@ def choices(scenario: Scenario) -> list[Choice]:
     return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
 
 
-def expected_per_release(scenario: Scenario, every: bool = False) -> str:
-    """Return how long a preview takes for each further release: a run, and the runs that find causes."""
-    pods = scenario.counts.get("Pod", 0) if every else None
+def expected_per_release(scenario: Scenario) -> dict[str, str]:
+    """Return how long a preview takes for each further release, a run and the runs that find causes: for the `pending`
+    pods and for `every` pod."""
     in_time = bool(scenario.time)
-    run = estimate.before(scenario, NEWEST, in_time, pods)
-    whole, start = (estimate.model(scenario, number, in_time) for number in (run.pods, 0))
-    return duration.span(round(run.seconds * (1 + PLANNED_RUNS * (whole - start) / whole), 1))
+    slower, _ = estimate.pace(scenario, NEWEST, in_time)
+    start = estimate.model(scenario, 0, in_time)
+    found = {}
+    for which, pods in (("pending", estimate.waiting(scenario)), ("every", scenario.counts.get("Pod", 0))):
+        whole = estimate.model(scenario, pods, in_time)
+        found[which] = duration.span(round(slower * (whole + PLANNED_RUNS * (whole - start)), 1))
+    return found
 
 
 def time_left(upgrade: Upgrade) -> str:

@@ -64,7 +64,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),
         "releases": choices(scenario),
-        "per_release": {"pending": expected_per_release(scenario), "every": expected_per_release(scenario, every=True)},
+        "per_release": expected_per_release(scenario),
         "upgrades": scenario.upgrades.defer("steps")[:5],
         "every": not pending,
     }

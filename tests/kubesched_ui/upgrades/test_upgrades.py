@@ -245,10 +245,10 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
 
 def test_expected_duration(cluster: Scenario) -> None:
     """Of a small cluster: less than two runs; of pods of which each takes a while: many runs."""
-    seconds = float(presenters.expected_per_release(cluster).removesuffix(" s"))
+    seconds = float(presenters.expected_per_release(cluster)["pending"].removesuffix(" s"))
     assert 0 < seconds < 1
     cluster.counts = {"Node": 340, "Pod": 1885}
-    assert float(presenters.expected_per_release(cluster, every=True).removesuffix(" s")) > 10
+    assert float(presenters.expected_per_release(cluster)["every"].removesuffix(" s")) > 10
 
 
 def test_the_nearest_release_is_chosen_and_mentioned(client: Client) -> None:

@@ -306,7 +306,7 @@ def test_node_page_tells_what_it_was_to_each_pod(client: Client, run: Run) -> No
 
 
 def rows(page: Page) -> list[str]:
-    return re.findall(r"/pods/default/([^/\"]+)/\"> ?default/", page.flat)
+    return re.findall(r"/pods/default/([^/\"]+)/\" ?> ?default/", page.flat)
 
 
 def test_table_of_pods_is_searched_filtered_sorted_and_paged(client: Client, run: Run) -> None:
