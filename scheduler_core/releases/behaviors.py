@@ -1,17 +1,24 @@
 """Finds the behaviours that differ between two releases, and applies some of them to one release."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scheduler_core.releases import RELEASES
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release, changelog_link
+from scheduler_core.releases.release import BEHAVIORS, DefaultPoints, PluginWeights, Release, changelog_link
 
 # The configuration versions that a release supports, and their meaning. They change together.
 VERSIONS = ("api_versions", "default_points", "removed_plugins", "absent_points")
 DEFAULTS = ("default_plugins", *VERSIONS)
 PLUGIN = "default_plugins:"  # the prefix of a plugin that only one of them has, or that has another weight
+PART_OF: Mapping[str, tuple[str, ...]] = {
+    "DefaultPodTopologySpread": ("default_spread_constraints", f"{PLUGIN}SelectorSpread"),
+    "NodeDeclaredFeatures": ("node_declared_features",),
+    "NodeResourcesLeastAllocated": (f"{PLUGIN}NodeResourcesFit",),
+    "SelectorSpread": ("default_spread_constraints",),
+}
+"""Default plugin -> the behaviours that it comes or goes with. It is part of the first one that differs."""
 
 
 class BehaviorDifference(NamedTuple):
@@ -86,22 +93,38 @@ def _value(release: Release, name: str) -> object:
 def _plugins(a: Release, b: Release) -> Iterator[BehaviorDifference]:
     """Yield each default plugin that only one of them has, or that has another weight."""
     one, other = dict(a.default_plugins), dict(b.default_plugins)
-    for name in merged(one, other):
+    for name in _changed_plugins(a, b):
+        if _unit(name, a, b) != f"{PLUGIN}{name}":
+            continue
         there, missing = f"{name} is a default plugin", f"{name} is not a default plugin"
         if name not in one:
             texts = missing, there, f"{name} also decides unless a configuration disables it"
         elif name not in other:
             texts = there, missing, f"{name} no longer decides"
-        elif one[name] != other[name]:
+        else:
             more = "more" if other[name] > one[name] else "less"
             texts = (
                 _weight(name, one[name]),
                 _weight(name, other[name]),
                 f"the scores of {name} count {more}; pods can go to other nodes",
             )
-        else:
-            continue
         yield _difference(f"{PLUGIN}{name}", a, b, *texts)
+
+
+def _changed_plugins(a: Release, b: Release) -> list[str]:
+    """Return the default plugins that only one of them has, or that have another weight."""
+    one, other = dict(a.default_plugins), dict(b.default_plugins)
+    return [name for name in merged(one, other) if one.get(name) != other.get(name)]
+
+
+def _unit(plugin: str, a: Release, b: Release) -> str:
+    """Return the behaviour that a changed default plugin is part of."""
+    one, other = dict(a.default_plugins), dict(b.default_plugins)
+    for name in PART_OF.get(plugin, ()):
+        whose = name.removeprefix(PLUGIN)
+        if one.get(whose) != other.get(whose) if name.startswith(PLUGIN) else getattr(a, name) != getattr(b, name):
+            return name
+    return f"{PLUGIN}{plugin}"
 
 
 def _weight(name: str, weight: int) -> str:
@@ -125,23 +148,67 @@ def merged(a: Iterable[str], b: Iterable[str]) -> list[str]:
     return found
 
 
-def apply_differences(a: Release, b: Release, names: frozenset[str]) -> Release:
-    """Return release `a` with these behaviours of `b`."""
+def apply_differences(a: Release, b: Release, names: frozenset[str], configured: bool = True) -> Release:
+    """Return release `a` with these behaviours of `b`.
+
+    `configured`: whether a configuration chooses the version whose defaults are used; otherwise it is each release's
+    newest one.
+    """
     if "predicates" in names:
         return b
-    values: dict[str, Any] = {}
-    for name in names:
-        if not name.startswith(PLUGIN):
-            for field in VERSIONS if name == "default_plugins" else (name,):
-                values[field] = getattr(b, field)
-    taken = [name.removeprefix(PLUGIN) for name in names if name.startswith(PLUGIN)]
-    return replace(a, default_plugins=_with_plugins(a, b, taken, "default_plugins" in names), **values)
+    changed = _changed_plugins(a, b)
+    mixed = _Mixed(
+        a, b, "default_plugins" in names, configured, changed, [p for p in changed if _unit(p, a, b) in names]
+    )
+    fields = [*(VERSIONS if mixed.in_bs_order else ()), *(name for name in names if name in BEHAVIORS)]
+    values = {field: getattr(b, field) for field in fields}
+    values |= {"default_plugins": mixed.plugins(a.default_plugins, b.default_plugins), "default_points": mixed.points()}
+    return replace(a, **values)
 
 
-def _with_plugins(a: Release, b: Release, taken: Collection[str], in_bs_order: bool) -> PluginWeights:
-    """Return a's default plugins, with those of `taken` as in b."""
-    one, other = dict(a.default_plugins), dict(b.default_plugins)
-    kept = {name: weight for name, weight in one.items() if name not in taken}
-    kept |= {name: other[name] for name in taken if name in other}
-    order = merged(other, one) if in_bs_order else merged(one, other)
-    return tuple((name, kept[name]) for name in order if name in kept)
+class _Mixed(NamedTuple):
+    """The default plugins of a release between `a` and `b`.
+
+    `in_bs_order`: whether their order, and the meaning of configuration versions, is that of b. `changed`: the plugins
+    with another weight, or that only one of the releases has. `taken`: those of them that are as in b.
+    """
+
+    a: Release
+    b: Release
+    in_bs_order: bool
+    configured: bool
+    changed: Collection[str]
+    taken: Collection[str]
+
+    def plugins(self, a: PluginWeights, b: PluginWeights) -> PluginWeights:
+        """Return the plugins of a list that is `a` in one release and `b` in the other."""
+        kept = {name: weight for name, weight in a if not self._is_as_in_b(name)}
+        kept |= {name: weight for name, weight in b if self._is_as_in_b(name)}
+        one, other = dict(a), dict(b)
+        order = merged(other, one) if self.in_bs_order else merged(one, other)
+        return tuple((name, kept[name]) for name in order if name in kept)
+
+    def _is_as_in_b(self, plugin: str) -> bool:
+        return plugin in self.taken if plugin in self.changed else self.in_bs_order
+
+    def points(self) -> DefaultPoints:
+        """Return the defaults of each configuration version that lists them for each extension point."""
+        base, other = (self.b, self.a) if self.in_bs_order else (self.a, self.b)
+        found: dict[str, Mapping[str, PluginWeights]] = {}
+        for version, points in base.default_points.items():
+            default = version == base.api_versions[0] and not self.configured
+            others = other.api_versions[0] if default or version not in other.api_versions else version
+            theirs = other.default_points.get(others) or _listed(points, other)
+            a, b = (theirs, points) if self.in_bs_order else (points, theirs)
+            lists = {point: self.plugins(a.get(point, ()), b.get(point, ())) for point in merged(points, theirs)}
+            found[version] = {point: plugins for point, plugins in lists.items() if plugins or point in points}
+        return found
+
+
+def _listed(points: Mapping[str, PluginWeights], release: Release) -> dict[str, PluginWeights]:
+    """Return these points with the weights of a release that has no lists for them, without plugins that it lacks."""
+    weights = dict(release.default_plugins)
+    return {
+        point: tuple((name, weights[name] if point == "score" else 0) for name, _ in plugins if name in weights)
+        for point, plugins in points.items()
+    }

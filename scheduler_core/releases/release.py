@@ -9,6 +9,8 @@ T = TypeVar("T", bool, str)
 
 PluginWeights = tuple[tuple[str, int], ...]
 """(plugin name, weight) in order; weight 0 means that no weight is given."""
+DefaultPoints = Mapping[str, Mapping[str, PluginWeights]]
+"""Configuration version -> extension point -> its default plugins."""
 
 OLD_PLUGINS = frozenset(
     {
@@ -104,7 +106,7 @@ class Release:
     name: str
     api_versions: tuple[str, ...]
     default_plugins: PluginWeights
-    default_points: Mapping[str, Mapping[str, PluginWeights]] = field(default_factory=dict)
+    default_points: DefaultPoints = field(default_factory=dict)
     removed_plugins: frozenset[str] = frozenset()
     absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

@@ -149,7 +149,8 @@ def applied_to(a: Inputs, b: Inputs, units: Sequence[Delta]) -> Inputs:
     for unit in units:
         of.setdefault(unit.kind, []).append(unit.path)
     behaviours = frozenset(of.get("release", ()))
-    release = apply_differences(a.release, b.release, frozenset(name for name in behaviours if "." not in name))
+    names = frozenset(name for name in behaviours if "." not in name)
+    release = apply_differences(a.release, b.release, names, bool(a.config))
     values: dict[str, Any] = {name: getattr(b, name) for name in of.get("setting", ())}
     objects = dict(a.objects)
     for key in {**a.objects, **b.objects}:

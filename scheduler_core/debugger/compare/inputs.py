@@ -96,10 +96,9 @@ class Inputs:
             last.settings.update(now)  # type: ignore[attr-defined]
         return found
 
-    @staticmethod
-    def _release(now: Release, item: Item) -> Release:
+    def _release(self, now: Release, item: Item) -> Release:
         wanted = get_release(item.value)
-        return wanted if item.only is None else apply_differences(now, wanted, item.only)
+        return wanted if item.only is None else apply_differences(now, wanted, item.only, bool(self.config))
 
 
 def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Placement, float | None]:
