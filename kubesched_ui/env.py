@@ -88,6 +88,7 @@ VARIABLES: Mapping[str, Variable] = {
     "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and twice as many for exports."),
     "BESIDE_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
     "BESIDE_MAX_SECONDS": Variable("120", "Seconds for a response, or for the next part of an export."),
+    "EXPORTS_MAX_BYTES": Variable("4294967296", "Bytes on disk of exports that a web process has not sent yet."),
     "COMPOSE_MAX_MEMORY": Variable("536870912", "Bytes of a process that checks a text of the editor."),
     "COMPOSE_MAX_SECONDS": Variable("10", "Seconds for one text of the editor."),
     # Uploads

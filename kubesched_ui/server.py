@@ -59,7 +59,7 @@ SOCKETS = FairScheduler(1)
 HEADERS_S = 20  # from the first byte of a request to the end of its headers
 BODY_S = 3600  # for a whole body
 GRACE_S = 20  # that a slow sender may lag behind LEAST_RATE
-READER_GRACE_S = 10  # that a slow reader may, which keeps a worker from others
+READER_GRACE_S = 10  # that a slow reader may, which keeps disk space from others
 LEAST_RATE = 16_000  # bytes per second
 TICK_S, LONGEST_TICK_S = 1, 2  # A tick that comes late, because this process was busy, is not the client's fault.
 UNKNOWN = 16 * 1024  # bytes of a body that are accepted before its sender is known
@@ -393,8 +393,8 @@ class Server(daphne.Server):
                 protocol.unregisterProducer()
 
     async def taken(self, protocol: Any, size: int) -> None:
-        """Wait until the transport accepts the next part. Abort a client that reads too slowly, because it blocks the
-        worker that produces the response."""
+        """Wait until the transport accepts the next part. Abort a client that reads too slowly, because it holds the
+        disk space of what it has not read."""
         if protocol.gate.open.is_set() or protocol.channel is None:
             return
         allowance, since = protocol.channel.allowance, time.monotonic()

@@ -192,6 +192,7 @@ OFFLOAD = True
 OFFLOAD_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and twice as many for exports
 OFFLOAD_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
 OFFLOAD_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
+EXPORTS_MAX_BYTES = env.number("EXPORTS_MAX_BYTES", 4 * 1024**3)  # on disk, of exports that are not read yet
 # Larger texts of the editor (kubesched_ui/editor/service.py), as many at once as there are query processes
 COMPOSE_MAX_MEMORY = env.number("COMPOSE_MAX_MEMORY", 512 * 1024**2)  # bytes of one process
 COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text

@@ -17,12 +17,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 
 from kubesched_ui import current_viewer
 from kubesched_ui.offload import request_worker
-from kubesched_ui.offload.pool import OffloadError, Ticket, TimedOut
+from kubesched_ui.offload.pool import OffloadError, TaskCancelled, Ticket, TimedOut
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.offload.request_worker import HEAD_LENGTH, PIECE
+from kubesched_ui.offload.spool import Spool
 from kubesched_ui.runtime.client_address import address_of
 
-CHECK_SECONDS = 0.2  # between two checks whether the worker still writes
+CHECK_SECONDS = 0.2  # between two checks whether the worker still writes and the client still reads
 NOT_COPIED = {"content-length"}
 
 
@@ -31,6 +32,13 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 class BrokenStream(Exception):
     """A stream that has started cannot continue."""
+
+
+class ReadTooSlowly(OffloadError):
+    """The reader of a large export is slow, and others wait for its worker."""
+
+    def __init__(self) -> None:
+        super().__init__("The export was read too slowly.")
 
 
 def fetch(path: str, run: str) -> str:
@@ -80,16 +88,16 @@ def with_head(response: R, head: dict[str, Any]) -> R:
 
 
 class WorkerStream:
-    """The body of a response that a worker writes to a named pipe, at the speed of its reader. The worker is reserved
-    until the last byte is read or the reader disconnects. `user`: as in Ticket."""
+    """The body of a response that a worker writes to a named pipe. A thread moves it to a spool as fast as the worker
+    writes, then releases the worker. `user`: as in Ticket."""
 
     def __init__(self, variables: dict[str, str], user: int | str | None) -> None:
-        self._closing, self._lock = ExitStack(), threading.Lock()
-        pool = get_pool("exports")
+        self._closing = ExitStack()
+        self._pool = get_pool("exports")
         self._seconds: float = settings.OFFLOAD_MAX_SECONDS
-        self._open = True
+        self._spool = Spool(user)
         try:
-            self._worker = self._closing.enter_context(pool.worker(Ticket(user=user)))
+            self._worker = self._closing.enter_context(self._pool.worker(Ticket(user=user)))
             folder = self._closing.enter_context(tempfile.TemporaryDirectory(dir=settings.FILE_UPLOAD_TEMP_DIR))
             path = Path(folder) / "pipe"
             os.mkfifo(path, 0o600)
@@ -100,7 +108,9 @@ class WorkerStream:
             self.head = self._read_head()
         except BaseException:
             self._closing.close()
+            self._spool.close()
             raise
+        threading.Thread(target=self._fill, daemon=True).start()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -110,18 +120,35 @@ class WorkerStream:
             self.close()
 
     def close(self) -> None:
-        """Release the worker without waiting; it stops if it still writes."""
-        if self._open:
-            threading.Thread(target=self._abort, daemon=True).start()
+        """Delete what has not been read. The worker stops if it still writes."""
+        self._spool.close()
 
-    def _abort(self) -> None:
-        self._end_worker()
-        with self._lock:  # another thread may be reading; its file descriptor must not be reused for another file
-            self._end()
+    def _next(self) -> bytes:
+        """Return the next piece; empty after the last one. Raises BrokenStream."""
+        try:
+            return self._spool.read(PIECE)
+        except EOFError as problem:
+            raise BrokenStream(str(problem)) from None
 
-    def _end(self) -> None:
-        self._open = False
-        self._closing.close()
+    def _fill(self) -> None:
+        """Move all pieces to the spool, and release the worker."""
+        problem = ""
+        try:
+            with self._closing:
+                while piece := self._read(PIECE):
+                    self._spool_piece(piece)
+                self._worker.result(self._future)
+        except Exception as error:
+            known = isinstance(error, OffloadError)
+            problem = str(error) if known else "It failed before the response was complete."
+        self._spool.end(problem)
+
+    def _spool_piece(self, piece: bytes) -> None:
+        """Wait for disk space. A worker that others need waits only for a limited time."""
+        end = time.monotonic() + self._seconds
+        while not self._spool.write(piece, CHECK_SECONDS):
+            if time.monotonic() > end and self._pool.order():
+                raise ReadTooSlowly
 
     def _end_worker(self) -> None:
         if not self._future.done():
@@ -138,27 +165,16 @@ class WorkerStream:
         head: dict[str, Any] = msgspec.msgpack.decode(received[HEAD_LENGTH:])
         return head
 
-    def _next(self) -> bytes:
-        """Return the next piece; empty after the last one. Raises Broken."""
-        with self._lock:
-            try:
-                if self._open and (piece := self._read(PIECE)):
-                    return piece
-                self._worker.result(self._future)
-            except Exception as problem:
-                self._end()
-                known = isinstance(problem, OffloadError)
-                raise BrokenStream(str(problem) if known else "It failed before the response was complete.") from None
-            self._end()
-        return b""
-
     def _read(self, size: int) -> bytes:
-        """Wait for bytes; empty once the worker has written all."""
+        """Wait for bytes; empty once the worker has written all. Raises TaskCancelled if the reader has gone."""
         end, readable = time.monotonic() + self._seconds, select.poll()
         readable.register(self._pipe, select.POLLIN)
-        while not readable.poll(CHECK_SECONDS * 1000):
+        while True:
+            if self._spool.closed:
+                raise TaskCancelled
+            if readable.poll(CHECK_SECONDS * 1000):
+                return os.read(self._pipe, size)
             if self._future.done() and not readable.poll(0):
                 return b""
             if time.monotonic() > end:
                 raise TimedOut(self._seconds)
-        return os.read(self._pipe, size)

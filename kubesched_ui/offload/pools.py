@@ -47,8 +47,8 @@ def configs() -> dict[str, PoolConfig]:
         "large-uploads": replace(uploads, workers=max(1, settings.INGEST_READERS), nice=5),
         # Pages and API responses that search, replay a run or decode a whole recording.
         "requests": requests,
-        # The client determines the speed, so a timeout applies to each part, and one user leaves workers to others. A
-        # worker whose client is slow needs no CPU, so there may be more of them.
+        # A timeout applies to each part, and one user leaves workers to others. A worker waits for its client only if
+        # the export is larger than its spool.
         "exports": replace(
             requests,
             workers=2 * settings.OFFLOAD_PROCESSES,

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -64,6 +65,29 @@ def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def scenario(instance: Instance) -> int:
     number: int = instance.api("POST", "/scenarios?name=many", cluster())["id"]
     return number
+
+
+def test_a_slow_reader_of_an_export_leaves_its_process_to_others(instance: Instance, scenario: int) -> None:
+    """It reads 64 kB a second of 40 MB, and may use one process."""
+    run = start_run(instance, scenario)
+    check(instance, run)
+    path, ended = f"/api/runs/{run}/export?format=jsonl", threading.Event()
+
+    def read_slowly(client: socket.socket) -> None:
+        while not ended.wait(1):
+            client.recv(1 << 16)
+
+    with socket.create_connection(("127.0.0.1", instance.port)) as client:
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 200"
+        reader = threading.Thread(target=read_slowly, args=(client,))
+        reader.start()
+        try:
+            with urlopen(f"http://127.0.0.1:{instance.port}{path}", timeout=60) as answer:
+                assert len(answer.read().splitlines()) == PODS + 1
+        finally:
+            ended.set()
+            reader.join()
 
 
 def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:

@@ -13,14 +13,16 @@ from django.test import Client
 from django.urls import get_resolver
 
 from kubesched_ui.models import ClusterObject, Cycle, Run
-from kubesched_ui.offload import middleware, request_worker, routes
+from kubesched_ui.offload import middleware, request_worker, routes, spool
 from kubesched_ui.offload.client import BrokenStream
 from kubesched_ui.offload.pool import Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
+from kubesched_ui.offload.spool import BUDGET
 from kubesched_ui.queries import recording_cache
 from kubesched_ui.scenarios import cluster_overview
 from tests.kubesched_ui import misbehaving
-from tests.kubesched_ui.http_api import exported
+from tests.kubesched_ui.http_api import body, exported
+from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 FORMATS = ("jsonl", "run", "simulator", "parquet")
@@ -146,6 +148,31 @@ def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: p
     assert (answer.status_code, answer.json()["error"]) == (503, "This took longer than 0.2 s and was stopped.")
     pool.workers[0].config = configs()["requests"]
     assert client.get(f"/api/runs/{run.pk}/remedies").status_code == 200
+
+
+def test_a_reader_that_does_not_read_holds_no_worker(
+    client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export that is larger than what a pipe takes."""
+    ClusterObject.objects.create(
+        scenario=run.scenario, position=100, kind="Pod", namespace="default", name="x",
+        data=pod("x", nodeSelector={"x": "y" * 500_000}),
+    )  # fmt: skip
+    address, pool = f"/api/scenarios/{run.scenario_id}/export", get_pool("exports")
+    pool.config = replace(pool.config, wait_seconds=5)
+    unread = [client.get(address) for _ in range(2)]
+    assert [answer.status_code for answer in unread] == [200, 200]
+    first, second = (body(answer) for answer in unread)
+    assert len(first) > 500_000
+    assert first == second
+    assert not pool.running
+    settings.EXPORTS_MAX_BYTES = 1
+    monkeypatch.setattr(spool, "SEGMENT", 100_000)
+    leaving = client.get(address)
+    assert pool.running  # it waits for disk space
+    leaving.close()
+    until(lambda: not pool.running, "the end of an export without a reader")
+    assert not BUDGET.files
 
 
 def test_what_needs_too_much_memory_is_told(client: Client, run: Run, settings: Any) -> None:
