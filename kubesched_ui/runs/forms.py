@@ -16,7 +16,8 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, feature_gates, tested_version
+from scheduler_core.releases import RELEASES, feature_gates
+from scheduler_core.releases.conformance import is_verified, state, verification
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -41,9 +42,10 @@ spec:
 
 
 def released(name: str) -> str:
-    """Return a release's label with the patch version whose behaviour is verified."""
-    version = tested_version(name)
-    return f"{name} (as {version})" if version else f"{name} (from source code)"
+    """Return a release's label: what recorded cases verify, in a single pass and in virtual time."""
+    both = is_verified(name) == is_verified(name, in_time=True)
+    in_time = "" if both else f"; virtual time {state(name, in_time=True)}"
+    return f"{name} ({verification(name)}{in_time})"
 
 
 class StartForm(forms.Form):

@@ -10,7 +10,9 @@ from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import estimate, services
 from scheduler_core.api import duration
 from scheduler_core.debugger.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
-from scheduler_core.releases import NEWEST, RELEASES, tested_version
+from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.releases.conformance import state
+from scheduler_core.releases.remarks import cluster_remarks
 
 NAMED = 8  # pods named per group
 DECIDED, DIRECT, ALL = "decisions", "direct", "all"
@@ -24,11 +26,12 @@ SHOWS = {
 
 
 class Choice(NamedTuple):
-    """A release to choose. `patch`: the rest of the version whose behaviour is verified, after the release's name; ""
-    for none. `own`: whether it is the cluster's release."""
+    """A release to choose. `patch`: the rest of the version that is simulated, after the release's name; "" for none.
+    `state`: verified or by sources. `own`: whether it is the cluster's release."""
 
     name: str
     patch: str
+    state: str
     chosen: bool
     own: bool
 
@@ -38,7 +41,18 @@ def choices(scenario: Scenario) -> list[Choice]:
     names, own = list(RELEASES), services.own_release(scenario)
     default = services.default_release(scenario)
     first = default if default != names[-1] else names[-2]
-    return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
+    in_time = bool(scenario.time)
+    return [
+        Choice(
+            name, one.patch_version.removeprefix(name), state(name, in_time), name in (first, names[-1]), name == own
+        )
+        for name, one in RELEASES.items()
+    ]
+
+
+def remarks(upgrade: Upgrade) -> list[str]:
+    """Return how the releases of a preview differ from the cluster's patch release."""
+    return [text for release in upgrade.releases for text in cluster_remarks(upgrade.scenario.kubernetes, release)]
 
 
 def expected_per_release(scenario: Scenario) -> dict[str, str]:

@@ -20,7 +20,8 @@ from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api import duration
 from scheduler_core.debugger import actions
-from scheduler_core.releases import get_release, tested_version
+from scheduler_core.releases import get_release
+from scheduler_core.releases.conformance import verification
 from scheduler_core.snapshot.defaults import FILLED
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
@@ -100,11 +101,11 @@ def sort_of(wanted: str | None) -> str:
 
 
 def scheduler_of(run: Run) -> str:
-    """Describe the scheduler of a run: its release, the patch release that it was tested against, and the cluster's
-    own version if known, as in `scheduler 1.34 (as 1.34.1), the version of the cluster`.
+    """Describe the scheduler of a run: its release, what recorded cases verify of it, and the cluster's own version if
+    known, as in `scheduler 1.34 (verified as 1.34.1), the version of the cluster`.
     """
-    held, theirs = tested_version(run.release_number), run.scenario.kubernetes
-    told = f"scheduler {run.release.replace(',', ', ')}" + (f" (as {held})" if held else "")
+    verified, theirs = verification(run.release_number, run.in_time), run.scenario.kubernetes
+    told = f"scheduler {run.release.replace(',', ', ')} ({verified})"
     if own_release(run.scenario) == run.release_number:
         return f"{told}, the version of the cluster"
     return f"{told}; the cluster runs {theirs}" if theirs else told

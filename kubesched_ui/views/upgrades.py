@@ -13,6 +13,7 @@ from kubesched_ui.upgrades import presenters, services
 from kubesched_ui.views.form_fields import named
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
+from scheduler_core.releases.conformance import verification
 
 ROWS = 100
 
@@ -33,9 +34,10 @@ def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
     context = {
         "upgrade": found,
         "scenario": found.scenario,
-        "releases": [(release, runs.get(release)) for release in found.releases],
+        "releases": [(one, runs.get(one), verification(one, bool(found.scenario.time))) for one in found.releases],
         "waiting": presenters.progress(list(runs.values())) if found.active else [],
         "steps": presenters.steps(found),
+        "remarks": presenters.remarks(found),
         "shows": presenters.SHOWS.items(),
         "page": page,
         "left": presenters.time_left(found),

@@ -7,7 +7,7 @@ from scheduler_core.releases.catalog import RELEASES
 from scheduler_core.releases.feature_gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
-__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "tested_version", "with_gates"]
+__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
 FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
 """The releases in which framework plugins decide."""
@@ -33,8 +33,3 @@ def get_release(name: str | Release) -> Release:
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
     return with_gates(release, parse(match[2])) if match and match[2] else release
-
-
-def tested_version(name: str) -> str:
-    """Return the patch release that decided the conformance cases of a minor release, "" if there are none."""
-    return RELEASES[name].patch_version if name in RELEASES else ""

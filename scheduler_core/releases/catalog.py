@@ -152,6 +152,7 @@ V1_22 = _release(
 V1_21 = _release(
     V1_22,
     "1.21",
+    "1.21.9",
     api_versions=("v1beta1",),
     default_plugins=(
         *weighted(V1_22.default_plugins, NodeResourcesFit=0),
@@ -172,6 +173,7 @@ _OLD_FILTERS = unweighted(
 V1_19 = _release(
     V1_20,
     "1.19",
+    "1.19.16",
     default_plugins=(*V1_20.default_plugins, ("SelectorSpread", 1)),
     default_points={
         "v1beta1": {
@@ -221,6 +223,7 @@ V1_18 = _release(
 V1_17 = _release(
     V1_18,
     "1.17",
+    "1.17.17",
     api_versions=("v1alpha1",),
     default_plugins=without(V1_18.default_plugins, "PodTopologySpread"),
     default_points={

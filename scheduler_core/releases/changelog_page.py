@@ -1,52 +1,16 @@
 """The page of changes by release: `python -m scheduler_core releases` prints docs/releases.md."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from scheduler_core.releases import FRAMEWORK, RELEASES, tested_version
+from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, Cases, state
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Release
 
 ORDER = sorted(RELEASES, key=numbered)
-
-
-class Cases(NamedTuple):
-    """Numbers of conformance cases. `in_time`: virtual-time scenarios, and the attempts in them.
-
-    `differ`: the cycles whose result differs from upstream.
-    """
-
-    cases: int = 0
-    cycles: int = 0
-    in_time: tuple[int, int] | None = None
-    differ: int = 0
-
-
-CASES: Mapping[str, Cases] = {
-    "1.16": Cases(175, 1262),
-    "1.17": Cases(204, 1468, differ=1294),
-    "1.18": Cases(210, 1498),
-    "1.19": Cases(210, 1546),
-    "1.20": Cases(208, 1503),
-    "1.21": Cases(210, 1572),
-    "1.22": Cases(210, 1548, (90, 1414)),
-    "1.23": Cases(210, 1551),
-    "1.24": Cases(210, 1522, (90, 1180)),
-    "1.25": Cases(210, 1516),
-    "1.26": Cases(210, 1501),
-    "1.27": Cases(240, 1747, (128, 1759)),
-    "1.28": Cases(210, 1487),
-    "1.29": Cases(210, 1574),
-    "1.30": Cases(208, 1603),
-    "1.31": Cases(210, 1513, (96, 1321)),
-    "1.32": Cases(210, 1570),
-    "1.33": Cases(210, 1543),
-    "1.34": Cases(239, 1769, (128, 2176)),
-    "1.35": Cases(210, 1559),
-    "1.36": Cases(210, 1522),
-}
 
 
 class FieldChange(NamedTuple):
@@ -69,7 +33,7 @@ def changes(name: str) -> list[FieldChange]:
 
 def page() -> str:
     """Return the text of docs/releases.md."""
-    return "\n".join([*_HEAD, *_table(), *_BETWEEN, *_changed(), ""])
+    return "\n".join([*_HEAD, *_table(), *_PATCHES, *_patches(), *_BETWEEN, *_changed(), ""])
 
 
 _HEAD = [
@@ -79,18 +43,27 @@ _HEAD = [
     "",
     "Each minor release is represented by the patch release in the table, with its default feature gates.",
     "Conformance cases compare every field of every cycle, and in virtual time every attempt and every queue move.",
+    "*verified*: all cases agree with that patch release.",
+    "*by sources*: there are no cases, or some differ; the release is derived from upstream's sources and change logs.",
     "*differ* counts the cycles that differ in at least one field.",
     "`tests/golden/differences.json` lists all cases that differ, and a test fails if that list changes.",
-    "Bug fixes of later patch releases are not included.",
+    "The cases of 1.19 come from 1.19.13 with the balanced allocation of 1.19.16.",
     "",
-    "1.17, 1.19 and 1.21 are derived from their neighbours and from upstream's sources and change logs.",
-    "Their cases come from 1.17.17, 1.19.13 and 1.21.9.",
     "In 1.17, predicates and priorities were plugins under their old names; only its feature gates and its queue",
     "differ here from 1.18.",
-    "In virtual time, releases without such scenarios are derived from upstream's sources and their neighbours.",
     "",
-    "| release | verified with | cases | cycles | differ | virtual-time scenarios | attempts |",
-    "| --- | --- | --- | --- | --- | --- | --- |",
+    "| release | as | single cycles | cases | cycles | differ | virtual time | scenarios | attempts |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+]
+
+_PATCHES = [
+    "",
+    "## Changes between patch releases",
+    "",
+    "A run is always simulated as the patch release in the table above.",
+    "If a change is between that patch release and the cluster's, the forms that start runs and upgrade previews, the",
+    "runs and the previews mention it.",
+    "",
 ]
 
 _BETWEEN = [
@@ -105,9 +78,16 @@ _BETWEEN = [
 
 def _table() -> Iterator[str]:
     for name in reversed(ORDER):
-        cases, cycles, in_time, differ = CASES.get(name, Cases())
-        numbers = [f"{number:,}" if number else "" for number in (cases, cycles, differ, *(in_time or (0, 0)))]
-        yield f"| {' | '.join([name, tested_version(name), *numbers])} |"
+        of = CASES.get(name, Cases())
+        numbers = [f"{number:,}" if number else "" for number in (of.cases, of.cycles, of.differ, *of.in_time)]
+        row = [name, RELEASES[name].patch_version, state(name), *numbers[:3], state(name, in_time=True), *numbers[3:]]
+        yield f"| {' | '.join(row)} |"
+
+
+def _patches() -> Iterator[str]:
+    for one in reversed(PATCH_CHANGES):
+        words = f"* {one.patches}: {one.old}. Since {one.fixed}: {one.new}."
+        yield f"{words} ([#{one.pull}]({UPSTREAM}/kubernetes/pull/{one.pull}))"
 
 
 def _changed() -> Iterator[str]:

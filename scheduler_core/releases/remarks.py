@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from scheduler_core.releases.catalog import RELEASES
-from scheduler_core.releases.changelog_page import CASES
+from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, is_verified
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import UPSTREAM
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4}))?(?:[-+.]\S*)?")
-
-
-class PatchChange(NamedTuple):
-    """A change of decisions or messages between patch releases of a minor release. `patch`: the first that has it."""
-
-    release: str
-    patch: int
-    text: str
-    pull: int
-
-
-ALL_FILTERS = "only the first Filter plugin that rejects a node is reported; before, all of them"
-PATCH_CHANGES = (
-    PatchChange("1.24", 10, ALL_FILTERS, 114526),
-    PatchChange("1.25", 6, ALL_FILTERS, 114525),
-    PatchChange("1.26", 1, ALL_FILTERS, 114524),
-    PatchChange("1.34", 2, "the reason of TaintToleration does not name the taint; before, its key and value", 135023),
-)
 
 
 def nearest_release(version: str) -> str:
@@ -54,9 +35,9 @@ def cluster_remarks(version: str, release: str) -> list[str]:
         return []
     patches = int(match[2]), numbered(simulated)[2]
     changed = [
-        f"since {number}.{one.patch}, {one.text} ({UPSTREAM}/kubernetes/pull/{one.pull})"
+        f"in {one.patches}, {one.old}; since {one.fixed}, {one.new} ({UPSTREAM}/kubernetes/pull/{one.pull})"
         for one in PATCH_CHANGES
-        if one.release == number and len({patch < one.patch for patch in patches}) == 2
+        if one.release == number and len({one.has_old(patch) for patch in patches}) == 2
     ]
     head = f"The cluster runs Kubernetes {version}; {number} is simulated as {simulated}"
     return [f"{head}. They differ: {'; '.join(changed)}."] if changed else []
@@ -64,10 +45,10 @@ def cluster_remarks(version: str, release: str) -> list[str]:
 
 def virtual_time_remark(release: str) -> str:
     """Return a remark about virtual time with a release that has no recorded scenarios; "" for the others."""
-    number = release.partition(" ")[0]
-    recorded = sorted((name for name, cases in CASES.items() if cases.in_time), key=numbered)
-    if number in recorded:
+    if is_verified(release, in_time=True):
         return ""
+    number = release.partition(" ")[0]
+    recorded = sorted((name for name in CASES if is_verified(name, in_time=True)), key=numbered)
     return (
         f"In virtual time, the queue of kube-scheduler {number} follows upstream's sources alone. "
         f"Scenarios were recorded with {', '.join(recorded[:-1])} and {recorded[-1]}."

@@ -265,6 +265,26 @@ def test_the_nearest_release_is_chosen_and_mentioned(client: Client) -> None:
     assert "The nearest release here is 1.16" in page(client, f"/runs/{run.pk}/pods/default/p/")
 
 
+def test_a_preview_says_what_is_verified_and_which_patch_release_differs(client: Client) -> None:
+    cluster = scenario(node("n1"), pod("p", status={"conditions": [UNPLACED]}))
+    Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.26.0")
+    cluster.refresh_from_db()
+    remark = "The cluster runs Kubernetes v1.26.0; 1.26 is simulated as 1.26.4. They differ: in 1.26.0, all Filter"
+    chooser = page(client, f"/scenarios/{cluster.pk}/")
+    assert remark in chooser[chooser.index('id="upgrade"') :]
+    assert ">1.36 (verified as 1.36.2; virtual time by sources)</option>" in chooser
+    assert ">1.34 (verified as 1.34.1)</option>" in chooser
+    upgrade = Upgrade.objects.create(scenario=cluster, releases=["1.26", "1.36"])
+    text = page(client, f"/upgrades/{upgrade.pk}/")
+    assert remark in text
+    assert "verified as 1.36.2" in text
+    upgrade.releases = ["1.27", "1.36"]
+    assert presenters.remarks(upgrade) == []
+    cluster.time = {"until": 60}
+    states = {choice.name: choice.state for choice in presenters.choices(cluster)}
+    assert (states["1.34"], states["1.36"]) == ("verified", "by sources")
+
+
 def test_the_page_of_nothing_and_of_one_release(client: Client, cluster: Scenario) -> None:
     assert client.get("/upgrades/7/").status_code == 404
     answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.27"]}, follow=True)

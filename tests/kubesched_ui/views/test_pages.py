@@ -348,17 +348,17 @@ def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario)
 @pytest.mark.parametrize(
     ("kubernetes", "words"),
     [
-        ("", "scheduler 1.34 (as 1.34.1), the default"),
-        ("v1.34.6-eks-1", "scheduler 1.34 (as 1.34.1), the version of the cluster, the default"),
-        ("v1.27.3", "scheduler 1.34 (as 1.34.1); the cluster runs v1.27.3, the default"),
-        ("v1.3.0", "scheduler 1.34 (as 1.34.1); the cluster runs v1.3.0, the default"),
+        ("", "scheduler 1.34 (verified as 1.34.1), the default"),
+        ("v1.34.6-eks-1", "scheduler 1.34 (verified as 1.34.1), the version of the cluster, the default"),
+        ("v1.27.3", "scheduler 1.34 (verified as 1.34.1); the cluster runs v1.27.3, the default"),
+        ("v1.3.0", "scheduler 1.34 (verified as 1.34.1); the cluster runs v1.3.0, the default"),
     ],
 )
 def test_the_release_of_a_run_and_of_its_cluster(client: Client, small: Scenario, kubernetes: str, words: str) -> None:
     Scenario.objects.filter(pk=small.pk).update(kubernetes=kubernetes)
     made = Run.objects.create(scenario=small, release="1.34")
     assert words in " ".join(client.get(f"/runs/{made.pk}/").content.decode().split())
-    assert "1.34 (as 1.34.1)" in client.get(f"/scenarios/{small.pk}/").content.decode(), "the chooser"
+    assert "1.34 (verified as 1.34.1)" in client.get(f"/scenarios/{small.pk}/").content.decode(), "the chooser"
 
 
 def test_failed_run_shows_why(client: Client, small: Scenario) -> None:

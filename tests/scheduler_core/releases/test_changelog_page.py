@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.__main__ import main
-from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases import FRAMEWORK, RELEASES, conformance
 from scheduler_core.releases.behaviors import differences
-from scheduler_core.releases.changelog_page import CASES, ORDER, changes
+from scheduler_core.releases.changelog_page import ORDER, changes
+from scheduler_core.releases.conformance import BY_SOURCES, CASES, Cases, is_verified, state, verification
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS
-from tests.conformance import cycle_counts, known_differences
+from tests.conformance import cycle_counts, golden_sets, known_differences
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,6 +45,38 @@ def test_the_numbers_of_cases(name: str) -> None:
     cycles = cycle_counts(f"v{name}")
     differ = sum(known_differences(f"v{name}").values())
     assert (len(cycles), sum(cycles), differ) == (CASES[name].cases, CASES[name].cycles, CASES[name].differ)
+
+
+def time_set(name: str) -> str:
+    """Return the set of scenarios of a release, that of 1.34 has no suffix."""
+    return "time" if name == "1.34" else f"time-v{name}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_of_scenarios(name: str) -> None:
+    in_time, differ = (0, 0), 0
+    if time_set(name) in golden_sets(in_time=True):
+        attempts = cycle_counts(time_set(name))
+        in_time, differ = (len(attempts), sum(attempts)), sum(known_differences(time_set(name)).values())
+    assert (CASES[name].in_time, CASES[name].in_time_differ) == (in_time, differ)
+
+
+def test_every_set_of_a_release_is_counted() -> None:
+    assert all(RELEASES[name].patch_version for name in CASES)
+    assert {name for name in golden_sets() if name.startswith("v1.")} == {f"v{name}" for name in CASES}
+    recorded = {time_set(name) for name, cases in CASES.items() if cases.in_time[0]}
+    assert {name for name in golden_sets(in_time=True) if "/" not in name} == recorded
+
+
+def test_what_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases that all agree, for single cycles and for virtual time apart."""
+    assert verification("1.34 A=true") == verification("1.34", in_time=True) == "verified as 1.34.1"
+    assert (verification("1.36"), verification("1.36", in_time=True)) == ("verified as 1.36.2", BY_SOURCES)
+    monkeypatch.setattr(
+        conformance, "CASES", {"1.34": Cases(9, 99, (9, 99), differ=1), "1.36": Cases(9, 99, (9, 99), 0, 1)}
+    )
+    assert [state(name) for name in ("1.34", "1.36", "1.35", "2.0")] == [BY_SOURCES, "verified", BY_SOURCES, BY_SOURCES]
+    assert [is_verified(name, in_time=True) for name in ("1.34", "1.36", "1.35")] == [True, False, False]
 
 
 def test_each_change_has_before_after_effect_and_link() -> None:

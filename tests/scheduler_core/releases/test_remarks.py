@@ -3,7 +3,7 @@
 import pytest
 
 from scheduler_core.releases import NEWEST, RELEASES
-from scheduler_core.releases.changelog_page import CASES
+from scheduler_core.releases.conformance import is_verified
 from scheduler_core.releases.remarks import cluster_remarks, nearest_release, virtual_time_remark
 
 OLDEST = next(iter(RELEASES))
@@ -27,24 +27,35 @@ def test_the_nearest_release(version: str, release: str) -> None:
 
 
 def test_a_cluster_without_a_release() -> None:
-    (told,) = cluster_remarks("v1.14.3", OLDEST)
-    assert told == f"The cluster runs Kubernetes v1.14.3. The nearest release here is {OLDEST}, the oldest one."
+    (remark,) = cluster_remarks("v1.14.3", OLDEST)
+    assert remark == f"The cluster runs Kubernetes v1.14.3. The nearest release here is {OLDEST}, the oldest one."
     assert cluster_remarks("v1.14.3", "1.34") == []  # chosen by hand
     assert "the newest one" in cluster_remarks("v1.99.0", NEWEST)[0]
 
 
 def test_patch_releases_that_differ() -> None:
-    (told,) = cluster_remarks("v1.26.0", "1.26")
-    assert "1.26 is simulated as 1.26.4" in told
-    assert "since 1.26.1, only the first Filter plugin" in told
+    (remark,) = cluster_remarks("v1.26.0", "1.26")
+    assert "1.26 is simulated as 1.26.4. They differ: in 1.26.0, all Filter plugins" in remark
+    assert "since 1.26.1, only the first one" in remark
     assert cluster_remarks("v1.26.9", "1.26") == []
     assert "does not name the taint" in cluster_remarks("v1.34.3", "1.34 A=true")[0]
     assert cluster_remarks("v1.34.0", "1.34") == []
     assert cluster_remarks("1.34", "1.34") == []
 
 
+@pytest.mark.parametrize(
+    ("release", "first", "fixed"), [("1.19", 13, 16), ("1.20", 9, 12), ("1.21", 3, 6), ("1.22", 0, 4)]
+)
+def test_a_regression_of_some_patch_releases(release: str, first: int, fixed: int) -> None:
+    """Only they decide otherwise, not those before them."""
+    differ = [patch for patch in range(20) if cluster_remarks(f"v{release}.{patch}", release)]
+    assert differ == list(range(first, fixed))
+    (remark,) = cluster_remarks(f"v{release}.{first}", release)
+    assert f"in {release}.{first} to {release}.{fixed - 1}, NodeResourcesBalancedAllocation" in remark
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_virtual_time_without_recorded_scenarios(release: str) -> None:
-    told = virtual_time_remark(f"{release} A=true")
-    assert (told == "") == (CASES.get(release) is not None and CASES[release].in_time is not None)
-    assert told == "" or told.startswith(f"In virtual time, the queue of kube-scheduler {release} follows")
+    remark = virtual_time_remark(f"{release} A=true")
+    assert (remark == "") == is_verified(release, in_time=True)
+    assert remark == "" or remark.startswith(f"In virtual time, the queue of kube-scheduler {release} follows")

@@ -1,0 +1,120 @@
+"""What recorded decisions of upstream verify of each release, and patch releases that decide otherwise."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scheduler_core.releases.catalog import RELEASES
+
+VERIFIED, BY_SOURCES = "verified", "by sources"
+
+
+class Cases(NamedTuple):
+    """Numbers of conformance cases. `in_time`: virtual-time scenarios, and the attempts in them.
+
+    `differ`: the cycles whose result differs from upstream. `in_time_differ`: the attempts, queue moves and ends of
+    scenarios that do.
+    """
+
+    cases: int = 0
+    cycles: int = 0
+    in_time: tuple[int, int] = (0, 0)
+    differ: int = 0
+    in_time_differ: int = 0
+
+
+CASES: Mapping[str, Cases] = {
+    "1.16": Cases(175, 1262),
+    "1.17": Cases(204, 1468, differ=1294),
+    "1.18": Cases(210, 1498),
+    "1.19": Cases(210, 1546),
+    "1.20": Cases(208, 1503),
+    "1.21": Cases(210, 1572),
+    "1.22": Cases(210, 1548, (90, 1414)),
+    "1.23": Cases(210, 1551),
+    "1.24": Cases(210, 1522, (90, 1180)),
+    "1.25": Cases(210, 1516),
+    "1.26": Cases(210, 1501),
+    "1.27": Cases(240, 1747, (128, 1759)),
+    "1.28": Cases(210, 1487),
+    "1.29": Cases(210, 1574),
+    "1.30": Cases(208, 1603),
+    "1.31": Cases(210, 1513, (96, 1321)),
+    "1.32": Cases(210, 1570),
+    "1.33": Cases(210, 1543),
+    "1.34": Cases(239, 1769, (128, 2176)),
+    "1.35": Cases(210, 1559),
+    "1.36": Cases(210, 1522),
+}
+"""Held against tests/golden by a test."""
+
+
+def is_verified(release: str, in_time: bool = False) -> bool:
+    """Return whether there are recorded cases of a release and all of them agree. `in_time`: of virtual time."""
+    cases = CASES.get(release.partition(" ")[0], Cases())
+    return bool(cases.in_time[0] and not cases.in_time_differ) if in_time else bool(cases.cases and not cases.differ)
+
+
+def state(release: str, in_time: bool = False) -> str:
+    """Return "verified" or "by sources"."""
+    return VERIFIED if is_verified(release, in_time) else BY_SOURCES
+
+
+def verification(release: str, in_time: bool = False) -> str:
+    """Return the state with the patch release that the cases come from: "verified as 1.34.1" or "by sources"."""
+    if not is_verified(release, in_time):
+        return BY_SOURCES
+    return f"{VERIFIED} as {RELEASES[release.partition(' ')[0]].patch_version}"
+
+
+class PatchChange(NamedTuple):
+    """A change of decisions or messages between patch releases of a minor release. `first`, `patch`: the first patch
+    releases with the old and with the new behaviour."""
+
+    release: str
+    first: int
+    patch: int
+    old: str
+    new: str
+    pull: int
+
+    @property
+    def fixed(self) -> str:
+        """The first patch release with the new behaviour."""
+        return f"{self.release}.{self.patch}"
+
+    @property
+    def patches(self) -> str:
+        """The patch releases with the old behaviour: `1.21.3 to 1.21.5`."""
+        first, last = f"{self.release}.{self.first}", f"{self.release}.{self.patch - 1}"
+        return first if first == last else f"{first} to {last}"
+
+    def has_old(self, patch: int) -> bool:
+        """Return whether a patch release has the old behaviour."""
+        return self.first <= patch < self.patch
+
+
+_ALL_FILTERS = "all Filter plugins that reject a node are reported", "only the first one is reported"
+_CAPPED = (
+    "NodeResourcesBalancedAllocation counts a resource that is requested beyond the capacity as full",
+    "such a node scores 0",
+)
+PATCH_CHANGES = (
+    PatchChange("1.19", 13, 16, *_CAPPED, 105526),
+    PatchChange("1.20", 9, 12, *_CAPPED, 105239),
+    PatchChange("1.21", 3, 6, *_CAPPED, 105238),
+    PatchChange(
+        *("1.22", 0, 4),
+        "NodeResourcesBalancedAllocation counts containers without requests with default requests",
+        "it counts requests as they are",
+        106081,
+    ),
+    PatchChange("1.24", 0, 10, *_ALL_FILTERS, 114526),
+    PatchChange("1.25", 0, 6, *_ALL_FILTERS, 114525),
+    PatchChange("1.26", 0, 1, *_ALL_FILTERS, 114524),
+    PatchChange(
+        *("1.34", 0, 2),
+        "the reason of TaintToleration names key and value of the taint",
+        "the reason does not name the taint",
+        135023,
+    ),
+)
