@@ -1,4 +1,4 @@
-"""Who imports whom, read from the sources: modules, the rooms they are in, circles."""
+"""Import graph of the two packages, read from their sources."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ ROOT = Path(__file__).parents[1]
 
 
 def module_of(file: Path) -> str:
-    """The dotted name of a source file; of an __init__.py, its package's."""
+    """Return the dotted name of a source file. The name of an `__init__.py` is its package's."""
     parts = file.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 @cache
 def modules(package: str) -> Mapping[str, Path]:
-    """Module -> file, of everything in a package but migrations."""
+    """Return the file of each module of a package, without migrations."""
     return {module_of(file): file for file in sorted((ROOT / package).rglob("*.py")) if "migrations" not in file.parts}
 
 
 @cache
 def imports(package: str) -> Mapping[str, frozenset[str]]:
-    """Module -> the modules of the same package that it imports, wherever: at the top, in functions, for types."""
+    """Return the imports of each module within its package: at the top, in functions and for types."""
     known = modules(package)
     return {name: frozenset(_imported(file, known)) - {name} for name, file in known.items()}
 
@@ -43,13 +43,13 @@ def _imported(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
                     yield statement.module
 
 
-def room_of(module: str) -> str:
-    """The room a module is in: the folder below its package, or its own name where it stands at the root."""
+def subpackage_of(module: str) -> str:
+    """Return the subpackage of a module, or the module's own name if it is at the root of the package."""
     return module.split(".")[1] if "." in module else module
 
 
-def circle(graph: Mapping[str, frozenset[str]]) -> list[str]:
-    """Some circle of imports; empty if there is none."""
+def import_cycle(graph: Mapping[str, frozenset[str]]) -> list[str]:
+    """Return one cycle of imports, or an empty list if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -57,13 +57,13 @@ def circle(graph: Mapping[str, frozenset[str]]) -> list[str]:
     return []
 
 
-def upward(package: str, floors: tuple[tuple[str, ...], ...]) -> list[str]:
-    """Imports that go up, or across to another room of the same floor. `floors`: the rooms of each, lowest first."""
-    level = {room: number for number, rooms in enumerate(floors) for room in rooms}
+def layer_violations(package: str, layers: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Return the imports from a higher layer or another subpackage of the same layer. `layers`: lowest first."""
+    level = {subpackage: number for number, subpackages in enumerate(layers) for subpackage in subpackages}
     found = []
     for module, wanted in imports(package).items():
         for other in wanted:
-            mine, its = room_of(module), room_of(other)
-            if mine != its and level[its] >= level[mine]:
+            importing, imported = subpackage_of(module), subpackage_of(other)
+            if importing != imported and level[imported] >= level[importing]:
                 found.append(f"{module} imports {other}")
     return found

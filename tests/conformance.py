@@ -15,8 +15,8 @@ SELECTION = "selection.txt"
 Raw = dict[str, Any]
 
 
-class Named(msgspec.Struct):
-    """The part of a line that names the case."""
+class CaseName(msgspec.Struct):
+    """The field of a case that has its name."""
 
     name: str
 
@@ -50,16 +50,16 @@ def cycle_counts(name: str) -> list[int]:
     return [len(case.cycles or case.attempts) for case in decided]
 
 
-def golden_sets(in_time: bool = False) -> list[str]:
+def golden_sets(virtual_time: bool = False) -> list[str]:
     """Return the names of all sets of one format: one cycle per pod, or scheduling over virtual time."""
     folders = [path.parent for path in GOLDEN.rglob("cases.jsonl.gz")]
-    return sorted(str(f.relative_to(GOLDEN)) for f in folders if f.name.startswith("time") == in_time)
+    return sorted(str(f.relative_to(GOLDEN)) for f in folders if f.name.startswith("time") == virtual_time)
 
 
 def known_differences(name: str) -> dict[str, int]:
-    """Return the cases of a set that are known to be decided otherwise, and how many of their cycles are.
+    """Return the known differences of a set: case -> how many of its cycles differ from upstream's.
 
-    Of scenarios in time: how many of attempts, queue moves and end are.
+    For scenarios in virtual time: how many of its attempts, queue moves and final placements differ.
     """
     differences: dict[str, dict[str, int]] = msgspec.json.decode((GOLDEN / "differences.json").read_bytes())
     return differences.get(name, {})
@@ -78,4 +78,4 @@ def _lines(file: str, whole: bool) -> Iterator[bytes]:
 def _selected_lines(path: Path) -> list[bytes]:
     names = set((path.parent / SELECTION).read_text().split())
     with gzip.open(path) as stream:
-        return [line for line in stream if msgspec.json.decode(line, type=Named).name in names]
+        return [line for line in stream if msgspec.json.decode(line, type=CaseName).name in names]

@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Hypothesis runs the same examples each time, however slow, and keeps nothing between runs."""
+"""Fixtures for all tests. Hypothesis repeats the same examples in each run, however slow, and stores nothing."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ for profile in SHARES:
         derandomize=True,
         deadline=None,
         database=None,
-        # `in_process` is made once per test, not per example; it does not matter to them.
+        # `in_process` runs once per test, not once per example. The tests do not depend on that.
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
         max_examples=examples(100, profile),
     )
@@ -25,19 +25,19 @@ settings.load_profile("short")
 
 
 def pytest_configure() -> None:
-    """Switch garbage collection off while thousands of tests are collected: nothing of that is garbage."""
+    """Disable garbage collection while pytest collects thousands of tests, which produces no garbage."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of all later collections."""
+    """Exempt the collected tests from later garbage collections."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A database of its own in a file, not in memory: threads and processes of one test see the same rows."""
+    """Keep the test database in a file, so that all threads and processes of a test see the same rows."""
     database = connections["default"].settings_dict
     if database["ENGINE"].endswith("sqlite3"):
         name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
@@ -45,16 +45,16 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 @pytest.fixture(scope="session", autouse=True)
-def processes_have_the_products_settings() -> None:
-    """What a test starts is as people start it."""
+def child_processes_use_default_settings() -> None:
+    """Start the processes of a test with the settings of an installation."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "kubesched_ui.settings"
 
 
 @pytest.fixture(autouse=True)
 def in_process(settings) -> None:  # type: ignore[no-untyped-def]
-    """Uploads are read in the test's own process, inside its transaction, unless a test asks otherwise.
+    """Read uploads in the process and transaction of the test. A test can turn this off.
 
-    What processes share for a while is the test's own, too, whatever else runs on this machine.
+    The cache that processes share is private to the test.
     """
     settings.INGEST_ISOLATED = False
     settings.OFFLOAD = False
@@ -63,5 +63,5 @@ def in_process(settings) -> None:  # type: ignore[no-untyped-def]
 
 @pytest.fixture(scope="session")
 def checkout() -> Path:
-    """The project's root."""
+    """Return the root of the project."""
     return Path(django_settings.BASE_DIR)

@@ -1,4 +1,4 @@
-"""How many generated examples or seeds a test tries, by the profile of the run."""
+"""Number of generated examples or seeds that a test tries, by test profile."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,7 +14,7 @@ SHARES = {"fast": Fraction(1, 10), "short": Fraction(2, 5), "long": Fraction(1)}
 
 
 def examples(count: int, profile: str = "") -> int:
-    """Return how many of so many examples the profile tries (the current one if none is named)."""
+    """Return how many of `count` examples a profile tries. The default is the current profile."""
     return max(1, int(count * SHARES[profile or settings.get_current_profile_name()]))
 
 

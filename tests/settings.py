@@ -1,8 +1,8 @@
-"""The settings, with all that accounts need installed, so that single tests can switch them on."""
+"""Django settings of the tests. They install all that accounts need, so that a test can turn accounts on."""
 
 from kubesched_ui.settings import *  # noqa: F403
 from kubesched_ui.settings import ACCOUNTS_APPS, ACCOUNTS_MIDDLEWARE, INSTALLED_APPS, MIDDLEWARE
 
 INSTALLED_APPS = list(dict.fromkeys([*INSTALLED_APPS, *ACCOUNTS_APPS]))
 MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE[:-1], *ACCOUNTS_MIDDLEWARE, MIDDLEWARE[-1]]))
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast

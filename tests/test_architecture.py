@@ -1,13 +1,13 @@
-"""The rooms of both packages: imports go down the floors, never up, never in a circle."""
+"""Subpackages import only from lower layers, and no import runs in a cycle."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.architecture import circle, imports, modules, room_of, upward
+from tests.architecture import import_cycle, imports, layer_violations, modules, subpackage_of
 
-# The rooms of each floor, lowest first. Who opens a new room gives it a floor.
-FLOORS = {
+# The subpackages of each layer, lowest first. Add a new subpackage to one of the layers.
+LAYERS = {
     "scheduler_core": (
         ("scheduler_core", "errors"),
         ("api",),
@@ -50,8 +50,8 @@ FLOORS = {
         ("urls", "asgi", "management", "__main__"),
     ),
 }
-# At the root of the application are only the modules that Django and the processes look for there.
-AT_ROOT = {
+# Only modules that Django and the processes look for there are at the root of the application.
+ROOT_MODULES = {
     "scheduler_core": {"scheduler_core", "__main__", "errors", "simulation"},
     "kubesched_ui": {
         "__main__", "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
@@ -61,29 +61,29 @@ AT_ROOT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_every_room_has_a_floor(package: str) -> None:
-    rooms = [room for floor in FLOORS[package] for room in floor]
-    assert len(rooms) == len(set(rooms))
-    assert {room_of(module) for module in modules(package)} == set(rooms)
+@pytest.mark.parametrize("package", LAYERS)
+def test_every_subpackage_has_a_layer(package: str) -> None:
+    subpackages = [subpackage for layer in LAYERS[package] for subpackage in layer]
+    assert len(subpackages) == len(set(subpackages))
+    assert {subpackage_of(module) for module in modules(package)} == set(subpackages)
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_imports_go_down(package: str) -> None:
-    assert upward(package, FLOORS[package]) == []
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_come_from_lower_layers(package: str) -> None:
+    assert layer_violations(package, LAYERS[package]) == []
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_no_import_runs_in_a_circle(package: str) -> None:
-    # `import a.b` runs a/__init__.py too, which is why that must not import what imports a.b.
-    assert circle(imports(package)) == []
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_import_runs_in_a_cycle(package: str) -> None:
+    # `import a.b` runs a/__init__.py, so that file must not import a module that imports a.b.
+    assert import_cycle(imports(package)) == []
 
 
-def test_a_circle_would_be_found() -> None:
-    assert circle({"a": frozenset({"b"}), "b": frozenset({"a"}), "c": frozenset()})
+def test_an_import_cycle_is_found() -> None:
+    assert import_cycle({"a": frozenset({"b"}), "b": frozenset({"a"}), "c": frozenset()})
 
 
-@pytest.mark.parametrize("package", AT_ROOT)
+@pytest.mark.parametrize("package", ROOT_MODULES)
 def test_few_modules_are_at_the_root_of_a_package(package: str) -> None:
-    files = {room_of(module) for module, file in modules(package).items() if file.parent.name == package}
-    assert files == AT_ROOT[package]
+    files = {subpackage_of(module) for module, file in modules(package).items() if file.parent.name == package}
+    assert files == ROOT_MODULES[package]

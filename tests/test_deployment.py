@@ -1,4 +1,4 @@
-"""What the product is started from: compose file, Makefile, environment variables."""
+"""Compose file, container image, Makefile and environment variables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REQUIRED = {
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """Return `text` as Compose substitutes its variables. Raises KeyError with the message of a required one."""
+    """Return `text` with its variables substituted as Compose does. Raise KeyError if a required one is missing."""
     simple = re.compile(r"\$\$|\$\{(\w+)(?::([-?])([^${}]*))?\}")
 
     def value(match: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
             return f"\1{word}"  # an outer variable may be set
         return word or ""
 
-    while (changed := simple.sub(value, text)) != text:  # from the innermost
+    while (changed := simple.sub(value, text)) != text:  # innermost first
         text = changed
     if "\1" in text:
         raise KeyError(text.partition("\1")[2])
@@ -54,7 +54,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
 
 
 def compose_services(checkout: Path, **variables: str) -> dict[str, Any]:
-    """Return the services as Compose sees them."""
+    """Return the services with their variables substituted as Compose does."""
 
     def filled(part: Any) -> Any:
         if isinstance(part, dict):
@@ -67,15 +67,15 @@ def compose_services(checkout: Path, **variables: str) -> dict[str, Any]:
     return found
 
 
-def started_with(service: Mapping[str, Any], **variables: str) -> dict[str, str]:
-    """Return the environment of a container: names without a value are those of `variables`."""
+def container_environment(service: Mapping[str, Any], **variables: str) -> dict[str, str]:
+    """Return the environment of a container. Names without a value take it from `variables`."""
     values = {name: variables.get(name) if value is None else value for name, value in service["environment"].items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 @pytest.fixture
 def read_settings(checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reader:
-    """Return what reads the settings with these environment variables, as in a container."""
+    """Return a function that loads the settings with the environment variables of a container."""
 
     def read(**variables: str) -> dict[str, Any]:
         for name in [name for name in os.environ if name.startswith(env.PREFIX)]:
@@ -95,13 +95,13 @@ def run_python(*arguments: str, cwd: Path, var: Path, **variables: str) -> subpr
 
 
 @pytest.mark.parametrize("name", REQUIRED)
-def test_compose_refuses_to_start_without_a_secret(checkout: Path, name: str) -> None:
+def test_compose_requires_a_secret_key(checkout: Path, name: str) -> None:
     given = {each: value for each, value in REQUIRED.items() if each != name}
     with pytest.raises(KeyError, match=f"set {name} in .env"):
         compose_services(checkout, **given)
 
 
-def test_every_container_is_bounded(checkout: Path) -> None:
+def test_every_container_has_resource_limits(checkout: Path) -> None:
     services = compose_services(checkout, **REQUIRED)
     assert {"web", "worker", "worker-short", "migrate", "redis", "postgres", "proxy"} == services.keys()
     for name, service in services.items():
@@ -117,7 +117,7 @@ def test_every_container_is_bounded(checkout: Path) -> None:
     assert wanted <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
 
 
-def test_few_open_files_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_low_limit_of_open_files_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisord_config.resource, "getrlimit", lambda kind: (300, 300))
     for command in ("run", "serve"):
         with pytest.raises(CommandError, match=r"may open only 300 files here; .* ulimit -n 4096"):
@@ -129,7 +129,7 @@ def test_compose_passes_every_setting(checkout: Path, read_settings: Reader) -> 
     web = compose_services(checkout, **given)["web"]
     in_image = {"VAR_DIR", "HOST", "PORT", "PUBLISH_ADDRESS"}
     assert web["environment"].keys() == {f"KUBESCHED_{name}" for name in env.VARIABLES.keys() - in_image}
-    found = read_settings(**started_with(web, **given))
+    found = read_settings(**container_environment(web, **given))
     assert (found["QUOTA_RUNS"], found["ALLOWED_HOSTS"]) == (7, ["kubesched.example"])
     assert (found["ACCOUNTS"], found["PROXIES"]) == (True, 1)
     database = found["DATABASES"]["default"]
@@ -147,21 +147,19 @@ def test_compose_passes_every_setting(checkout: Path, read_settings: Reader) -> 
         ({"KUBESCHED_KEEP_DAYS": "many"}, "KUBESCHED_KEEP_DAYS must be a whole number"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_refused_by_name(
-    read_settings: Reader, variables: dict[str, str], message: str
-) -> None:
+def test_an_invalid_setting_is_rejected_by_name(read_settings: Reader, variables: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_settings(**variables)
 
 
 @pytest.mark.slow
-def test_a_command_with_a_setting_that_cannot_be_used_ends_with_one_sentence(checkout: Path, tmp_path: Path) -> None:
+def test_a_command_with_an_invalid_setting_exits_with_one_sentence(checkout: Path, tmp_path: Path) -> None:
     done = run_python("manage.py", "run", cwd=checkout, var=tmp_path, KUBESCHED_KEEP_DAYS="many")
     assert (done.returncode, done.stderr) == (1, "KUBESCHED_KEEP_DAYS must be a whole number, not 'many'\n")
 
 
 @pytest.mark.slow
-def test_preparation_ends_with_the_reason_where_the_database_is_gone(checkout: Path, tmp_path: Path) -> None:
+def test_preparation_exits_with_the_reason_if_the_database_is_down(checkout: Path, tmp_path: Path) -> None:
     variables = {
         "KUBESCHED_DATABASE_URL": "postgres://kubesched@127.0.0.1:1/x",
         "KUBESCHED_DATABASE_PASSWORD": "/#?[%41",
@@ -177,7 +175,7 @@ def test_the_documentation_has_the_table_of_settings(checkout: Path) -> None:
     assert env.table() in (checkout / "docs" / "operations.md").read_text()
 
 
-def test_the_table_has_every_setting_that_is_read(checkout: Path) -> None:
+def test_the_table_has_every_setting(checkout: Path) -> None:
     read = {"PUBLISH_ADDRESS"}  # by Compose
     for path in (checkout / "kubesched_ui").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -200,7 +198,7 @@ def test_the_table_has_the_defaults(checkout: Path, read_settings: Reader) -> No
             assert str(values[setting]) == default, name
 
 
-def test_old_names_still_count_and_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deprecated_names_work_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEP_DAYS", "3")
     monkeypatch.setenv("KUBESCHED_NO_SUCH_THING", "3")
     assert env.number("KEEP_DAYS", 90) == 3
@@ -213,8 +211,8 @@ def test_old_names_still_count_and_are_warned_of(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_the_files_of_the_image_are_enough_to_start(checkout: Path, tmp_path: Path) -> None:
-    """Docker sends what .dockerignore excepts. The image has what is copied from it: the files of the wheel."""
+def test_the_image_has_all_files_to_start(checkout: Path, tmp_path: Path) -> None:
+    """.dockerignore excludes files from the build context. The image contains the files of the wheel."""
     lines = re.findall(r"^COPY (.+) (\S+)$", (checkout / "Dockerfile").read_text(), re.MULTILINE)
     sources = [source for words, _ in lines for source in words.split()]
     excepted = re.findall(r"^!(.+)$", (checkout / ".dockerignore").read_text(), re.MULTILINE)
@@ -247,7 +245,7 @@ assert documentation.pages() and documentation.files()
     assert done.returncode == 0, done.stderr
 
 
-def test_the_image_installs_by_hash(checkout: Path) -> None:
+def test_the_image_installs_packages_by_hash(checkout: Path) -> None:
     installs = re.findall(r"pip install (.*)", (checkout / "Dockerfile").read_text())
     assert [line.removesuffix(" \\") for line in installs] == ["--no-cache-dir --require-hashes -r requirements.txt"]
 
@@ -262,14 +260,14 @@ def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
 
 
 @pytest.mark.slow
-def test_production_settings_pass_djangos_own_check(checkout: Path, tmp_path: Path) -> None:
+def test_production_settings_pass_djangos_deployment_check(checkout: Path, tmp_path: Path) -> None:
     command = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     variables = {"KUBESCHED_SECRET_KEY": "0123456789" * 6, "KUBESCHED_BEHIND_TLS": "1"}
     done = run_python(*command, cwd=checkout, var=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_secret_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
+def test_the_secret_key_is_generated_once_and_private(tmp_path: Path) -> None:
     key = env.secret_key(tmp_path)
     assert len(key) > 50
     assert env.secret_key(tmp_path) == key
@@ -280,7 +278,7 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
+def test_data_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     new, old, shared = tmp_path / "a" / "new", tmp_path / "old", tmp_path / "shared"
     for folder, bits in ((old, 0o755), (shared, 0o777)):
         folder.mkdir()
@@ -295,8 +293,8 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
-    """`manage.py run` without the others, which have the supervisor's umask."""
+def test_files_of_processes_are_private(checkout: Path, tmp_path: Path) -> None:
+    """Run `manage.py run` without a supervisor, whose umask would apply otherwise."""
     code = """
 from unittest.mock import Mock, patch
 from django.core.management import call_command
@@ -317,8 +315,8 @@ with patch('kubesched_ui.management.commands.run.start', return_value=ended), \\
 
 
 @pytest.mark.slow
-def test_a_web_process_alone_warns(checkout: Path, tmp_path: Path) -> None:
-    """As containers start it, up to where it serves."""
+def test_a_single_web_process_logs_warnings(checkout: Path, tmp_path: Path) -> None:
+    """Start it as a container does, up to the point where it serves."""
     code = f"""
 from unittest.mock import patch
 from kubesched_ui import server
@@ -330,28 +328,28 @@ with patch('kubesched_ui.static_files.collect'), patch.object(server.CommandLine
     assert "ALLOWED_HOSTS is *" in done.stderr
 
 
-def test_a_worker_that_has_grown_is_replaced_after_its_run() -> None:
-    """As Celery has it: with acks_late, so that none is lost."""
+def test_celery_replaces_a_worker_that_grew_after_its_run() -> None:
+    """Celery does this. With acks_late, no run is lost."""
     assert app.conf.worker_max_memory_per_child == 1_000_000  # kB
     assert (app.conf.task_acks_late, app.conf.task_reject_on_worker_lost) == (True, True)
 
 
-def test_a_crowd_that_comes_at_once_waits_to_be_let_in() -> None:
-    """Daphne would turn away who is not let in within 5 s, and the system whom 50 wait before."""
+def test_many_simultaneous_connections_are_accepted() -> None:
+    """By default Daphne rejects a handshake after 5 s, and the system queues at most 50 connections."""
     server = Server(None, ["tcp:port=0", "unix:/x"])
     assert server.endpoints == ["tcp:port=0:backlog=1024", "unix:/x"]
     assert server.websocket_connect_timeout == server.websocket_handshake_timeout == HANDSHAKE_S >= 30
     assert server.websocket_timeout == -1
 
 
-def test_a_host_named_star_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wildcard_host_gives_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESCHED_ALLOWED_HOSTS", "kubesched.example")
     assert env.warnings() == []
     monkeypatch.setenv("KUBESCHED_ALLOWED_HOSTS", "a.example,*")
     assert "any domain" in env.warnings()[0]
 
 
-def test_variables_are_read_with_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_are_parsed_by_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESCHED_FLAG", "Yes")
     monkeypatch.setenv("KUBESCHED_NUMBER", "7")
     monkeypatch.setenv("KUBESCHED_NAMES", "a, b,,c")
@@ -364,14 +362,14 @@ def test_variables_are_read_with_their_type(monkeypatch: pytest.MonkeyPatch) -> 
         env.number("NUMBER", 1)
 
 
-def test_a_long_path_does_not_break_the_brokers_socket(tmp_path: Path) -> None:
+def test_a_long_path_does_not_break_the_socket_of_the_broker(tmp_path: Path) -> None:
     assert env.socket_path(tmp_path / "short").parent == tmp_path / "short"
     long = tmp_path / ("x" * 120)
     assert len(str(env.socket_path(long))) < env.UNIX_PATH_LIMIT
     assert env.socket_path(long) != env.socket_path(tmp_path / ("y" * 120))
 
 
-def test_nothing_of_var_is_committed(checkout: Path) -> None:
+def test_the_data_folder_is_not_committed(checkout: Path) -> None:
     subprocess.run(["git", "check-ignore", "-q", "var/secret_key"], cwd=checkout, check=True)
 
 
@@ -390,4 +388,4 @@ def test_every_queue_has_workers_and_short_runs_have_their_own(checkout: Path) -
     for found in (compose, embedded):
         assert found["worker"] | found["worker-short"] == routed
         assert found["worker-short"] == {"short"}
-    assert compose["worker"] == routed  # whoever scales but that one
+    assert compose["worker"] == routed  # so that `docker compose --scale worker=N` serves all queues

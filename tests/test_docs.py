@@ -1,4 +1,4 @@
-"""Documentation: links, terms, and the lists of CONTRIBUTING.md."""
+"""Documentation: links, glossary, and the lists of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_readme_is_short_and_names_two_commands() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_snapshots_are_taken_with_the_command_of_the_home_page(page: Path) -> None:
+def test_snapshots_use_the_command_of_the_home_page(page: Path) -> None:
     commands = re.findall(r"^    (kubectl get nodes.*)", page.read_text(), re.M)
     assert commands in ([], [KUBECTL])
 
@@ -65,8 +65,8 @@ def test_the_glossary_defines_each_term_once() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_of_contributing_names_what_exists(step: str) -> None:
-    """The files exist, or the folders of new ones; the first file has the names that the step mentions."""
+def test_a_step_of_contributing_names_existing_files(step: str) -> None:
+    """The files or their folders exist, and the first file has the names that the step mentions."""
     quoted = re.findall(r"`([^`]+)`", step)
     paths = [name for name in quoted if "/" in name and " " not in name]
     for path in paths:
@@ -77,7 +77,7 @@ def test_a_step_of_contributing_names_what_exists(step: str) -> None:
         assert [name for name in names if not re.search(rf"\b{name}\b", first.read_text())] == []
 
 
-def test_the_lists_of_contributing_are_there() -> None:
+def test_contributing_has_all_lists() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     parts = re.findall(r"^## Add an? (.*)\n((?:(?!## ).*\n)*)", text, re.M)
     lists = {title: len(re.findall(r"^\d+\. ", part, re.M)) for title, part in parts}
@@ -125,8 +125,8 @@ for release in list(RELEASES)[-2:]:
 """
 
 
-def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) -> None:
-    """In a copy of the core."""
+def test_the_lists_add_a_working_plugin_and_release(tmp_path: Path) -> None:
+    """The test changes a copy of the core."""
     core = tmp_path / "scheduler_core"
     shutil.copytree(ROOT / "scheduler_core", core, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -157,7 +157,7 @@ def test_a_plugin_and_a_release_added_as_the_lists_say_decide(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("title", "most"), [("An upload", 25), ("A scheduling cycle", 9), ("An event to the page", 15)]
 )
-def test_a_way_through_the_code_names_files_of_its_number(title: str, most: int) -> None:
+def test_a_code_path_names_as_many_files_as_it_claims(title: str, most: int) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     part = text.partition(f"### {title}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
     files = re.findall(r"`([\w/]+\.(?:py|js))`", "".join(re.findall(r"^\|.*\n", part, re.M)))

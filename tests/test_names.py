@@ -1,4 +1,4 @@
-"""Names of modules, classes, functions, attributes and parameters say what they are in the words of the field."""
+"""Names of modules, classes, functions, attributes and parameters use the terms of the field."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BANNED_IN_CLASSES = BANNED | {"seen"}
 BANNED_FUNCTIONS = {"of", "told", "tell", "asked"}
 OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 
-# Fixed by JSON of the HTTP API, and `told` by a column of stored rows. By module; a resolver has the name of its field.
+# Names in the JSON of the HTTP API, and `told`, a column of stored rows. By module; resolvers are named after fields.
 WIRE_NAMES: dict[str, str] = {
     "kubesched_ui.api.groups": "said",
     "kubesched_ui.api.provenance": "said",
@@ -29,19 +29,19 @@ WIRE_NAMES: dict[str, str] = {
     "kubesched_ui.event_log.rows": "told",
     "kubesched_ui.models": "told",
 }
-# Upstream has two things of these names, too: a type of the API or of a configuration, and a plugin or a type of a CRD.
+# Upstream uses these names twice: for a type of the API or of a configuration, and for a plugin or a type of a CRD.
 OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "ServiceAffinity", "WaitingPod"}
 
 
-def banned(name: str, kind: str) -> bool:
-    """Whether a part of the name, between underscores or capitals, is a banned word."""
+def is_banned(name: str, kind: str) -> bool:
+    """Tell whether a part of the name, between underscores or capitals, is a banned word."""
     parts = {part.lower() for part in re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+", name)}
     words = BANNED_IN_CLASSES if kind == "class" else BANNED
     return bool(parts & words) or (kind == "function" and name in BANNED_FUNCTIONS)
 
 
 def names(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of all that a module defines but local variables."""
+    """Yield (kind, name) of each name that a module defines, except local variables."""
     tree = ast.parse(file.read_text())
     yield "module", file.stem
     for node in ast.walk(tree):
@@ -60,16 +60,16 @@ def names(file: Path) -> Iterator[tuple[str, str]]:
             )
 
 
-def found(package: str) -> dict[str, str]:
-    """Return the banned names of each module that has some."""
+def banned_names(package: str) -> dict[str, str]:
+    """Return the banned names of each module that has any."""
     left = {
-        module: " ".join(sorted({name for kind, name in names(file) if banned(name, kind)}))
+        module: " ".join(sorted({name for kind, name in names(file) if is_banned(name, kind)}))
         for module, file in modules(package).items()
     }
     return {module: text for module, text in left.items() if text}
 
 
-def twice(package: str) -> str:
+def duplicate_classes(package: str) -> str:
     """Return the names that more than one class of the package has. Nested classes have a qualified name."""
     trees = [ast.parse(file.read_text()) for file in modules(package).values()]
     counts = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
@@ -78,16 +78,16 @@ def twice(package: str) -> str:
 
 @pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])
 def test_no_name_has_a_banned_word(package: str) -> None:
-    assert found(package) == {m: names for m, names in WIRE_NAMES.items() if m.split(".")[0] == package}
+    assert banned_names(package) == {m: names for m, names in WIRE_NAMES.items() if m.split(".")[0] == package}
 
 
 @pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])
 def test_a_class_name_occurs_once_in_a_package(package: str) -> None:
-    assert twice(package) == ""
+    assert duplicate_classes(package) == ""
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "is_banned"),
+    ("name", "kind", "expected"),
     [
         *[("room", "parameter", True), ("RoomKey", "class", True), ("_no_ROOM", "attribute", True)],
         *[("headroom", "module", False), ("Seen", "class", True), ("seen", "attribute", False)],
@@ -99,5 +99,5 @@ def test_a_class_name_occurs_once_in_a_package(package: str) -> None:
         ],
     ],
 )
-def test_whole_parts_of_names_are_banned(name: str, kind: str, is_banned: bool) -> None:
-    assert banned(name, kind) is is_banned
+def test_a_banned_word_is_a_whole_part_of_a_name(name: str, kind: str, expected: bool) -> None:
+    assert is_banned(name, kind) is expected

@@ -1,4 +1,4 @@
-"""The command `kubesched`, the wheel, and the lock files that installations use."""
+"""The command `kubesched`, the wheel, and the lock files of installations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LOCKS["requirements-dev.txt"] = LOCKS["requirements.txt"] + PROJECT["dependency-
 
 
 def locked(file: str) -> dict[str, str]:
-    """Return name -> version of the packages in a lock file; each must have a hash."""
+    """Return the version of each package in a lock file. Each package must have a hash."""
     entries = re.findall(r"^([\w.-]+)==([^ ]+)[^\\\n]*\\\n    --hash=sha256:", (ROOT / file).read_text(), re.M)
     assert len(entries) == len(re.findall(r"^[\w.-]+==", (ROOT / file).read_text(), re.M))
     return dict(entries)
 
 
 @pytest.mark.parametrize("file", LOCKS)
-def test_the_lock_has_every_dependency_of_the_project(file: str) -> None:
+def test_the_lock_file_has_every_dependency(file: str) -> None:
     packages = locked(file)
     for requirement in LOCKS[file]:
         name, version = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?==(\S+)", requirement).groups()  # type: ignore[union-attr]
@@ -38,7 +38,7 @@ def test_the_lock_has_every_dependency_of_the_project(file: str) -> None:
         assert re.fullmatch(re.escape(version).replace(r"\*", ".*"), found), f"{requirement}: run `make lock`"
 
 
-def test_the_product_is_tested_with_the_versions_it_is_installed_with() -> None:
+def test_tests_use_the_versions_of_the_lock_file() -> None:
     tested = locked("requirements-dev.txt")
     assert {name: tested[name] for name in locked("requirements.txt")} == locked("requirements.txt")
 
@@ -59,7 +59,7 @@ def test_the_command_shows_the_version(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == f"KubeSched {__version__}\n"
 
 
-def test_commands_of_both_packages_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_packages_have_their_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_core(["--help"])
     offered = re.findall(r"^    ([a-z-]+)(?: |$)", capsys.readouterr().out, re.M)
@@ -68,14 +68,14 @@ def test_commands_of_both_packages_are_there(capsys: pytest.CaptureFixture[str])
     assert set(APPLICATION) == commands - {"migrate", "load_samples", "prepare", "serve"}
 
 
-def test_a_command_of_the_core_needs_no_data_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_core_command_needs_no_data_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(ROOT / "docs" / "examples" / "snapshot.yaml")]) == 1
     assert capsys.readouterr().out in (ROOT / "docs" / "explain.md").read_text()
 
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_command_of_the_application_keeps_its_data_where_it_is_told_to(tmp_path: Path) -> None:
+def test_an_application_command_uses_the_given_data_folder(tmp_path: Path) -> None:
     data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     elsewhere.mkdir()
     command = [sys.executable, "-m", "kubesched_ui", "--data", str(data), "simulate"]
@@ -89,8 +89,8 @@ def test_a_command_of_the_application_keeps_its_data_where_it_is_told_to(tmp_pat
 
 
 @pytest.mark.long
-def test_the_wheel_runs_away_from_the_checkout(tmp_path: Path) -> None:
-    """The wheel, unpacked beside the dependencies, has all files of the product and finds them."""
+def test_the_wheel_runs_outside_the_checkout(tmp_path: Path) -> None:
+    """The unpacked wheel next to its dependencies has all files of the product and finds them."""
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")

@@ -1,4 +1,4 @@
-"""The files that a contributor meets first: workflows, hooks, changelog."""
+"""Files for contributors: workflows, hooks, changelog."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def make_targets() -> set[str]:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_runs_targets_that_exist(workflow: Path) -> None:
+def test_workflows_run_existing_targets(workflow: Path) -> None:
     steps = [step for job in yaml.safe_load(workflow.read_text())["jobs"].values() for step in job["steps"]]
     commands = [step["run"] for step in steps if "run" in step]
     assert commands
     assert {target for command in commands for target in re.findall(r"\bmake ([a-z-]+)", command)} <= make_targets()
 
 
-def test_there_is_a_workflow_for_each_kind_of_check() -> None:
+def test_each_kind_of_check_has_a_workflow() -> None:
     assert {path.stem for path in WORKFLOWS} == {"check", "test", "long", "image"}
 
 
@@ -39,8 +39,8 @@ def test_issue_forms_have_unique_fields(form: Path) -> None:
     assert fields or form.stem == "config"
 
 
-def test_the_hooks_of_pre_commit_pass() -> None:
-    """Each hook runs over the tracked files of its kind, as `pre-commit run --all-files` does."""
+def test_pre_commit_hooks_pass() -> None:
+    """Run each hook on the tracked files of its kind, as `pre-commit run --all-files` does."""
     listing = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     suffixes = {"python": (".py",), "html": (".html",), "javascript": (".js",), "css": (".css",), "json": (".json",)}
     for hook in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]:
@@ -55,6 +55,6 @@ def test_the_hooks_of_pre_commit_pass() -> None:
         assert done.returncode == 0, f"{hook['id']}: {done.stdout}{done.stderr}"
 
 
-def test_the_changelog_begins_with_this_version() -> None:
+def test_the_changelog_begins_with_the_current_version() -> None:
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert versions[:2] == ["Unreleased", settings.VERSION]

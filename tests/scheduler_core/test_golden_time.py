@@ -14,7 +14,7 @@ from tests.examples import selection
 
 pytestmark = pytest.mark.slow
 
-SETS = golden_sets(in_time=True)
+SETS = golden_sets(virtual_time=True)
 KINDS = {
     *("affinity", "arrivals", "backoff", "gates", "irrelevant", "mixed", "nodeadd", "nodeupdate", "nonodes"),
     *("poddelete", "podupdate", "ports", "preempt", "profiles", "spread", "timeout"),

@@ -55,7 +55,7 @@ def time_set(name: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_the_numbers_of_scenarios(name: str) -> None:
     in_time, differ = (0, 0), 0
-    if time_set(name) in golden_sets(in_time=True):
+    if time_set(name) in golden_sets(virtual_time=True):
         attempts = cycle_counts(time_set(name))
         in_time, differ = (len(attempts), sum(attempts)), sum(known_differences(time_set(name)).values())
     assert (CASES[name].in_time, CASES[name].in_time_differ) == (in_time, differ)
@@ -65,7 +65,7 @@ def test_every_set_of_a_release_is_counted() -> None:
     assert all(RELEASES[name].patch_version for name in CASES)
     assert {name for name in golden_sets() if name.startswith("v1.")} == {f"v{name}" for name in CASES}
     recorded = {time_set(name) for name, cases in CASES.items() if cases.in_time[0]}
-    assert {name for name in golden_sets(in_time=True) if "/" not in name} == recorded
+    assert {name for name in golden_sets(virtual_time=True) if "/" not in name} == recorded
 
 
 def test_what_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
