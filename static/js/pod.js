@@ -36,6 +36,7 @@ function open(point, push = true) {
     showClaims();
   }
   if (point === "postfilter") showTrials();
+  document.dispatchEvent(new Event("stepshown"));
 }
 
 function step(by) {
@@ -183,6 +184,7 @@ function choosePlugin(name, push = true) {
   }
   if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
   if (push) replaceParams({ plugin: name || null, point: current() }, { own: true });
+  document.dispatchEvent(new Event("stepshown"));
 }
 
 // Clicking a line of the YAML selects the plugin that reads it.
@@ -204,9 +206,19 @@ function setUp() {
   centre(document.querySelector("#attempts ol [aria-current]"));
 }
 
+// The map stays, and shows another cycle.
+function keepMap(fresh) {
+  const map = document.getElementById("pod-map");
+  if (!map || !fresh) return;
+  map.dataset.cycle = fresh.dataset.cycle;
+  map.querySelector("[data-of-cycle]").replaceWith(fresh.querySelector("[data-of-cycle]"));
+  fresh.replaceWith(map);
+}
+
 // Inserts the updated page from the server.
 function place(fresh) {
   const wanted = current();
+  keepMap(fresh.querySelector("#pod-map"));
   document.getElementById("pod").replaceWith(fresh);
   first = fresh.dataset.point;
   setUp();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { focusIn, stepOf, withFocus } from "../../static/js/map/url_state.js";
+import { focusIn, lastStepOf, stepOf, withFocus } from "../../static/js/map/url_state.js";
 
 test("a focus and its address are each other's", () => {
   for (const focus of [
@@ -40,4 +40,17 @@ test("the step that is named", () => {
   assert.equal(at(undefined, "B"), -1);
   assert.equal(at("bind"), -1);
   assert.deepEqual([at("weighted", "B"), at("preemption", "P", "n1")], [4, 2], "the number of a tree");
+});
+
+test("the last step that a pod page selects", () => {
+  const steps = [
+    { point: "filter", plugin: "A" },
+    { point: "filter", plugin: "B" },
+    { point: "score", plugin: "B" },
+    { point: "score", plugin: "" },
+  ];
+  const at = (point, plugin) => lastStepOf(steps, { point, plugin });
+  assert.deepEqual([at("filter"), at("filter", "A"), at("filter", "Gone")], [1, 0, 1]);
+  assert.deepEqual([at("score"), at("score", "B"), at("total")], [3, 2, 3]);
+  assert.deepEqual([at(undefined), at("bind", "A")], [-1, -1]);
 });

@@ -5,7 +5,9 @@ const there = (id) => document.getElementById(id);
 const begin = () =>
   (there("maps") && import("./compare_maps.js")) ||
   (there("map") && import("./map.js")) ||
+  (there("pod-map") && import("./pod_map.js")) ||
   (there("cluster") && import("./scenario_map.js"));
 
 if (document.readyState === "complete") begin();
 else addEventListener("load", begin, { once: true });
+document.addEventListener("podrefreshed", begin); // the first cycle of a pod brings its map

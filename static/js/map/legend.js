@@ -14,7 +14,8 @@ export class Legend {
     const { view, box } = this;
     const { classes } = view.colouring ?? { classes: [] };
     const { plugins, scored, of } = view.picture;
-    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
+    const kinds = new Set([...of.values()].map(({ kind }) => kind));
+    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${[...kinds]} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
     if (box.dataset.key === key) return;
     box.dataset.key = key;
     const named = classes.map(({ name, colour, letter }) => el("span", {}, swatch(colour, letter), name));
@@ -24,7 +25,6 @@ export class Legend {
     const colours = HEAT[view.painter.theme].map((colour) => swatch(colour));
     const range = scored?.map((points) => number.format(points)).join(" to ");
     const ramp = scored && el("span", {}, ...colours, `${range} points`);
-    const kinds = new Set([...of.values()].map(({ kind }) => kind));
     const texts = [
       kinds.has("unseen") && "faded: not evaluated",
       kinds.has("chosen") && "★ chosen",

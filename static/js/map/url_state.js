@@ -57,6 +57,16 @@ export function withFocus(search, focus) {
 }
 
 /**
+ * Return the index of the last step of the point, or of its plugin, in a focus; -1 if it has none.
+ * @param {{ point: string, plugin: string }[]} steps @param {Focus} focus
+ */
+export function lastStepOf(steps, { point: wanted = "", plugin }) {
+  const point = POINT_OF[wanted] ?? wanted;
+  const named = steps.findLastIndex((step) => step.point === point && step.plugin === plugin);
+  return named >= 0 ? named : steps.findLastIndex((step) => step.point === point);
+}
+
+/**
  * Return the index of the first step that matches point, plugin and node, else point and plugin, else the point; -1
  * if none does.
  * @param {{ point: string, plugin: string, node: string }[]} steps @param {Focus} focus

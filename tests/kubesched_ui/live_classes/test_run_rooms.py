@@ -108,7 +108,7 @@ def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> Non
     assert "The cluster at the end" in parts["map"]
     room.move(address=f"/runs/{run.pk}/pods/default/a/")
     assert 'class="vessel chosen"' in room.part(ada)["parts"]["map"]
-    assert "Why not another node?" not in room.page(ada), "nobody can ask there"
+    assert "pod-map" not in room.page(ada), "the class has a map of its own, and nobody can ask there"
 
 
 def test_the_attempts_before_and_after(run: Run) -> None:

@@ -80,3 +80,12 @@ def test_a_sentence_is_escaped_and_links_whole_words_alone() -> None:
         '<a href="/x?a=1&amp;b=2" data-open="filter">n1</a>.'
     )
     assert sentence({"read_only": True}, "n1", [Link]) == "n1"
+
+
+def test_the_map_of_a_placed_pod_asks_why_not_elsewhere(client: Client, run: Run) -> None:
+    placed, pending = (get(client, f"/runs/{run.pk}/pods/default/{name}/").flat for name in ("web", "big"))
+    for page, cycle in ((placed, 1), (pending, 2)):
+        assert f'data-src="/api/runs/{run.pk}" data-pods="/runs/{run.pk}/pods/"' in page
+        assert f'data-cycle="{cycle}" aria-labelledby="t-pod-map"' in page
+    assert '<input type="hidden" name="cycle" value="1">' in placed
+    assert 'class="why-not"' not in pending, "the suggested fixes have it"
