@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,16 +16,21 @@ from kubesched_ui.lessons.machine import LABELS, PARTS
 from kubesched_ui.lessons.questions import MAX_ANSWERS
 from kubesched_ui.models import WrittenLesson
 from kubesched_ui.views.embedding import embeddable
+from kubesched_ui.views.site_search import MAX_TEXT
 from scheduler_core.errors import InputError
+
+ROWS = 50  # written lessons on a page
 
 
 @require_GET
 def all_lessons(request: HttpRequest) -> HttpResponse:
-    """Show the list of lessons."""
+    """Show the lessons of the course, and those of users that the viewer may see. `q`: only those that match."""
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     context = {"lessons": found, "problems": problems, "questions": questions, "machine": PARTS}
-    context["written"] = WrittenLesson.objects.select_related("scenario").defer("text", "scenario__time")[:50]
+    q = request.GET.get("q", "")[:MAX_TEXT]
+    page = Paginator(WrittenLesson.objects.matching(q), ROWS).get_page(request.GET.get("page"))
+    context |= {"q": q, "page": page, "any_written": page.object_list or WrittenLesson.objects.exists()}
     return render(request, "lessons.html", context)
 
 
