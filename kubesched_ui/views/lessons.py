@@ -105,9 +105,10 @@ def around(here: Lesson, step: int, address: Callable[[int], str], kept: str) ->
     }
 
 
-def printed_context(here: Lesson, answers: bool) -> dict[str, Any]:
-    """Return the context of parts/lesson_printed.html: all steps. Raises Unknown, InputError."""
-    views = [step_state.shows(here, number, answers) for number in range(1, len(here.steps) + 1)]
+def printed_context(here: Lesson, answers: bool, step: int | None = None) -> dict[str, Any]:
+    """Return the context of parts/lesson_printed.html: all steps, or one. Raises Unknown, InputError."""
+    numbers = [number for number in range(1, len(here.steps) + 1) if step in (None, number)]
+    views = [step_state.shows(here, number, answers) | {"number": number} for number in numbers]
     lights = here.head.lights
     found = {"lesson": here, "views": views, "answers": answers, "machine": PARTS, "lights": lights}
     return found | {"labels": [LABELS[name] for name in lights]}
