@@ -92,8 +92,9 @@ def check_hidden_fields(lesson: Lesson) -> None:
         raise lesson.file.error(f"steps[{found.step - 1}].ask", problem)
 
 
-def problems(lesson: Lesson) -> list[LessonError]:
-    """Return the problems of a lesson: the first one of its head and of each step."""
+def problems(lesson: Lesson, searches: bool = False) -> list[LessonError]:
+    """Return the problems of a lesson: the first one of its head and of each step. `searches`: then, if there are none,
+    search for a hidden field that decides an answer."""
     try:
         check = _Check(lesson)
     except LessonError as problem:
@@ -104,6 +105,11 @@ def problems(lesson: Lesson) -> list[LessonError]:
     for part in parts:
         try:
             part()
+        except LessonError as problem:
+            found.append(problem)
+    if searches and not found:
+        try:
+            check_hidden_fields(lesson)
         except LessonError as problem:
             found.append(problem)
     return found

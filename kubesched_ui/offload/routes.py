@@ -27,7 +27,6 @@ WRITTEN_LESSONS = frozenset({
     LESSON,
     LESSON + "<int:step>/",
     LESSON + "check/",
-    LESSON + "hidden-fields/",
     LESSON + "print/",
     "embed/<str:token>/<int:lesson_id>/<int:step>/",
 })  # fmt: skip

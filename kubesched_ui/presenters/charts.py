@@ -91,9 +91,16 @@ def histogram(series: Mapping[str, Sequence[float]], x: str, y: str, unit: str =
         data.append(trace | {"textposition": "none", "hovertemplate": "%{text}: %{y}"})
     axes: dict[str, Figure] = {"xaxis": {"title": {"text": x}, "fixedrange": True, "ticksuffix": unit}}
     axes["yaxis"] = {"title": {"text": y}, "fixedrange": True, "rangemode": "tozero"}
-    layout = {"margin": {"l": 8, "r": 12, "t": 8, "b": 8}, "barmode": "group", "bargap": 0.08, "dragmode": False}
+    layout: Figure = {
+        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+        "barmode": "group",
+        "bargap": 0.08,
+        "dragmode": False,
+    }
     for axis in axes.values():
         axis["automargin"] = True
+    if not any(series.values()):
+        layout["annotations"] = [{"text": f"No {y} have this value", "showarrow": False}]
     return {"data": data, "layout": layout | axes | {"showlegend": len(data) > 1}}
 
 

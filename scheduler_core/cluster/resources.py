@@ -193,8 +193,7 @@ def _nonzero_of_peaks(pod: Pod, release: Release) -> tuple[int, int]:
         else:
             _add(requests, sidecars)
         _max(total, {name: requests.get(name, nano) for name, nano in defaults.items()})
-    if release.pod_overhead:
-        _add(total, _nano(pod.spec.overhead))
+    _add(total, _nano(pod.spec.overhead))
     return amount(CPU, total[CPU]), amount(MEMORY, total[MEMORY])
 
 

@@ -7,7 +7,6 @@ import re
 from scheduler_core.releases.catalog import RELEASES
 from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, is_verified
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import UPSTREAM
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4}))?(?:[-+.]\S*)?")
 
@@ -35,7 +34,7 @@ def cluster_remarks(version: str, release: str) -> list[str]:
         return []
     patches = int(match[2]), numbered(simulated)[2]
     changed = [
-        f"in {one.patches}, {one.old}; since {one.fixed}, {one.new} ({UPSTREAM}/kubernetes/pull/{one.pull})"
+        f"in {one.patches}, {one.old}; since {one.fixed}, {one.new} (kubernetes/kubernetes#{one.pull})"
         for one in PATCH_CHANGES
         if one.release == number and len({one.has_old(patch) for patch in patches}) == 2
     ]

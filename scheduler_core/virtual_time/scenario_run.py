@@ -148,7 +148,8 @@ class ScenarioRun:
         objects: list[Object] = []
         workloads: list[dict[str, Any]] = []
         seen: set[tuple[type[Object], str]] = set()
-        for path, raw in self.scenario.spec.each_object():
+        for i, raw in enumerate(self.scenario.spec.objects):
+            path = f"spec.objects[{i}]"
             filled, obj = self._decode(raw, path)
             if obj is not None:
                 if (type(obj), obj.key) in seen:

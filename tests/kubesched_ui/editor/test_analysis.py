@@ -12,7 +12,6 @@ from kubesched_ui.editor.apply_edits import apply_changes
 from scheduler_core.errors import InputError
 from tests.examples import examples
 from tests.kubesched_ui.editor.texts import LISTED, MIXED, OURS, problems
-from tests.scheduler_core.virtual_time.test_scenario import LIST
 
 POD = """\
 apiVersion: v1
@@ -37,12 +36,6 @@ def test_objects_have_their_lines() -> None:
     assert read["scenario"]["value"]["metadata"] == {"name": "Three zones"}
     assert (read["problems"], read["errors"]) == ([], 0)
     assert [thing["lines"] for thing in analyze(LISTED)["things"]] == [(7, 10), (11, 11), (13, 19)]
-
-
-def test_items_of_a_list_in_a_scenario_are_objects() -> None:
-    read = analyze(LIST)
-    assert [(thing["kind"], thing["name"]) for thing in read["things"]] == [("Node", "n1"), ("Pod", "p1")]
-    assert read["errors"] == 0
 
 
 def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
@@ -102,6 +95,12 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
 def test_what_kubectl_would_refuse_is_an_error_at_its_line(text: str, line: int, said: str) -> None:
     found = problems(text)
     assert any(at == line and severity == "error" and said in message for at, severity, message in found), found
+
+
+def test_fields_of_the_status_may_be_missing() -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+    assert problems(node + "status: {nodeInfo: {kubeletVersion: v1.34.2}}\n") == []
+    assert problems(node + "spec: {taints: [{effect: NoSchedule}]}\n")[0][2] == "spec.taints[0]: key is missing"
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ def test_a_histogram_counts_every_value_in_bins_of_a_round_width() -> None:
     assert json.loads(json.dumps(figure)) == figure
     large = charts.histogram({"pods": [10**9, 3]}, "points", "pods")["data"][0]
     assert (len(large["x"]) <= charts.BINS, sum(large["y"])) == (True, 2)
-    assert charts.histogram({"pods": []}, "points", "pods")["data"][0]["y"] == [0]
+    empty = charts.histogram({"pods": []}, "points", "pods")
+    assert empty["data"][0]["y"] == [0]
+    assert empty["layout"]["annotations"][0]["text"] == "No pods have this value"
 
 
 def test_points_that_are_the_same_everywhere_and_dwarf_the_others_are_not_drawn() -> None:
