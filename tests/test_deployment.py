@@ -235,11 +235,11 @@ from django.test import Client
 from kubesched_ui import asgi
 from kubesched_ui.lessons import runner
 from kubesched_ui.presenters import explanations
-from kubesched_ui.views import documentation
+from kubesched_ui.documentation import markdown_pages
 assert Client().get("/healthz").status_code == 200
 assert all(path.is_file() for path in runner.OWN_PLUGINS.values())
 assert explanations.notes()
-assert documentation.pages() and documentation.files()
+assert markdown_pages.pages() and markdown_pages.files()
 """
     done = run_python("-c", start, cwd=image, var=tmp_path / "var")
     assert done.returncode == 0, done.stderr

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from kubesched_ui.accounts import invitations
+from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.housekeeping import disk_space
-from kubesched_ui.views import documentation
 
 # First segment of the path -> section of the navigation.
 SECTIONS = {
@@ -46,7 +46,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     layout = getattr(request, "layout", "base.html")
     read_only = layout != "base.html"
     context |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}
-    context["doc"] = documentation.about(here)
+    context["doc"] = markdown_pages.about(here)
     if here == "account_signup":
         invitation = invitations.opened(request.session)
         context["invited"] = invitation.kind if invitation else ""

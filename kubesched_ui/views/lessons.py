@@ -14,6 +14,7 @@ from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.machine import LABELS, PARTS
 from kubesched_ui.lessons.questions import MAX_ANSWERS
 from kubesched_ui.models import WrittenLesson
+from kubesched_ui.site_search.services import MAX_TEXT
 from kubesched_ui.views.embedding import embeddable
 from scheduler_core.errors import InputError
 

@@ -7,19 +7,19 @@ from django.urls import Resolver404, resolve
 from django.views.decorators.http import require_GET
 
 from kubesched_ui.accounts.permissions import OPEN, USERS, permission_of
-from kubesched_ui.views import site_search
+from kubesched_ui.site_search import services
 
 
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
     """Show what matches `q`. `from`: the path of the page from which the user searches."""
-    text = request.GET.get("q", "")[: site_search.MAX_TEXT]
-    place = site_search.place_of(request.GET.get("from", "")[:300])
+    text = request.GET.get("q", "")[: services.MAX_TEXT]
+    place = services.place_of(request.GET.get("from", "")[:300])
 
     def allows(address: str) -> bool:
         return may_open(request, address)
 
-    context = {"q": text, "from": request.GET.get("from", "")[:300], "groups": site_search.search(text, place, allows)}
+    context = {"q": text, "from": request.GET.get("from", "")[:300], "groups": services.search(text, place, allows)}
     return render(request, "search.html", context)
 
 

@@ -17,7 +17,7 @@ from kubesched_ui.accounts.permissions import (
 )
 from kubesched_ui.views import (
     compare,
-    docs,
+    documentation,
     editor,
     home,
     lessons,
@@ -36,9 +36,9 @@ urlpatterns = [
     path("", home.home, Permission(USERS), "home"),
     path("start/", home.start_here, by_users("start"), "start-here"),
     path("search/", search.search, Permission(OPEN), "search"),
-    path("docs/", docs.index, Permission(OPEN), "docs"),
-    path("docs/<slug:name>/", docs.page, Permission(OPEN), "doc"),
-    path("docs/files/<path:path>", docs.file, Permission(OPEN), "doc-file"),
+    path("docs/", documentation.index, Permission(OPEN), "docs"),
+    path("docs/<slug:name>/", documentation.page, Permission(OPEN), "doc"),
+    path("docs/files/<path:path>", documentation.file, Permission(OPEN), "doc-file"),
     path("learn/", lessons.all_lessons, Permission(OPEN), "learn"),
     path("learn/import/", written_lessons.import_file, by_users("upload"), "written-import"),
     path("learn/<slug:name>/", lessons.lesson, ANYONE, "lesson"),

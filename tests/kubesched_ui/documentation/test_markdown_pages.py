@@ -7,21 +7,21 @@ import pytest
 from django.test import Client
 from django.urls import resolve, reverse
 
-from kubesched_ui.views import documentation
+from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.views.urls import urlpatterns
 from tests.kubesched_ui.pages import get
 
-PAGES = sorted(path.stem for path in documentation.FOLDER.glob("*.md"))
+PAGES = sorted(path.stem for path in markdown_pages.FOLDER.glob("*.md"))
 
 
 def test_the_contents_list_every_page_once(client: Client) -> None:
     found = re.findall(r'<li> <a href="/docs/([\w-]+)/">', get(client, "/docs/").flat)
     assert sorted(found) == PAGES
-    assert [group.title for group in documentation.groups()][-1] == "Develop", "the README lists them all"
+    assert [group.title for group in markdown_pages.groups()][-1] == "Develop", "the README lists them all"
 
 
 def test_links_and_anchors_lead_somewhere() -> None:
-    pages = documentation.pages()
+    pages = markdown_pages.pages()
     anchors = {name: re.findall(r' id="([^"]*)"', page.html) for name, page in pages.items()}
     assert [name for name, found in anchors.items() if len(found) != len(set(found))] == []
     broken = []
@@ -31,7 +31,7 @@ def test_links_and_anchors_lead_somewhere() -> None:
             if re.match(r"https?:", path) or path.startswith(("/api/", "/compose/", "/learn/")):
                 continue
             match = resolve(path) if path else None
-            known = match is None or match.kwargs.get("path") in documentation.files() or match.url_name == "doc"
+            known = match is None or match.kwargs.get("path") in markdown_pages.files() or match.url_name == "doc"
             if not known or (anchor and anchor not in anchors[match.kwargs["name"] if match else name]):
                 broken.append(f"{name}: {address}")
     assert broken == []
@@ -57,16 +57,16 @@ def test_an_unknown_page_says_where_the_contents_are(client: Client) -> None:
 
 
 def test_text_is_escaped() -> None:
-    rendered = documentation._markdown.render("<script>x</script> [a](javascript:x)")
+    rendered = markdown_pages._markdown.render("<script>x</script> [a](javascript:x)")
     assert "<script>" not in rendered
     assert "href" not in rendered
 
 
 def test_pages_lead_to_the_documentation_about_them(client: Client, db: None) -> None:
     names = {pattern.name for pattern in urlpatterns}
-    for name, (page, anchor) in documentation.ABOUT.items():
+    for name, (page, anchor) in markdown_pages.ABOUT.items():
         assert name in names or reverse(name)
-        found = documentation.about(name)
-        assert found["title"] == documentation.pages()[page].title
-        assert not anchor or f'id="{anchor}"' in documentation.pages()[page].html
+        found = markdown_pages.about(name)
+        assert found["title"] == markdown_pages.pages()[page].title
+        assert not anchor or f'id="{anchor}"' in markdown_pages.pages()[page].html
     assert '<a href="/docs/lessons/">Documentation: Lessons</a>' in get(client, "/learn/").flat

@@ -15,9 +15,9 @@ from urllib.parse import quote
 from django.db.models import Case, IntegerField, Q, QuerySet, When
 from django.urls import reverse
 
+from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.lessons import catalog
 from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario
-from kubesched_ui.views import documentation
 from scheduler_core.cluster.formatting import count
 
 MOST = 7  # results per group
@@ -246,7 +246,7 @@ def lessons(words: Sequence[str]) -> Iterator[Hit]:
 def docs(words: Sequence[str]) -> list[Hit]:
     """Return sections of the documentation: first those with the words in page title and heading, then in the text."""
     found: tuple[list[Hit], list[Hit]] = ([], [])
-    for page in documentation.pages().values():
+    for page in markdown_pages.pages().values():
         for heading in page.headings:
             place = "" if heading is page.headings[0] else f"#{heading.anchor}"
             hit = Hit(heading.title, page.address + place, page.title if place else page.summary)

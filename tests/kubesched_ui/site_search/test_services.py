@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from kubesched_ui.models import Run
-from kubesched_ui.views import site_search
-from kubesched_ui.views.site_search import Place
+from kubesched_ui.site_search import services
+from kubesched_ui.site_search.services import Place
 from tests.kubesched_ui.pages import get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -26,7 +26,7 @@ def run() -> Run:
 
 def found(text: str, place: Place = NOWHERE) -> dict[str, list[tuple[str, str]]]:
     """Kind -> (title, address) of the results."""
-    groups = site_search.search(text, place, lambda address: True)
+    groups = services.search(text, place, lambda address: True)
     return {group.title: [(hit.title, hit.address) for hit in group.hits] for group in groups}
 
 
@@ -53,17 +53,17 @@ def test_wildcards_of_the_database_are_plain_text(run: Run) -> None:
 def test_the_page_of_a_run_comes_first(run: Run) -> None:
     other = ran(scenario(node("worker-1"), pod("web-1"), name="other"))
     assert found("web-1")["Pods"][0][1] == f"/runs/{other.pk}/pods/default/web-1/"
-    here = site_search.place_of(f"/runs/{run.pk}/pods/default/web-1/")
+    here = services.place_of(f"/runs/{run.pk}/pods/default/web-1/")
     assert here == Place(run.pk, run.scenario_id)
     assert found("web-1", here)["Pods"][0][1] == f"/runs/{run.pk}/pods/default/web-1/"
     assert found("export", here)["Actions"][0] == ("Export this run", f"/runs/{run.pk}/export/")
-    assert site_search.place_of("/runs/999/") == site_search.place_of("/runs/x/") == Place()
+    assert services.place_of("/runs/999/") == services.place_of("/runs/x/") == Place()
 
 
 def test_exact_names_come_first_and_results_are_few(run: Run) -> None:
     stored = scenario(node("n1"), *(pod(f"api-{i}") for i in range(20)), pod("my-api"), pod("api"), name="many")
     assert [title for title, _ in found("api")["Pods"]][:2] == ["api", "api-0"]
-    assert len(found("api")["Pods"]) == site_search.MOST
+    assert len(found("api")["Pods"]) == services.MOST
     assert found("my-api")["Pods"] == [("my-api", f"/scenarios/{stored.pk}/object/Pod/default/my-api/")]
 
 
@@ -76,7 +76,7 @@ def test_a_search_reads_a_bounded_number_of_rows(
     with CaptureQueriesContext(connection) as asked:
         assert "Pods" not in found("nothing-has-this-name")
     assert [query["sql"] for query in asked if "podresult" in query["sql"] and "LIMIT" not in query["sql"]] == []
-    monkeypatch.setattr(site_search, "ROWS", 1)
+    monkeypatch.setattr(services, "ROWS", 1)
     assert found("web")["Pods"] == [("web-9", f"/runs/{newer.pk}/pods/default/web-9/")]
 
 

@@ -1,0 +1,1 @@
+"""The documentation of the repository as pages."""

@@ -1,0 +1,1 @@
+"""The search over pods, nodes, runs, scenarios, lessons, documentation and actions."""
