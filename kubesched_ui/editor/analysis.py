@@ -3,7 +3,7 @@
 from typing import Any
 
 from kubesched_ui.editor import config_validation, cross_checks, schema_validation
-from kubesched_ui.editor.config_validation import effective_scores, release_of
+from kubesched_ui.editor.config_validation import release_of
 from kubesched_ui.editor.constraint_text import sentences
 from kubesched_ui.editor.diagnostics import Diagnostic
 from kubesched_ui.editor.limits import MAX_PROBLEMS
@@ -13,7 +13,7 @@ from kubesched_ui.editor.yaml_documents import Document, Text, TextPosition, par
 
 
 def analyze(text: str) -> dict[str, Any]:
-    """Return {things, scenario, config, effective, release, problems, errors, more, picture}.
+    """Return {things, scenario, config, release, problems, errors, more, picture}.
 
     Raises InputError for a text that is too large.
 
@@ -37,7 +37,6 @@ def analyze(text: str) -> dict[str, Any]:
         "things": described,
         "scenario": _scenario(read_text, object_index),
         "config": _config(read_text, object_index),
-        "effective": effective_scores(read_text, object_index),
         "release": release_of(read_text, object_index).name,
         "problems": problems[:MAX_PROBLEMS],
         "errors": sum(problem["severity"] == "error" for problem in problems),

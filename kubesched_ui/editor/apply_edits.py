@@ -4,12 +4,16 @@ import copy
 from itertools import pairwise
 from typing import Any
 
+from kubesched_ui.editor.config_validation import release_of
 from kubesched_ui.editor.limits import MAX_CHANGES
 from kubesched_ui.editor.object_index import ObjectIndex, index_objects, is_scenario, list_of
 from kubesched_ui.editor.yaml_documents import Text, parse
 from kubesched_ui.editor.yaml_edit import edits, new_document, rewritten
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
-from kubesched_ui.ingest.values import Path, member
+from kubesched_ui.ingest.values import Path, as_map, member
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.runs import scoring
+from scheduler_core.config.discovery import find
 from scheduler_core.errors import InputError
 
 WHERE = "the change"
@@ -101,8 +105,8 @@ def apply_changes(text: str, changes: Any) -> dict[str, Any] | None:
     """Return the changed lines as `yaml_edit.edits` does, or None if nothing changes. Raises InputError.
 
     A change is one of {"thing": number, "value": object}, {"thing": number, "remove": true}, {"add": object,
-    "after": number or null}, {"scenario": document}, {"config": document or null}. Numbers are those of `reading`
-    of the same text.
+    "after": number or null}, {"scenario": document}, {"config": document or null}, {"scoring": values of the form of
+    strategy and weights}. Numbers are those of `reading` of the same text.
     """
     before = parse(text)
     object_index = index_objects(before)
@@ -135,8 +139,10 @@ def _apply(change: Any, working: _Draft) -> None:
         _scenario(change["scenario"], working)
     elif "config" in change:
         _config(change["config"], working)
+    elif "scoring" in change:
+        _score(_object(change["scoring"], "scoring"), working)
     else:
-        raise InputError(WHERE, "", "must have one of the keys thing, add, scenario and config")
+        raise InputError(WHERE, "", "must have one of the keys thing, add, scenario, config and scoring")
 
 
 def _object(value: Any, field: str) -> dict[str, Any]:
@@ -173,3 +179,21 @@ def _config(value: Any, working: _Draft) -> None:
         working.values[configs[-1]] = _object(value, "config")
     else:
         working.added.setdefault(len(working.values) - 1, []).append(_object(value, "config"))
+
+
+def _score(form: dict[str, Any], working: _Draft) -> None:
+    """Set strategy and weights in the configuration: the separate document, else that of the scenario."""
+    configs, at = working.object_index.configs, working.object_index.scenario
+    scenario = working.values[at] if at >= 0 else {}
+    spec = as_map(scenario.get("spec"))
+    held = working.values[configs[-1]] if configs else spec.get("config")
+    chosen = scoring.scoring_in({name: value for name, value in form.items() if isinstance(value, str)})
+    release = release_of(working.text, working.object_index).name
+    text = scoring.scored(held if isinstance(held, str) else to_yaml(held) if held else "", release, chosen)
+    if not text:
+        return
+    value = find(text)[0].raw
+    if configs:
+        _config(value, working)
+    else:
+        _scenario({**scenario, "spec": {**spec, "config": value}}, working)

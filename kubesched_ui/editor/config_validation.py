@@ -15,7 +15,7 @@ from kubesched_ui.editor.yaml_documents import Text, path_steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.values import Path, as_map, maps_in
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core.config import APPENDING, Configuration, Profile
+from scheduler_core.config import Configuration
 from scheduler_core.config.configuration import is_inside, is_usable
 from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.schema import KIND
@@ -125,46 +125,13 @@ def _unknown(name: str, path: Path, version: str, release: Release, found: Diagn
     found.warn(path, message, meant, value=True)
 
 
-# ---- effective configuration
+# ---- the release
 
 
 def release_of(text: Text, object_index: ObjectIndex) -> Release:
     """Return the release that the scenario names, else the newest."""
-    spec = _spec(text, object_index)
+    value = text.documents[object_index.scenario].value if object_index.scenario >= 0 else {}
     try:
-        return get_release(str(spec.get("kubernetes") or NEWEST))
+        return get_release(str(as_map(value.get("spec")).get("kubernetes") or NEWEST))
     except InputError:
         return get_release(NEWEST)
-
-
-def effective_scores(text: Text, object_index: ObjectIndex) -> dict[str, Any] | None:
-    """Return {profiles: [{name, score: [{name, weight, usual}]}], appends}, or None if the configuration cannot be
-    read or the release uses predicates.
-
-    `usual`: the release's default weight. `appends`: whether enabling a default plugin again requires disabling it
-    as well.
-    """
-    release = release_of(text, object_index)
-    if release.predicates:
-        return None
-    held = _spec(text, object_index).get("config")
-    if object_index.configs:
-        held = text.documents[object_index.configs[-1]].value
-    version = str(as_map(held).get("apiVersion")).rpartition("/")[2]
-    try:
-        configuration = load_configuration(held if isinstance(held, dict | str) else None, release)
-    except InputError:
-        return None
-    usual = dict(load_configuration(None, release).profiles[0].plugins["score"])
-    profiles = [{"name": one.scheduler_name, "score": _scores(one, usual)} for one in configuration.profiles]
-    return {"profiles": profiles, "appends": version in APPENDING}
-
-
-def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
-    now = dict(profile.plugins["score"])
-    return [{"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])]
-
-
-def _spec(text: Text, object_index: ObjectIndex) -> dict[str, Any]:
-    value = text.documents[object_index.scenario].value if object_index.scenario >= 0 else {}
-    return as_map(value.get("spec"))

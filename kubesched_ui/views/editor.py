@@ -16,6 +16,7 @@ from kubesched_ui.editor.try_runs import text_of
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
 from kubesched_ui.offload.pool import PoolBusy
+from kubesched_ui.runs import scoring
 from kubesched_ui.views.scenarios import find
 from scheduler_core.errors import InputError
 
@@ -65,6 +66,14 @@ def change(request: HttpRequest) -> HttpResponse:
 def fields(request: HttpRequest) -> HttpResponse:
     """Return the Kubernetes schema and our own for completion."""
     return HttpResponse(schema.completion_json(), content_type="application/json")
+
+
+@require_GET
+@cache_control(max_age=3600)
+def scoring_form(request: HttpRequest) -> HttpResponse:
+    """Return the form of strategy and weights for `release`."""
+    context = {"scoring": scoring.offered(request.GET.get("release", "")), "id": "editor"}
+    return render(request, "parts/scoring.html", context)
 
 
 @require_POST

@@ -78,6 +78,7 @@ urlpatterns = [
     path("compose/read/", editor.read, Permission(CLOSED, USERS), "compose-read"),
     path("compose/change/", editor.change, Permission(CLOSED, USERS), "compose-change"),
     path("compose/fields.json", editor.fields, Permission(USERS), "compose-fields"),
+    path("compose/scoring/", editor.scoring_form, Permission(USERS), "compose-scoring"),
     path("compose/run/", editor.run, Permission(CLOSED, USERS, "start"), "compose-run"),
     path("compose/save/", editor.save, Permission(CLOSED, USERS, "upload"), "compose-save"),
     path("upload/", home.upload, by_users("upload"), "upload"),

@@ -192,20 +192,22 @@ profiles:
 """
 
 
-def test_weights_are_those_of_the_profile_that_is_chosen(page: Page) -> None:
+def test_strategy_and_weights_are_set_by_the_form_of_all_pages(page: Page) -> None:
     page.goto("/compose/")
     paste(page, PROFILES)
     form = card(page, "Scheduler")
-    form.locator("summary").click()
-    expect(form.get_by_label("NodeAffinity")).to_have_value("2")
-    form.get_by_label("Profile").select_option("batch")
-    expect(form.get_by_label("Profile")).to_be_focused()
-    expect(form.get_by_label("NodeAffinity")).to_have_value("7")
-    enter(form.get_by_label("NodeAffinity"), "9")
+    form.locator("summary").first.click()
+    form.get_by_label("NodeAffinity").fill("9")
+    page.keyboard.press("Enter")
     has(page, "weight: 9")
-    assert text_of(page) == PROFILES.replace("weight: 7", "weight: 9"), "no other line is touched"
-    expect(form.get_by_label("Profile")).to_have_value("batch")
-    expect(form.get_by_label("NodeAffinity")).to_have_value("9")
+    assert "- {name: NodeAffinity, weight: 9}   # near its data" in text_of(page)
+    form.get_by_label("Strategy of NodeResourcesFit").select_option("MostAllocated")
+    form.get_by_role("button", name="Apply to the configuration").click()
+    has(page, "type: MostAllocated")
+    expect(form.get_by_role("button", name="Apply to the configuration")).to_be_focused()
+    form.get_by_role("button", name="Use the default of the release").click()
+    expect(form.locator("summary").first).to_contain_text("default of the release")
+    assert text_of(page).strip() == ""
 
 
 def test_the_configuration_completes_and_its_words_are_mended(page: Page) -> None:

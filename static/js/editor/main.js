@@ -43,7 +43,11 @@ const editor = new Editor(area, {
 const finding = new Finding(part("find"), editor);
 const wrong = new Wrong(part("problems"), editor);
 const picture = new StillMap(part("map"), (name) => name && outline.open("Node", name));
-const outline = new Outline(part("outline"), { change, lines: ({ lines }) => editor.show(lines[0]) });
+const outline = new Outline(part("outline"), {
+  change,
+  lines: ({ lines }) => editor.show(lines[0]),
+  scoring: box.dataset.scoring,
+});
 let latest = null; // latest analysis: {reading, text}
 
 // ---- text

@@ -24,9 +24,9 @@ const acts = (title, { show, duplicate, remove }) => [
 
 export class Outline {
   // `change(make)`: applies the changes of `make()` to the text after the forms are up to date. `lines(thing)`: shows
-  // an object in the editor.
-  constructor(box, { change, lines }) {
-    Object.assign(this, { box, change, lines });
+  // an object in the editor. `scoring`: address of the form of strategy and weights.
+  constructor(box, { change, lines, scoring }) {
+    Object.assign(this, { box, change, lines, scoring });
     this.cards = new Map();
     this.wanted = ""; // key of the card to open when it exists
     this.lists = el("div", { hidden: "" });
@@ -124,7 +124,7 @@ export class Outline {
     if (next) this.wanted = "";
   }
 
-  showScenario({ scenario, config, effective }) {
+  showScenario({ scenario, config, release }) {
     const value = scenario?.value ?? {};
     const put = (path, now) => {
       this.change(() => [{ scenario: set(this.reading.scenario?.value ?? {}, path, now) ?? {} }]);
@@ -149,11 +149,12 @@ export class Outline {
       if (place === "config") this.change(() => [{ config: now ?? null }]);
       else put(["spec", "config"], now);
     };
+    const score = (scoring) => this.change(() => [{ scoring }]);
     this.scheduler.become({
       title: SCHEDULER,
       line: saysScheduler(held),
-      signature: JSON.stringify([held, effective]),
-      make: () => scheduler(held, effective, set_config),
+      signature: JSON.stringify([held, release]),
+      make: () => scheduler(held, release, this.scoring, { put: set_config, score }),
     });
   }
 

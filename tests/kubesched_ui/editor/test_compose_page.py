@@ -154,3 +154,6 @@ def test_the_fields_are_served(client: Client) -> None:
     assert found["types"]["ScenarioSpec"]["fields"]["timeline"][0] == "[ScenarioTimelineEntry]"
     assert found["types"]["ScenarioTimelineEntry"]["fields"]["taint"][0] == "ScenarioNodeTaint"
     assert client.get("/compose/read/").status_code == 405
+    old, new = (client.get(f"/compose/scoring/?release={name}").content.decode() for name in ("1.18", "<b>"))
+    assert "weight.NodeResourcesLeastAllocated" in old
+    assert "weight.NodeResourcesFit" in new

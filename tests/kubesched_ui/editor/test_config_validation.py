@@ -121,21 +121,10 @@ def test_what_completes_is_what_the_core_has() -> None:
     assert kubernetes.isdisjoint(schema.configurations()["types"]), "a name is one type's"
 
 
-def test_the_scheduler_is_told_as_it_takes_effect() -> None:
-    (plain,) = analyze("")["effective"]["profiles"]
-    usual = {one["name"]: one["weight"] for one in plain["score"]}
-    assert (plain["name"], usual["NodeAffinity"], usual["PodTopologySpread"]) == ("default-scheduler", 2, 2)
-    first, batch = analyze(CONFIG)["effective"]["profiles"]
-    assert first == plain
-    told = {one["name"]: (one["weight"], one["usual"]) for one in batch["score"]}
-    assert batch["name"] == "batch"
-    assert (told["NodeAffinity"], told["ImageLocality"]) == ((7, 2), (None, 1))
-    assert told["TaintToleration"] == (usual["TaintToleration"],) * 2
-    assert analyze(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
-    assert analyze(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
+def test_the_release_is_that_of_the_scenario() -> None:
     assert analyze(CONFIG)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
-    assert analyze(within(CONFIG))["effective"] == analyze(CONFIG)["effective"]
     assert analyze(OURS + "spec: {kubernetes: '1.27'}\n")["release"] == "1.27"
+    assert analyze(OURS + "spec: {kubernetes: '9.9'}\n")["release"] == NEWEST
 
 
 @pytest.mark.parametrize("place", ["config", "scenario"])
@@ -152,20 +141,39 @@ def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
     changed = after(text, {place: value})
     assert "schedulerName: batch   # for the night" in changed
     assert "# near its data" in changed
-    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in analyze(changed)["effective"]["profiles"]]
-    assert [(of["ImageLocality"], of["NodeAffinity"]) for of in weights] == [(3, 2), (None, 9)]
+    now = analyze(changed)[place]["value"]
+    assert now == value
 
 
-def test_versions_that_append_need_a_default_disabled_to_weigh_it_anew() -> None:
-    chosen = "- {schedulerName: a, plugins: {score: {enabled: [{name: NodeAffinity, weight: 5}]%s}}}\n"
-    head = within(HEAD.replace("/v1\n", "/v1beta1\n") + "profiles:\n").replace(
-        "spec:\n", "spec:\n  kubernetes: '1.22'\n"
-    )
-    assert "enabled twice" in problems(head + "    " + chosen % "")[0][2]
-    told = analyze(head + "    " + chosen % ", disabled: [{name: NodeAffinity}]")
-    assert (told["errors"], told["effective"]["appends"]) == (0, True)
-    assert {"name": "NodeAffinity", "weight": 5, "usual": 1} in told["effective"]["profiles"][0]["score"]
-    assert not analyze(CONFIG)["effective"]["appends"]
+@pytest.mark.parametrize("place", ["config", "scenario"])
+def test_the_form_of_strategy_and_weights_changes_every_profile_and_keeps_comments(place: str) -> None:
+    text = CONFIG if place == "config" else within(CONFIG)
+    changed = after(text, {"scoring": {"strategy": "", "weight.NodeAffinity": "9", "weight.ImageLocality": ""}})
+    assert "- {name: NodeAffinity, weight: 9}   # near its data" in changed
+    assert "schedulerName: batch   # for the night" in changed
+    assert changed.count("name: NodeAffinity") == 2
+    assert not problems(changed)
+    assert "MostAllocated" not in after(text, {"scoring": {"strategy": "LeastAllocated"}})
+
+
+def test_the_form_of_strategy_and_weights_begins_a_configuration() -> None:
+    empty = after("", {"scoring": {"strategy": "MostAllocated"}})
+    assert analyze(empty)["scenario"]["value"]["spec"]["config"]["profiles"][0]["pluginConfig"][0] == {
+        "name": "NodeResourcesFit",
+        "args": {"scoringStrategy": {"type": "MostAllocated"}},
+    }
+    old = OURS + "spec:\n  kubernetes: '1.21'\n"
+    assert not problems(after(old, {"scoring": {"weight.NodeAffinity": "5"}})), "the default is disabled there"
+    assert apply_changes("", [{"scoring": {"strategy": "", "weight.NodeAffinity": ""}}]) is None
+    for text, form, why in (
+        ("", {"weight.NodeAffinity": "much"}, "must be a whole number"),
+        ("", {"strategy": "Best"}, "must be one of"),
+        ("", [], "must be an object"),
+        (OURS + "spec: {kubernetes: '1.16'}\n", {"strategy": "MostAllocated"}, "enter a Policy instead"),
+        (OURS + "spec: {config: {profiles: 3}}\n", {"strategy": "MostAllocated"}, "without a kind"),
+    ):
+        with pytest.raises(InputError, match=why):
+            apply_changes(text, [{"scoring": form}])
 
 
 BASE = {
