@@ -148,6 +148,17 @@ class ClusterObject(models.Model):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+class WrittenLessonQuerySet(models.QuerySet["WrittenLesson"]):
+    """The list of written lessons."""
+
+    def matching(self, text: str) -> WrittenLessonQuerySet:
+        """Return the lessons with each word of `text` in their title or the name of their scenario, without texts."""
+        rows = self.select_related("scenario", "owner").defer("text", "scenario__time")
+        for word in text.replace("\0", "").split():
+            rows = rows.filter(Q(name__icontains=word) | Q(scenario__name__icontains=word))
+        return rows
+
+
 class WrittenLesson(models.Model):
     """A lesson that a user writes about a scenario. Quotas, shares and retention are those of the scenario."""
 
@@ -158,7 +169,7 @@ class WrittenLesson(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = VisibleManager()
+    objects = VisibleManager.from_queryset(WrittenLessonQuerySet)()
 
     class Meta:
         ordering = ["-updated_at", "-id"]

@@ -52,6 +52,7 @@ class MoreNodesOut(Schema):
     kind: str
     disturbs: Disturbed
     proved: bool
+    alternatives: list["MoreNodesOut"] = Field(description="The same with nodes in other zones or regions")
 
 
 class TogetherOut(Schema):

@@ -16,6 +16,7 @@ from scheduler_core.errors import InputError
 
 CONFIG_KINDS = ("KubeSchedulerConfiguration", "Policy")
 OBJECTS: Path = ("spec", "objects")
+ITEMS: Path = ("items",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +93,24 @@ def list_of(value: Any) -> Path | None:
     if is_scenario(value):
         return OBJECTS
     if isinstance(value, dict) and as_text(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
-        return ("items",)
+        return ITEMS
     return None
 
 
-def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
+def _objects(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if value is None:
         return
     at = list_of(value)
     if at is None:
-        yield (), value
+        yield path, value
         return
     content = member(value, at)
-    if isinstance(content, list):
-        for index, one in enumerate(content):
-            yield (*at, index), one
+    for index, one in enumerate(content if isinstance(content, list) else ()):
+        inner = (*path, *at, index)
+        if list_of(one) == ITEMS:
+            yield from _objects(one, inner)
+        else:
+            yield inner, one
 
 
 def lines_of(document: Document, path: Path) -> tuple[int, int]:

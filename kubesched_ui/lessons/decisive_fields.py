@@ -6,7 +6,8 @@ that a student has seen before answering, the student cannot know the answer.
 
 import copy
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -40,21 +41,46 @@ class _Leaf(NamedTuple):
     value: Any
 
 
+class Search(NamedTuple):
+    """A part of the search. `next`: the number of the field at which it goes on, `total` at its end."""
+
+    fields: list[DecisiveField]
+    next: int
+    total: int
+
+
 def hidden_fields(lesson: Lesson) -> Iterator[DecisiveField]:
     """Yield each hidden field that decides an answer, once per step."""
+    for found in _search(lesson, list(_distinct(lesson.spec))):
+        yield from found
+
+
+def search(lesson: Lesson, start: int, seconds: float) -> Search:
+    """Search from a field of the scenario on until the time is over, at least one field. Raises Unknown."""
+    leaves, found, end = list(_distinct(lesson.spec)), [], time.monotonic() + seconds
+    position = min(start, len(leaves))
+    for fields in _search(lesson, leaves[position:]):
+        found += fields
+        position += 1
+        if time.monotonic() > end:
+            break
+    return Search(found, position, len(leaves))
+
+
+def _search(lesson: Lesson, leaves: Sequence[_Leaf]) -> Iterator[list[DecisiveField]]:
+    """Yield what was found for each field."""
     numbers = [i for i, step in enumerate(lesson.steps, 1) if step.ask is not None and step.ask.kind != "change"]
     answers = {number: _answer(lesson, number) for number in numbers}
     shown = {number: _seen(lesson, number) for number in numbers}
     spec = lesson.spec
-    for leaf in _distinct(spec):
+    for leaf in leaves:
         found: set[int] = set()
         for value in _others(leaf, spec):
             varied = lesson.with_spec(_replaced(spec, leaf.path, value))
             with suppress(LessonError):
                 _ = varied.runs
                 found |= {n for n in numbers if n not in found and _decides(varied, n, answers[n], shown[n])}
-        for number in sorted(found):
-            yield DecisiveField(number, f"{leaf.owner} {path_text(leaf.inner)}".strip())
+        yield [DecisiveField(number, f"{leaf.owner} {path_text(leaf.inner)}".strip()) for number in sorted(found)]
 
 
 def _decides(varied: Lesson, number: int, answer: Any, shown: list[Any]) -> bool:

@@ -92,9 +92,8 @@ def check_hidden_fields(lesson: Lesson) -> None:
         raise lesson.file.error(f"steps[{found.step - 1}].ask", problem)
 
 
-def problems(lesson: Lesson, searches: bool = False) -> list[LessonError]:
-    """Return the problems of a lesson: the first one of its head and of each step. `searches`: then, if there are none,
-    search for a hidden field that decides an answer."""
+def problems(lesson: Lesson) -> list[LessonError]:
+    """Return the problems of a lesson: the first one of its head and of each step."""
     try:
         check = _Check(lesson)
     except LessonError as problem:
@@ -105,11 +104,6 @@ def problems(lesson: Lesson, searches: bool = False) -> list[LessonError]:
     for part in parts:
         try:
             part()
-        except LessonError as problem:
-            found.append(problem)
-    if searches and not found:
-        try:
-            check_hidden_fields(lesson)
         except LessonError as problem:
             found.append(problem)
     return found

@@ -7,7 +7,9 @@ format.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -208,9 +210,7 @@ def _head(file: str, source: str) -> Head:
     try:
         found = list(documents(source.encode(), Where(file), Limits()))
     except IngestError as problem:
-        mark = re.search(r"line (\d+)", problem.problem)
-        told = re.sub(r" in line \d+, column \d+", "", problem.problem)
-        raise LessonError(file, int(mark[1]) + 1 if mark else 2, told) from None
+        raise yaml_error(file, problem) from None
     if len(found) != 1:
         raise LessonError(file, 2, "must have one document in its head")
     try:
@@ -225,31 +225,41 @@ def _head(file: str, source: str) -> Head:
         raise LessonError(file, line, f"{place}: {said}" if place else said) from None
 
 
-def _sections(file: str, lines: list[str], start: int) -> Any:
-    title, begin, fenced, before = "", 0, False, start
-    for number in range(start, len(lines) + 1):
-        line = lines[number] if number < len(lines) else "## "
-        fenced ^= line.startswith("```")
-        if not line.startswith("## ") or (fenced and number < len(lines)):
-            if not title and line.strip():
-                raise LessonError(file, number + 1, "text must follow the heading of a step (## Title)")
-            continue
-        if title:
-            yield _section(title, begin, lines[begin + 1 : number])
-        title, begin = line.removeprefix("## ").strip(), number
-        before = number
-    if before == start and not title and len(lines) == start:
-        raise LessonError(file, start, "has no text")
+def yaml_error(file: str, problem: IngestError) -> LessonError:
+    """Return the error of an invalid head, with its line in the file."""
+    mark = re.search(r"line (\d+)", problem.problem)
+    message = re.sub(r" in line \d+, column \d+", "", problem.problem)
+    return LessonError(file, int(mark[1]) + 1 if mark else 2, message)
 
 
-def _section(title: str, begin: int, lines: list[str]) -> StepText:
+def headings(lines: Sequence[str], start: int) -> Iterator[int]:
+    """Yield the index of each line that begins the section of a step."""
+    fenced = False
+    for number in range(start, len(lines)):
+        fenced ^= lines[number].startswith("```")
+        if lines[number].startswith("## ") and not fenced:
+            yield number
+
+
+def _sections(file: str, lines: list[str], start: int) -> Iterator[StepText]:
+    begins = [*headings(lines, start)]
+    for number in range(start, begins[0] if begins else len(lines)):
+        if lines[number].strip():
+            raise LessonError(file, number + 1, "text must follow the heading of a step (## Title)")
+    for begin, end in pairwise([*begins, len(lines)]):
+        yield section(lines[begin:end], begin)
+
+
+def section(lines: Sequence[str], begin: int = 0) -> StepText:
+    """Return the section that a heading begins at the index `begin`."""
+    title, lines = lines[0].removeprefix("## ").strip(), lines[1:]
     at = next((i for i, line in enumerate(lines) if line.strip() == REVEALED), len(lines))
     before = Prose("\n".join(lines[:at]).strip("\n"), begin + 2 + _blank(lines[:at]))
     after = Prose("\n".join(lines[at + 1 :]).strip("\n"), begin + 3 + at + _blank(lines[at + 1 :]))
     return StepText(title, begin + 1, before, after)
 
 
-def _blank(lines: list[str]) -> int:
+def _blank(lines: Sequence[str]) -> int:
     return next((i for i, line in enumerate(lines) if line.strip()), 0)
 
 

@@ -27,6 +27,7 @@ WRITTEN_LESSONS = frozenset({
     LESSON,
     LESSON + "<int:step>/",
     LESSON + "check/",
+    LESSON + "hidden-fields/",
     LESSON + "print/",
     "embed/<str:token>/<int:lesson_id>/<int:step>/",
 })  # fmt: skip

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.lessons import catalog
-from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario
+from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario, WrittenLesson
 from scheduler_core.cluster.formatting import count
 
 MOST = 7  # results per group
@@ -74,6 +74,7 @@ def search(text: str, place: Place, allows: Callable[[str], bool]) -> list[HitGr
             _listed("Runs", runs(text), f"{reverse('runs')}?q={quote(text)}"),
             _listed("Scenarios", scenarios(text), f"{reverse('scenarios')}?q={quote(text)}"),
             HitGroup("Lessons", [*islice(lessons(words), MOST)]),
+            _listed("Written lessons", written_lessons(text), f"{reverse('learn')}?q={quote(text)}#t-written"),
             HitGroup("Documentation", docs(words)),
         ]
     allowed = (group._replace(hits=[hit for hit in group.hits if allows(hit.address)]) for group in groups)
@@ -241,6 +242,14 @@ def lessons(words: Sequence[str]) -> Iterator[Hit]:
     for lesson in catalog.lessons()[0]:
         if has(words, lesson.title, lesson.head.summary):
             yield Hit(lesson.title, reverse("lesson", args=[lesson.name]), f"Lesson {lesson.number}")
+
+
+def written_lessons(text: str) -> list[Hit]:
+    """Return the lessons of users that match."""
+    return [
+        Hit(one.name, reverse("written-lesson", args=[one.pk]), f"about {one.scenario.name}")
+        for one in WrittenLesson.objects.matching(text)[: MOST + 1]
+    ]
 
 
 def docs(words: Sequence[str]) -> list[Hit]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,14 +19,18 @@ from kubesched_ui.site_search.services import MAX_TEXT
 from kubesched_ui.views.embedding import embeddable
 from scheduler_core.errors import InputError
 
+ROWS = 50  # written lessons on a page
+
 
 @require_GET
 def all_lessons(request: HttpRequest) -> HttpResponse:
-    """Show the list of lessons."""
+    """Show the lessons of the course, and those of users that the viewer may see. `q`: only those that match."""
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     context = {"lessons": found, "problems": problems, "questions": questions, "machine": PARTS}
-    context["written"] = WrittenLesson.objects.select_related("scenario").defer("text", "scenario__time")[:50]
+    q = request.GET.get("q", "")[:MAX_TEXT]
+    page = Paginator(WrittenLesson.objects.matching(q), ROWS).get_page(request.GET.get("page"))
+    context |= {"q": q, "page": page, "any_written": page.object_list or WrittenLesson.objects.exists()}
     return render(request, "lessons.html", context)
 
 
@@ -100,9 +105,10 @@ def around(here: Lesson, step: int, address: Callable[[int], str], kept: str) ->
     }
 
 
-def printed_context(here: Lesson, answers: bool) -> dict[str, Any]:
-    """Return the context of parts/lesson_printed.html: all steps. Raises Unknown, InputError."""
-    views = [step_state.shows(here, number, answers) for number in range(1, len(here.steps) + 1)]
+def printed_context(here: Lesson, answers: bool, step: int | None = None) -> dict[str, Any]:
+    """Return the context of parts/lesson_printed.html: all steps, or one. Raises Unknown, InputError."""
+    numbers = [number for number in range(1, len(here.steps) + 1) if step in (None, number)]
+    views = [step_state.shows(here, number, answers) | {"number": number} for number in numbers]
     lights = here.head.lights
     found = {"lesson": here, "views": views, "answers": answers, "machine": PARTS, "lights": lights}
     return found | {"labels": [LABELS[name] for name in lights]}

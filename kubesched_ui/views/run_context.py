@@ -166,19 +166,23 @@ def together(run: Run) -> dict[str, Any]:
     """Return the bottlenecks of all pending pods. Raises NotRecorded, InputError."""
     if run.active:
         raise NotRecorded("The run has not finished. Try again when it has finished.")
-    told = remedies.together_of(run)
+    found = remedies.together_of(run)
     failed = run.cycles.filter(result=PodResult.Result.UNSCHEDULABLE).order_by("number").first()
 
     def address(pod: str) -> str:
         return reverse("pod", args=[run.pk, *pod.split("/", 1)])
 
     return {
-        "told": told,
+        "found": found,
         "at": failed.number if failed else 1,
-        "remedies": [(one, msgspec.json.encode(one.changes).decode()) for one in told.remedies],
-        "bottlenecks": [(one, address(one.example)) for one in told.bottlenecks],
-        "lack": cluster_overview.requests_text(told.lack) if told.lack else "",
+        "remedies": [[(more, _json(more.changes)) for more in (one, *one.alternatives)] for one in found.remedies],
+        "bottlenecks": [(one, address(one.example)) for one in found.bottlenecks],
+        "lack": cluster_overview.requests_text(found.lack) if found.lack else "",
     }
+
+
+def _json(changes: list[dict[str, Any]]) -> str:
+    return msgspec.json.encode(changes).decode()
 
 
 def took(run: Run) -> float | None:

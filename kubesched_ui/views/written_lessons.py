@@ -1,20 +1,18 @@
-"""Lessons that users write: the text with its problems and a preview, the lesson, its file, and embedding."""
+"""Lessons that users write: the lesson, its file, and embedding. lesson_editor.py has the editor."""
 
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.lessons import catalog, lint, questions, written_lessons
+from kubesched_ui.lessons import catalog, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.models import WrittenLesson
@@ -25,7 +23,6 @@ from kubesched_ui.views.lessons import printed_context, step_context
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 
-NAMES = 40  # names of each kind that the page lists
 MAX_FILE = 250_000  # bytes of an imported file, a little more than a lesson may have
 
 
@@ -57,47 +54,6 @@ def import_file(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(problem))
         return redirect("learn")
     return redirect("written-edit", written.pk)
-
-
-@require_http_methods(["GET", "POST"])
-def edit(request: HttpRequest, lesson_id: int) -> HttpResponse:
-    """Edit the text. The page `check` shows its problems and a preview."""
-    written = find(lesson_id)
-    context: dict[str, Any] = {"written": written, "text": written.text, "most": written_lessons.MAX_TEXT}
-    context |= {"kinds": questions.TEXTS.items(), "names": names_in(written), "embeds": bool(settings.EMBED_ORIGINS)}
-    if request.method == "GET":
-        return render(request, "written_lesson_edit.html", context)
-    try:
-        written_lessons.save(written, request.POST.get("text", ""))
-    except InputError as problem:
-        context |= {"text": request.POST.get("text", ""), "error": str(problem)}
-        return render(request, "written_lesson_edit.html", context, status=400)
-    return redirect("written-edit", written.pk)
-
-
-def names_in(written: WrittenLesson) -> list[tuple[str, list[str]]]:
-    """Return the names of the first pods and nodes of the scenario, as a focus names them: kind -> names."""
-    rows = written.scenario.cluster_objects.order_by("position")
-    pods = rows.filter(kind="Pod").values_list("namespace", "name")[:NAMES]
-    nodes = rows.filter(kind="Node").values_list("name", flat=True)[:NAMES]
-    named_pods = [name if namespace in ("", "default") else f"{namespace}/{name}" for namespace, name in pods]
-    return [("Pods", named_pods), ("Nodes", list(nodes))]
-
-
-@require_GET
-def check(request: HttpRequest, lesson_id: int) -> HttpResponse:
-    """Show the problems of the text, and all steps with their answers. `search=1`: also search for a hidden field that
-    decides an answer, which takes seconds."""
-    written, searches = find(lesson_id), request.GET.get("search") == "1"
-    context: dict[str, Any] = {"written": written, "searches": searches}
-    try:
-        lesson = written_lessons.lesson_of(written)
-        context["problems"] = lint.problems(lesson, searches)
-        with suppress(Unknown, InputError):  # a problem of the list prevents the preview
-            context |= printed_context(lesson, answers=True)
-    except (LessonError, InputError) as problem:
-        context["problems"] = [problem]
-    return render(request, "written_lesson_check.html", context)
 
 
 @embeddable

@@ -193,7 +193,8 @@ def _nonzero_of_peaks(pod: Pod, release: Release) -> tuple[int, int]:
         else:
             _add(requests, sidecars)
         _max(total, {name: requests.get(name, nano) for name, nano in defaults.items()})
-    _add(total, _nano(pod.spec.overhead))
+    if release.pod_overhead:
+        _add(total, _nano(pod.spec.overhead))
     return amount(CPU, total[CPU]), amount(MEMORY, total[MEMORY])
 
 

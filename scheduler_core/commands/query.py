@@ -237,7 +237,8 @@ def _all_pending(played: Played, out: IO[str], as_json: bool) -> int:
     for one in found.bottlenecks:
         print(f"{one.pods:>6} {one.plugin}: {one.reason} (such as {one.example})", file=out)
     for more in found.remedies:
-        print(f"add    {more.text}", file=out)
+        also = f" (or like {', '.join(one.like for one in more.alternatives)})" if more.alternatives else ""
+        print(f"add    {more.text}{also}", file=out)
     return 0 if found.remedies else 1
 
 

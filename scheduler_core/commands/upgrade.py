@@ -97,7 +97,7 @@ def _virtual_time(
         spec.tie_break,
         spec.preemption,
         spec.percentage,
-        {_key(obj): obj for obj in spec.objects},
+        {_key(obj): obj for _, obj in spec.each_object()},
         unknown_plugins=args.unknown_plugins,
         time={name: value for name, value in plain.items() if name not in SETTINGS},
         until=scenario.until(),

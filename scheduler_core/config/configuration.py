@@ -333,7 +333,7 @@ class _ProfileReader:
                     raise InputError(label, f"args.{name}", f"unknown field in {self.version}")
             raw[entry.name] = entry.args
             if entry.args.get("defaultConstraints") and not self.release.spread_defaulting_type:
-                raw[entry.name] = {"defaultingType": "List"} | entry.args
+                raw[entry.name] = {**entry.args, "defaultingType": "List"}  # a given one is ignored
         return raw
 
     def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:

@@ -38,9 +38,7 @@ def with_profile(raw: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
         score = points.get("score") or {}
         if not isinstance(score, Mapping):
             raise InputError(KIND, "plugins.score", "must be an object")
-        most = [{"name": "NodeResourcesMostAllocated", "weight": 1}, *(score.get("enabled") or ())]
-        least = [{"name": "NodeResourcesLeastAllocated"}, *(score.get("disabled") or ())]
-        points["score"] = {**score, "enabled": most, "disabled": least}
+        points["score"] = _packing(score)
     hard = raw.get("hardPodAffinitySymmetricWeight")
     if hard is not None:
         if not isinstance(hard, int) or isinstance(hard, bool) or not 0 <= hard <= 100:
@@ -54,6 +52,15 @@ def with_profile(raw: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
         raw = {**raw, "leaderElection": {k: v for k, v in election.items() if not k.startswith("lockObject")}}
     kept = {name: value for name, value in raw.items() if name not in _OF_PROFILE}
     return {**kept, "apiVersion": f"{GROUP}/v1alpha2", **({"profiles": [profile]} if profile else {})}
+
+
+def _packing(score: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plugins of `score` as changes to the default provider: ClusterAutoscalerProvider fills nodes."""
+    enabled, disabled = list(score.get("enabled") or ()), list(score.get("disabled") or ())
+    names = {plugin.get("name") for plugin in disabled if isinstance(plugin, Mapping)}
+    if not names & {"*", "NodeResourcesMostAllocated"}:
+        enabled.insert(0, {"name": "NodeResourcesMostAllocated", "weight": 1})
+    return {**score, "enabled": enabled, "disabled": [{"name": "NodeResourcesLeastAllocated"}, *disabled]}
 
 
 def _provider(raw: Mapping[str, Any], warnings: list[str]) -> str:

@@ -180,10 +180,11 @@ class Scheduler:
         if not self.collects_rejectors and len(trace.feasible_rows()):
             return
         of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
+        begin = "running" if release.filter_error_reworded else "error while running"
         rejectors = set(trace.unschedulable_plugins)
         for status, _ in trace.decisive_statuses():
             if status.code == ERROR:
-                trace.error = f'running "{status.plugin}" filter plugin{of_pod}: {status.message}'
+                trace.error = f'{begin} "{status.plugin}" filter plugin{of_pod}: {status.message}'
             if status.rejected:
                 rejectors.add(status.plugin)
         reported = not trace.error and release.reports_unschedulable_plugins

@@ -15,7 +15,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.framework.interface import CycleState, NodePodsChange, Status
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.preemption.victims import Budgets, Candidate, by_importance, select_victims
+from scheduler_core.preemption.victims import Candidate, by_importance, compile_budgets, select_victims
 
 PAGE = 100  # nodes per page
 REMOVE, REPRIEVE = "remove", "reprieve"
@@ -82,7 +82,7 @@ class PreemptionDryRuns:
         framework.cluster.nodes.refresh()
         framework.run_pre_filter(self._state, pod)
         self._verdicts = framework.run_filter(self._state, pod)
-        self._budgets = Budgets(list(framework.cluster.budgets.values()))
+        self._budgets = compile_budgets(framework.cluster)
         self._rejected = {row: status for status, rows in trace.postfilter.rejected for row in rows.tolist()}
 
     def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:

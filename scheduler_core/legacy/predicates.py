@@ -18,12 +18,12 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, StorageClass, Volume
-from scheduler_core.cluster import node_matching, resources
+from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.status_merge import merged, merged_verdict
-from scheduler_core.plugins.inter_pod_affinity import FilterState, InterPodAffinity
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_label import NodeLabel
 from scheduler_core.plugins.node_name import NodeName
@@ -53,14 +53,12 @@ from scheduler_core.provenance.tree import Tree, constant, equal, every, opposit
 NO_DEFAULTS = SimpleNamespace(defaulting_type="List", default_constraints=())
 NOT_READY, NO_NETWORK = "node(s) were not ready", "node(s) had unavailable network"
 UNSCHEDULABLE = "node(s) were unschedulable"
-TAINTS = fwk.unresolvable("node(s) had taints that the pod didn't tolerate")
 
 # ---- GeneralPredicates
 
 
 class PodFitsResources(NodeResourcesFit):
     name = "PodFitsResources"
-    too_many_pods = "Insufficient pods"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         strategy = ScoringStrategy(type="LeastAllocated", resources=CPU_AND_MEMORY)
@@ -132,10 +130,6 @@ class CheckNodeUnschedulable(NodeUnschedulable):
 
 class PodToleratesNodeTaints(TaintToleration):
     name = "PodToleratesNodeTaints"
-
-    def _verdict(self, pod: PodInfo) -> fwk.Verdict:
-        codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
-        return fwk.Verdict.reject(codes > 0, TAINTS) if taints else fwk.PASSES
 
 
 class CheckNodeLabelPresence(NodeLabel):
@@ -261,29 +255,7 @@ class EvenPodsSpread(PodTopologySpread):
 
 
 class MatchInterPodAffinity(InterPodAffinity):
-    """Behaves as InterPodAffinity of the next releases, but checks the changes of a node for every pod."""
-
     name = "MatchInterPodAffinity"
-
-    def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
-        if self.name not in state:
-            state = fwk.CycleState()
-            state[self.name] = FilterState([], None, [], [], selfish=False, anyone=False)
-        return super().filter_node(state, pod, change)
-
-    def _repelled_node(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
-        """In a preemption attempt, a pod that was put back and matches any anti-affinity term counts for all of them.
-
-        Source: pkg/scheduler/algorithm/predicates/metadata.go (AddPod, targetPodMatchesAntiAffinityOfPod).
-        """
-        if super()._repelled_node(now, pod, change):
-            return True
-        if not change.removed or all(domains.topology.ids[change.row] < 0 for _, domains in now.anti):
-            return False
-        gone = {other.key for other in change.removed}
-        there = self.cluster.nodes.pods_of(change.row)
-        back = [other for other in there if other.priority < pod.priority and other.key not in gone]
-        return any(column.matches(other) for column, _ in now.anti for other in back)
 
 
 # ---- volumes

@@ -16,18 +16,11 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.victim_fast_path import PreemptionNodes, victims_by_numbers
 from scheduler_core.preemption.pick_one_node import choose
-from scheduler_core.preemption.victims import Budgets, Candidate, by_importance, select_victims
+from scheduler_core.preemption.victims import Budgets, Candidate, by_importance, compile_budgets, select_victims
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
 NOT_ENOUGH = fwk.unschedulable("too little would be free, even after all possible evictions")
 NO_NODES = "evicting pods would not help on any node"
-
-
-class OldBudgets(Budgets):
-    """Evicting any pod of a budget that allows no disruption violates it. Allowed disruptions are not counted down."""
-
-    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
-        return any(left[i] <= 0 for i, _ in self._of(pod))
 
 
 class PreemptionAttempt:
@@ -47,7 +40,7 @@ class PreemptionAttempt:
             return PostFilterTrace(fwk.unschedulable(NO_NODES), cleared=[pod.key])
         candidates: list[Candidate] = []
         rejected: dict[fwk.Status, list[int]] = {}
-        budgets = OldBudgets(list(self.cluster.budgets.values()))
+        budgets = compile_budgets(self.cluster)
         verdicts = self._without_nominated()
         targets = PreemptionNodes(self.framework.filter, self.state, pod, verdicts, rows)
         for row, found in self._tried(targets, budgets, verdicts):
@@ -88,7 +81,7 @@ class PreemptionAttempt:
         return self.framework.run_filter(self.state, self.pod) if self.trace.nominated else self.trace.verdicts
 
     def _tried(
-        self, targets: PreemptionNodes, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]
+        self, targets: PreemptionNodes, budgets: Budgets, verdicts: Mapping[str, fwk.Verdict]
     ) -> Iterator[tuple[int, Candidate | fwk.Status]]:
         """Yield each potential row with its victims, or with the reason why preemption does not help."""
         if not targets.by_numbers:
@@ -112,7 +105,7 @@ class PreemptionAttempt:
                 known = self.framework.tried[name] = (key, result)
             yield row, known[1]
 
-    def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, fwk.Verdict]) -> Candidate | fwk.Status:
+    def _select(self, row: int, budgets: Budgets, verdicts: Mapping[str, fwk.Verdict]) -> Candidate | fwk.Status:
         """Return the victims on a node, or why preemption does not help.
 
         Pods are put back if possible: first those with budget violations, in each group the most important first.

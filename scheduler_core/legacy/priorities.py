@@ -19,7 +19,6 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import UtilizationShapePoint
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.predicates import NO_DEFAULTS
-from scheduler_core.plugins.default_selector import default_selector
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
@@ -111,12 +110,7 @@ class EvenPodsSpreadPriority(_Priority, PodTopologySpread):
 
 
 class SelectorSpreadPriority(_Priority, SelectorSpread):
-    """Also spreads pods with topology spread constraints."""
-
     name = "SelectorSpreadPriority"
-
-    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> None:
-        state[self.name] = default_selector(self.cluster, pod)
 
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
@@ -147,11 +141,8 @@ class LeastRequestedPriority(_StrategyPriority):
 
 
 class MostRequestedPriority(_StrategyPriority):
-    """Scores 0 for a resource that would be overcommitted."""
-
     name = "MostRequestedPriority"
     strategy_type = "MostAllocated"
-    overcommitted_is_zero = True
 
 
 class RequestedToCapacityRatioPriority(_StrategyPriority):

@@ -25,7 +25,7 @@ from scheduler_core.preemption.pick_one_node import (
     SUM_OF_PRIORITIES,
     choose,
 )
-from scheduler_core.preemption.victims import Budgets, Candidate, FirstBudgets
+from scheduler_core.preemption.victims import Candidate, compile_budgets
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 
@@ -98,10 +98,6 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         found.victims = list(next(c for c in candidates if c.node == found.nominated_node).victims)
         return found, fwk.Status(fwk.SUCCESS)
 
-    def _budgets(self) -> Budgets:
-        made = Budgets if self.cluster.release.honors_disrupted_pods else FirstBudgets
-        return made(list(self.cluster.budgets.values()))
-
     def _unschedulable(self, why: str) -> fwk.Status:
         """Return the status for a pod that preemption does not help. Old releases omit why the pod may not preempt."""
         return (
@@ -142,7 +138,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._without_victims(pod, rows)
-        budgets = self._budgets()
+        budgets = compile_budgets(self.cluster)
         nodes, handle = self.cluster.nodes, self.handle
         wanted = min(
             len(rows),
@@ -280,7 +276,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 refusals[change.history[-1][0].key] = status, frozenset(pod.key for pod in change.removed)
             return status
 
-        budgets = self._budgets()
+        budgets = compile_budgets(self.cluster)
         victims.select_victims(view.pod, mine.node, view.row, view.pods_on(view.row), budgets, fits)
 
         def stays_not(victim: PodInfo) -> Tree:
@@ -298,7 +294,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         if rule == FEWEST_VIOLATIONS:
             row = self.cluster.nodes.rows[candidate.node]
             lower = victims.by_importance(p for p in view.pods_on(row) if p.priority < view.pod.priority)
-            violating = {p.key for p in self._budgets().split(lower)[0]}
+            violating = {p.key for p in compile_budgets(self.cluster).split(lower)[0]}
             broken = [
                 partial(view.holds, victim, "metadata", "labels", label=f"{victim.key} breaks a disruption budget")
                 for victim in gone

@@ -312,7 +312,19 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
                     return True
-        return False
+        return self.cluster.release.returned_pod_violates_all_terms and self._repelled_by_returned(now, pod, change)
+
+    def _repelled_by_returned(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
+        """Return whether a pod that preemption put back matches any anti-affinity term: it counts for all of them.
+
+        Source: pkg/scheduler/algorithm/predicates/metadata.go (addPod, targetPodMatchesAntiAffinityOfPod).
+        """
+        if not change.removed or all(domains.topology.ids[change.row] < 0 for _, domains in now.anti):
+            return False
+        gone = {other.key for other in change.removed}
+        there = self.cluster.nodes.pods_of(change.row)
+        back = [other for other in there if other.priority < pod.priority and other.key not in gone]
+        return any(column.matches(other) for column, _ in now.anti for other in back)
 
     def _repelled_by_existing(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
         """Return whether the anti-affinity of a running pod repels this pod after the change."""
@@ -344,6 +356,8 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     def _with_prefix(self, status: fwk.Status) -> fwk.Status:
         """Return the status with the reasons of the release: old releases prepend a common reason."""
         first = self.cluster.release.inter_pod_affinity_reason_prefix
+        if self.cluster.release.one_reason_per_node:  # the prefix alone is not unresolvable
+            return status if status.code == fwk.UNRESOLVABLE else fwk.Status(status.code, (first,))
         return fwk.Status(status.code, (first, *status.reasons)) if first else status
 
     def _attracted_node(self, now: FilterState, change: fwk.NodePodsChange) -> bool:

@@ -69,10 +69,11 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     reasons_name_resources = True
     precise_node_updates = "once"
     kubelet_admits = True
-    too_many_pods = "Too many pods"  # the reason of a node without a free place
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
+        self.too_many_pods = "Too many pods" if cluster.release.too_many_pods_reason_reworded else "Insufficient pods"
+        self.most_reasons = 1 if cluster.release.one_reason_per_node else None
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.scorer: ResourceScorer = make_scorer(
@@ -167,7 +168,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             if key:
                 code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
                 messages = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
-                statuses.append(fwk.Status(code, messages))
+                statuses.append(fwk.Status(code, messages[: self.most_reasons]))
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
         return fwk.Verdict(codes + np.uint16(first), tuple(statuses))
 
@@ -193,7 +194,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         if not reasons:
             return None
         beyond = hopeless and self.cluster.release.fit_beyond_allocatable_unresolvable
-        return fwk.Status(fwk.UNRESOLVABLE if beyond else fwk.UNSCHEDULABLE, tuple(reasons))
+        return fwk.Status(fwk.UNRESOLVABLE if beyond else fwk.UNSCHEDULABLE, tuple(reasons[: self.most_reasons]))
 
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         return None

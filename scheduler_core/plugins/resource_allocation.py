@@ -106,14 +106,13 @@ def check_shape(complain: Complain, field: str, shape: tuple[UtilizationShapePoi
 class Strategy:
     """A scoring strategy. `shape`: points of RequestedToCapacityRatio. `own`: the strategy belongs to a plugin of its
     own and is given by its arguments; otherwise it is part of NodeResourcesFit's arguments. `max_score`: the highest
-    score. `overcommitted_is_zero`: MostAllocated scores 0 instead of `max_score` for an overcommitted resource."""
+    score."""
 
     type: str
     resources: tuple[ResourceSpec, ...]
     shape: tuple[UtilizationShapePoint, ...] = ()
     own: bool = False
     max_score: int = fwk.MAX_NODE_SCORE
-    overcommitted_is_zero: bool = False
 
     @staticmethod
     def of_fit(strategy: ScoringStrategy) -> Strategy:
@@ -276,7 +275,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         shape = [(p.utilization, p.score * strategy.max_score // _MAX_SHAPE_SCORE) for p in strategy.shape]
         formula = requested_to_capacity_ratio(shape, rounds_up=old)
     else:
-        most = most_requested if strategy.overcommitted_is_zero else most_allocated
+        most = most_requested if cluster.release.most_allocated_overcommitted_is_zero else most_allocated
         formula = partial(most if strategy.type == "MostAllocated" else least_allocated, max_score=strategy.max_score)
 
     def score(pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
@@ -380,7 +379,8 @@ def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) 
     """Return the tree of the score 0..100 for one resource."""
     if strategy.type == "RequestedToCapacityRatio":
         return _shape_points(view, plugin, strategy, has, used)
-    if strategy.type == "MostAllocated" and strategy.overcommitted_is_zero and used.value > has.value:
+    zero = view.cluster.release.most_allocated_overcommitted_is_zero
+    if strategy.type == "MostAllocated" and zero and used.value > has.value:
         return either(less(has, used, "would be overcommitted"), constant(0), constant(0))
     if strategy.type == "MostAllocated":
         part = used if used.value <= has.value else lowest([used, has], "at most the allocatable amount", used.unit)
@@ -431,13 +431,11 @@ class StrategyPlugin(fwk.ScorePlugin):
     """A plugin whose score is one scoring strategy, named by `strategy_type`. NodeResourcesFit replaced them all."""
 
     strategy_type: ClassVar[str]
-    overcommitted_is_zero: ClassVar[bool] = False
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
         resources, shape = tuple(args.resources), tuple(getattr(args, "shape", ()))
-        options = True, self.max_score, self.overcommitted_is_zero
-        self.strategy = Strategy(self.strategy_type, resources, shape, *options)
+        self.strategy = Strategy(self.strategy_type, resources, shape, own=True, max_score=self.max_score)
         self.scorer = make_scorer(cluster, self.strategy)
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:

@@ -28,7 +28,8 @@ class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
         """Compute the default selector of the pod. PodTopologySpread handles pods that have their own spread
         constraints."""
         state[self.name] = None
-        if not pod.pod.spec.topology_spread_constraints:
+        leaves = self.cluster.release.selector_spread_skips_constrained_pods
+        if not (leaves and pod.pod.spec.topology_spread_constraints):
             state[self.name] = default_selector(self.cluster, pod)
         return None
 

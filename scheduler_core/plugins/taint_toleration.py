@@ -16,6 +16,7 @@ from scheduler_core.provenance.tree import Tree, count, some
 
 UNTOLERATED = fwk.unresolvable("node(s) had untolerated taint(s)")
 NAMED = "node(s) had untolerated taint {}"
+OLD_UNTOLERATED = fwk.unresolvable("node(s) had taints that the pod didn't tolerate")
 OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 
@@ -34,9 +35,10 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
         if not taints:
             return fwk.PASSES
+        reworded = self.cluster.release.taint_reason_reworded
         if not self.cluster.release.taint_reason_names_taint:
-            return fwk.Verdict.reject(codes > 0, UNTOLERATED)
-        words = NAMED if self.cluster.release.taint_reason_reworded else OLD_NAMED
+            return fwk.Verdict.reject(codes > 0, UNTOLERATED if reworded else OLD_UNTOLERATED)
+        words = NAMED if reworded else OLD_NAMED
         named = [f"{{{taint.key}: {taint.value}}}" for taint in taints]
         return fwk.Verdict(codes, tuple(fwk.unresolvable(words.format(taint)) for taint in named))
 

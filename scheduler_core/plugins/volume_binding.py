@@ -241,7 +241,7 @@ class VolumeBinding(
             reasons[-1] = _OLD_VOLUME_MISSING
         if combined & _AFFINITY and not self.cluster.release.volume_affinity_reason_reworded:
             reasons[0] = _OLD_AFFINITY
-        return fwk.unresolvable(*reasons)
+        return fwk.unresolvable(*(reasons[:1] if self.cluster.release.one_reason_per_node else reasons))
 
     def _mask(self, terms: list[NodeSelectorTerm] | None) -> fwk.Bool:
         rows = volumes.admitted_rows(self.cluster.nodes, terms)

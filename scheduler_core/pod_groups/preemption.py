@@ -15,7 +15,7 @@ from scheduler_core.cluster.change_log import BOUND
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import SUCCESS, Status
-from scheduler_core.preemption.victims import Budgets
+from scheduler_core.preemption.victims import compile_budgets
 
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -96,7 +96,7 @@ def _put(cluster: Cluster, victim: Victim, nodes: dict[str, str]) -> None:
 
 def _budgets_first(cluster: Cluster, potential: Sequence[Victim]) -> list[Victim]:
     """Return the victims with a pod whose eviction violates a budget, then the others, each in the given order."""
-    budgets = Budgets(list(cluster.budgets.values()))
+    budgets = compile_budgets(cluster)
     breaking = {pod.key for pod in budgets.split([pod for victim in potential for pod in victim.pods])[0]}
     violating = [victim for victim in potential if any(pod.key in breaking for pod in victim.pods)]
     return [*violating, *(victim for victim in potential if victim not in violating)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import PodDisruptionBudget
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import NodePodsChange, Status, unresolvable
 
@@ -94,6 +95,24 @@ class FirstBudgets(Budgets):
                 return True
             left[i] -= 1
         return False
+
+
+class UncountedBudgets(Budgets):
+    """The budget rules until 1.17: evicting any pod of a budget that allows no disruption violates it.
+
+    Allowed disruptions are not counted down.
+    """
+
+    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
+        return any(left[i] <= 0 for i, _ in self._of(pod))
+
+
+def compile_budgets(cluster: Cluster) -> Budgets:
+    """Return the budgets of the cluster with the rules of its release."""
+    made = Budgets if cluster.release.honors_disrupted_pods else FirstBudgets
+    if not cluster.release.victims_use_up_budgets:
+        made = UncountedBudgets
+    return made(list(cluster.budgets.values()))
 
 
 def no_victims(pod: PodInfo, node: str) -> Status:

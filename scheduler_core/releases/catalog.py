@@ -217,9 +217,8 @@ V1_18 = _release(
     default_points=dict.fromkeys(("v1alpha2", "v1alpha1", "v1beta1"), _V1ALPHA),
 )
 
-# The predicates and priorities of 1.17 are framework plugins, which a configuration names by their old names.
-# Behaviours are those of 1.18, except that the queue is the legacy one. EvenPodsSpread, off by default until 1.18,
-# controls PodTopologySpread.
+# The plugins of 1.17 call predicates and priorities. EvenPodsSpread, off by default until 1.18, controls
+# PodTopologySpread.
 V1_17 = _release(
     V1_18,
     "1.17",
@@ -255,7 +254,6 @@ V1_16 = _release(
     postfilter_status_without_plugin=True,
     reports_unschedulable_plugins=True,
     preemption_is_plugin=True,
-    honors_disrupted_pods=True,
     preemption_policy_never=True,
     preempts_again_if_nominated_node_unresolvable=True,
     preemption_samples_nodes=True,

@@ -49,9 +49,6 @@ _HEAD = [
     "`tests/golden/differences.json` lists all cases that differ, and a test fails if that list changes.",
     "The cases of 1.19 come from 1.19.13 with the balanced allocation of 1.19.16.",
     "",
-    "In 1.17, predicates and priorities were plugins under their old names; only its feature gates and its queue",
-    "differ here from 1.18.",
-    "",
     "| release | as | single cycles | cases | cycles | differ | virtual time | scenarios | attempts |",
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
 ]

@@ -236,11 +236,24 @@ class Release:
         gate="MatchLabelKeysInPodAffinity",
         kep=3633,
     )
+    one_reason_per_node: bool = off(
+        "a plugin reports one reason for a node: the first unresolvable one, else the first",
+        "a plugin reports all reasons for a node",
+        WORDING,
+        since="1.17",
+        until="1.17",
+    )
     existing_anti_affinity_first: bool = off(
         "InterPodAffinity checks the anti-affinity of running pods before that of the pod",
         "InterPodAffinity checks the terms of the pod first",
         WORDING,
         until="1.18",
+    )
+    returned_pod_violates_all_terms: bool = off(
+        "a pod that is no victim after all and matches an anti-affinity term of the pod violates all its terms",
+        "a pod that is no victim after all violates only the anti-affinity terms that it matches",
+        "preemption by pods with anti-affinity can choose fewer victims",
+        until="1.17",
     )
     own_terms_ignore_nominated_pods: bool = off(
         "nominated pods do not count for a pod's own (anti-)affinity, only their anti-affinity counts",
@@ -294,10 +307,17 @@ class Release:
     )
     taint_reason_names_taint: bool = off(
         "the reason of TaintToleration names the taint",
-        "the reason of TaintToleration is 'untolerated taint(s)', without key and value",
+        "the reason of TaintToleration does not name the taint",
         "only the message differs: taints are no longer counted separately; use the nodes' taints instead",
+        since="1.18",
         until="1.34",
         pull=134740,
+    )
+    too_many_pods_reason_reworded: bool = on(
+        "the reason of NodeResourcesFit for a node without a free place is 'Too many pods'",
+        "the reason of NodeResourcesFit for a node without a free place is 'Insufficient pods'",
+        WORDING,
+        since="1.18",
     )
     fit_skips_zero_requests: bool = on(
         "a request of 0 fits on an overcommitted node",
@@ -312,6 +332,13 @@ class Release:
         "preemption no longer considers nodes that are too small; the message counts them as not helpful",
         since="1.34",
         pull=131345,
+    )
+    most_allocated_overcommitted_is_zero: bool = off(
+        "NodeResourcesMostAllocated scores 0 for a resource that would be overcommitted by default requests",
+        "NodeResourcesMostAllocated scores a resource that would be overcommitted as fully used",
+        "small nodes with many pods without requests score higher",
+        until="1.18",
+        pull=102925,
     )
     scores_absent_resources: bool = off(
         "resources that a node does not have lower its resource scores",
@@ -387,6 +414,12 @@ class Release:
         since="1.20",
         gate="DefaultPodTopologySpread",
         kep=1258,
+    )
+    selector_spread_skips_constrained_pods: bool = on(
+        "pods with topology spread constraints are left to PodTopologySpread",
+        "pods with topology spread constraints are also spread by their services and controllers",
+        "pods with topology spread constraints can go to other nodes",
+        since="1.18",
     )
     spread_counts_excluded_nodes: bool = off(
         "PodTopologySpread counts the pods on all nodes of an eligible domain",
@@ -660,6 +693,12 @@ class Release:
         WORDING,
         until="1.18",
     )
+    filter_error_reworded: bool = on(
+        "the message of a failed Filter plugin begins with 'running'",
+        "the message of a failed Filter plugin begins with 'error while running'",
+        WORDING,
+        since="1.18",
+    )
     evaluates_nominated_node_first: bool = on(
         "the nominated node of a pod is evaluated first",
         "all nodes are evaluated",
@@ -724,10 +763,16 @@ class Release:
         since="1.21",
     )
     honors_disrupted_pods: bool = on(
-        "pods under eviction violate no disruption budget, and each other victim uses up its budget",
-        "each victim is compared with the budget as it was",
+        "pods under eviction violate no disruption budget, and each other victim uses up all its budgets",
+        "pods under eviction count, and a victim that violates a budget does not use up later ones",
         "preemption violates fewer disruption budgets, and can choose other victims",
         since="1.19",
+    )
+    victims_use_up_budgets: bool = on(
+        "each victim uses up a disruption that its budgets allow",
+        "each victim is compared with the budget as it was",
+        "preemption violates fewer disruption budgets, and can choose other victims",
+        since="1.18",
     )
     preempts_again_if_nominated_node_unresolvable: bool = on(
         "a pod whose nominated node is unresolvable can preempt again",

@@ -28,7 +28,7 @@ def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
     return [
         found
         for number, document in enumerate(documents, 1)
-        for found in _objects(document, path, f"document {number}" if several else "", "", 0)
+        for _, found in each_object(document, path, f"document {number}" if several else "")
     ]
 
 
@@ -63,7 +63,17 @@ def _documents(data: bytes, path: str) -> list[Any]:
     return read_documents(data, path, MAX_YAML_BYTES)
 
 
-def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterator[dict[str, Any]]:
+def is_list(value: dict[str, Any]) -> bool:
+    """Return whether an object is a List or a typed list such as PodList. A custom resource may be called `...List`."""
+    kind = str(value.get("kind"))
+    return kind == "List" or (kind.endswith("List") and "items" in value)
+
+
+def each_object(
+    value: Any, path: str, place: str, kind: str = "", depth: int = 0
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the value of an object, or of each object in a List. `place`: of `value` in the file `path`.
+    `kind`: of an object that has none. Raises InputError."""
     if isinstance(value, list):
         value = {"kind": "List", "items": value}
     if not isinstance(value, dict):
@@ -71,10 +81,10 @@ def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterat
     own, spec = value.get("kind"), value.get("spec")
     if own == "Scenario" and isinstance(spec, dict):
         field, items, kind = "spec.objects", spec.get("objects"), ""
-    elif isinstance(own, str) and own.endswith("List"):
-        field, items, kind = "items", value.get("items"), own.removesuffix("List")
+    elif is_list(value):
+        field, items, kind = "items", value.get("items"), str(own).removesuffix("List")
     else:
-        yield {**value, "kind": kind} if own is None and kind else value
+        yield place, {**value, "kind": kind} if own is None and kind else value
         return
     if not isinstance(items, list):
         raise InputError(path, f"{place}.{field}".lstrip("."), "must be a list")
@@ -82,4 +92,4 @@ def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterat
         raise InputError(path, place, f"has more than {_MAX_LISTS} nested lists")
     for i, item in enumerate(items):
         if item is not None:
-            yield from _objects(item, path, f"{place}.{field}[{i}]".lstrip("."), kind, depth + 1)
+            yield from each_object(item, path, f"{place}.{field}[{i}]".lstrip("."), kind, depth + 1)

@@ -6,6 +6,7 @@ docs/scenario.md describes the format. docs/scenario.schema.json is its JSON sch
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config.document import NullEntry, read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
+from scheduler_core.snapshot.files import each_object, is_list
 
 API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
@@ -149,6 +151,11 @@ class ScenarioSpec(StrictStruct, kw_only=True):
     timeline: list[TimelineEntry] = []
     arrivals: list[Arrivals] = []
 
+    def each_object(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the path and the value of each of `objects`, and of each item of a List. Raises InputError."""
+        for i, raw in enumerate(self.objects):
+            yield from each_object(raw, "", f"spec.objects[{i}]")
+
 
 class Scenario(StrictStruct, kw_only=True):
     api_version: Literal["kubesched.dev/v1alpha1"]
@@ -219,12 +226,17 @@ def _check(scenario: Scenario) -> None:
     for i, failure in enumerate(spec.binding.failures):
         problem = "needs pod (namespace/name) and times of 1 or more"
         _refuse("/" not in failure.pod or failure.times < 1, f"spec.binding.failures[{i}]", problem)
+    for _ in spec.each_object():
+        pass
     for i, entry in enumerate(spec.timeline):
         path = f"spec.timeline[{i}]"
         _duration(entry.at, f"{path}.at")
         given = [name for name in OPERATIONS if getattr(entry, name) is not None]
         problem = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
         _refuse(len(given) != 1, path, problem)
+        for name, made in (("create", entry.create), ("update", entry.update)):
+            problem = "must be one object: write an entry for each item of the List"
+            _refuse(made is not None and is_list(made), f"{path}.{name}.kind", problem)
         _refuse(entry.taint is not None and not entry.taint.effect, f"{path}.taint.effect", "is missing")
     for i, arrivals in enumerate(spec.arrivals):
         for field in ("every", "mean", "start", "end"):

@@ -148,8 +148,7 @@ class ScenarioRun:
         objects: list[Object] = []
         workloads: list[dict[str, Any]] = []
         seen: set[tuple[type[Object], str]] = set()
-        for i, raw in enumerate(self.scenario.spec.objects):
-            path = f"spec.objects[{i}]"
+        for path, raw in self.scenario.spec.each_object():
             filled, obj = self._decode(raw, path)
             if obj is not None:
                 if (type(obj), obj.key) in seen:

@@ -144,6 +144,7 @@ def stops(
         Stop("lesson, nodes to choose", "/learn/what-a-scheduler-does/2/"),
         Stop("lesson, printed", "/learn/pods-without-requests/print/?answers=1"),
         Stop("lesson, written", scene, _write_a_lesson),
+        Stop("lesson, written as Markdown", scene, _write_markdown),
         Stop("nothing there", "/nowhere/"),
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
@@ -152,6 +153,13 @@ def stops(
 
 def _write_a_lesson(page: Page) -> None:
     page.get_by_role("button", name="Write a lesson").click()
+    page.get_by_role("heading", name="Preview with answers").wait_for()
+
+
+def _write_markdown(page: Page) -> None:
+    _write_a_lesson(page)
+    page.get_by_role("link", name="Edit as Markdown").click()
+    page.get_by_label("Lesson as Markdown").wait_for()
     page.get_by_role("heading", name="Preview with answers").wait_for()
 
 

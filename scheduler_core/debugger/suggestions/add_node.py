@@ -9,21 +9,32 @@ import msgspec
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.nodes import BETA_REGION, BETA_ZONE, REGION, ZONE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, is_ready
 from scheduler_core.debugger.suggestions.steps import ADD, Step
+
+PLACE_LABELS = (ZONE, REGION, BETA_ZONE, BETA_REGION)
 
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
     """Return one ready node for each set of allocatable resources, taints and labels except for the hostname."""
     found: dict[object, Node] = {}
     for node in nodes:
-        if not is_ready(node):
-            continue
-        labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name)
-        taints = frozenset((t.key, t.value, t.effect) for t in _lasting(node))
-        found.setdefault((frozenset(node.status.allocatable.items()), labels, taints), node)
+        if is_ready(node):
+            found.setdefault(_kind(node), node)
     return list(found.values())
+
+
+def shape(node: Node) -> object:
+    """Return a key that is equal for nodes that differ only in zone, region and hostname."""
+    return _kind(node, PLACE_LABELS)
+
+
+def _kind(node: Node, without: Container[str] = ()) -> object:
+    labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name and k not in without)
+    taints = frozenset((t.key, t.value, t.effect) for t in _lasting(node))
+    return frozenset(node.status.allocatable.items()), labels, taints
 
 
 def _lasting(node: Node) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
-from scheduler_core.debugger.suggestions.add_node import another, kinds
+from scheduler_core.debugger.suggestions.add_node import another, kinds, shape
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.simulation import Simulation
 
@@ -34,7 +35,8 @@ class Bottleneck(msgspec.Struct):
 
 
 class MoreNodes(msgspec.Struct):
-    """`count` more nodes like `like` place `places` of the pods. The result was simulated."""
+    """`count` more nodes like `like` place `places` of the pods. The result was simulated. `alternatives`: nodes in
+    other zones or regions that help as well."""
 
     text: str
     like: str
@@ -44,6 +46,7 @@ class MoreNodes(msgspec.Struct):
     kind: str = "add"
     disturbs: dict[str, int] = {}
     proved: bool = True
+    alternatives: list[MoreNodes] = []
 
 
 class AllPending(msgspec.Struct):
@@ -114,9 +117,13 @@ class _PendingPods:
         return AllPending(len(self.waiting), looked, dict(lack), bottlenecks, self.more_nodes(), self.members)
 
     def more_nodes(self) -> list[MoreNodes]:
-        """Return, for each kind of node, the smallest number of nodes that places as many pods as possible."""
-        found = []
-        there = sorted(kinds(self.cluster.nodes.nodes), key=self._fitting_pods, reverse=True)[:MOST_KINDS]
+        """Return, for each shape of node, the smallest number of nodes that places as many pods as possible."""
+        shapes: dict[object, list[Node]] = {}
+        for like in sorted(kinds(self.cluster.nodes.nodes), key=self._fitting_pods, reverse=True):
+            shapes.setdefault(shape(like), []).append(like)
+        turns = zip_longest(*shapes.values())  # a node of each shape first
+        there = [like for turn in turns for like in turn if like is not None][:MOST_KINDS]
+        found: dict[object, list[MoreNodes]] = {}
         for like in there if self.stuck else ():
             if self.budget <= 0:
                 break
@@ -126,8 +133,13 @@ class _PendingPods:
                 text = f"{number} more {'node' if number == 1 else 'nodes'} like {like.name} "
                 text += f"{'places' if number == 1 else 'place'} {placed} of {formatting.count(len(self.stuck), 'pod')}"
                 more = MoreNodes(text, like.name, number, placed, changes, disturbs={"pods": 0, "nodes": number})
-                found.append(more)
-        return sorted(found, key=lambda more: (-more.places, more.count, more.like))
+                found.setdefault(shape(like), []).append(more)
+        best = []
+        for equal in found.values():
+            first, *rest = sorted(equal, key=_rank)
+            first.alternatives = rest
+            best.append(first)
+        return sorted(best, key=_rank)
 
     def _fitting_pods(self, like: Node) -> int:
         """Return how many of the pods such a node is large enough for, one at a time."""
@@ -185,6 +197,10 @@ class _PendingPods:
             for pod, node in promised:
                 nominator.nominate(pod, node)
         return len(done)
+
+
+def _rank(more: MoreNodes) -> tuple[int, int, str]:
+    return -more.places, more.count, more.like
 
 
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:

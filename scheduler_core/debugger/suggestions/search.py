@@ -199,14 +199,17 @@ class FixSearch:
         return not any(self._run([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes)))
 
     def _add(self) -> None:
-        """Try another node of each kind, alone or with one edit of the pod."""
+        """Try another node of each kind until one of its shape helps, alone or with one edit of the pod."""
         cluster = self.what_if.cluster
         there = add_node.kinds(cluster.nodes.nodes)[:12]
+        helpful: set[object] = set()  # shapes of nodes
         for like in () if self._over(2 * self.budget) else there:
-            step = add_node.step(cluster, like)
-            plan = Combination((step,))
+            if add_node.shape(like) in helpful:
+                continue
+            plan = Combination((add_node.step(cluster, like),))
             if node := self._fits(plan):
                 self._show(plan, node)
+                helpful.add(add_node.shape(like))
         if not any(remedy.kind == ADD for remedy in self.found.values()):
             for like in there[:3]:
                 step = add_node.step(cluster, like)

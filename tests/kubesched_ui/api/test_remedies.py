@@ -63,6 +63,20 @@ def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
     assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
 
 
+def test_nodes_of_other_zones_are_alternatives(client: Client) -> None:
+    zones = [node(f"n{i}", labels={"topology.kubernetes.io/zone": f"z{i}"}) for i in range(3)]
+    run = played(client, *zones, *(pod(f"p{i}", cpu="3") for i in range(4)))
+    (remedy,) = client.get(f"/api/runs/{run}/remedies").json()["remedies"]
+    assert remedy["text"] == "1 more node like n0 places 1 of 1 pod"
+    assert [other["text"] for other in remedy["alternatives"]] == [
+        "1 more node like n1 places 1 of 1 pod",
+        "1 more node like n2 places 1 of 1 pod",
+    ]
+    page = " ".join(client.get(f"/runs/{run}/together/").content.decode().split())
+    assert "<summary>and 2 like it in other zones</summary>" in page
+    assert page.count('name="changes"') == 3
+
+
 TIMED = """
 apiVersion: kubesched.dev/v1alpha1
 kind: Scenario

@@ -12,6 +12,7 @@ from kubesched_ui.editor.apply_edits import apply_changes
 from scheduler_core.errors import InputError
 from tests.examples import examples
 from tests.kubesched_ui.editor.texts import LISTED, MIXED, OURS, problems
+from tests.scheduler_core.virtual_time.test_scenario import LIST
 
 POD = """\
 apiVersion: v1
@@ -36,6 +37,12 @@ def test_objects_have_their_lines() -> None:
     assert read["scenario"]["value"]["metadata"] == {"name": "Three zones"}
     assert (read["problems"], read["errors"]) == ([], 0)
     assert [thing["lines"] for thing in analyze(LISTED)["things"]] == [(7, 10), (11, 11), (13, 19)]
+
+
+def test_items_of_a_list_in_a_scenario_are_objects() -> None:
+    read = analyze(LIST)
+    assert [(thing["kind"], thing["name"]) for thing in read["things"]] == [("Node", "n1"), ("Pod", "p1")]
+    assert read["errors"] == 0
 
 
 def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:

@@ -9,6 +9,7 @@ from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.redact import NUL, NULL, Cleaned, clean
 from kubesched_ui.scenarios.edits import read_one
 from tests.kubesched_ui.clusters import ingested, node, pod
+from tests.scheduler_core.virtual_time.test_scenario import LIST
 
 
 def said(result: IngestResult) -> list[tuple[str, str, str]]:
@@ -88,6 +89,15 @@ spec:
         - null
 """
     with pytest.raises(IngestError, match=r"line 12: spec.timeline\[0\].create.status.conditions\[0\]: is null"):
+        ingest_files([("a.yaml", text.encode())])
+
+
+def test_a_list_in_a_scenario_is_expanded_and_no_step() -> None:
+    read = ingest_files([("a.yaml", LIST.encode())])
+    assert [(one["kind"], one["metadata"]["name"]) for one in read.objects] == [("Node", "n1"), ("Pod", "p1")]
+    text = LIST.replace("until: 60", "until: 60\n  timeline:\n  - {at: 5, create: {kind: List, items: []}}")
+    words = r"a.yaml.*line 7: spec.timeline\[0\].create.kind: must be one object"
+    with pytest.raises(IngestError, match=words):
         ingest_files([("a.yaml", text.encode())])
 
 

@@ -1,5 +1,6 @@
 """Lessons that users write: their text, its problems, the file, and frames of other sites."""
 
+import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -12,12 +13,13 @@ from django.utils import timezone
 
 from kubesched_ui import env
 from kubesched_ui.housekeeping import quota, retention
-from kubesched_ui.lessons import lint, parser, written_lessons
+from kubesched_ui.lessons import decisive_fields, lint, parser, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.lessons.decisive_fields import DecisiveField
 from kubesched_ui.models import ClusterObject, Scenario, WrittenLesson
 from kubesched_ui.scenarios.uploads import store_upload
+from kubesched_ui.views import lesson_editor
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.lessons.test_lessons import AVOIDED
 
 pytestmark = pytest.mark.django_db
 SITE = "https://wiki.example.com"
@@ -35,7 +37,8 @@ def save(client: Client, written: WrittenLesson, text: str) -> Any:
 
 def problems(client: Client, written: WrittenLesson) -> str:
     page = client.get(reverse("written-check", args=[written.pk])).content.decode()
-    return page.partition('id="t-problems"')[2].partition("</section>")[0]
+    shown = page.partition('id="t-problems"')[2].partition("</section>")[0]
+    return " ".join(re.sub(r"<(?!/a>)[^>]*>", "", shown).split()).replace(" </a>", "</a>")
 
 
 def test_a_new_lesson_works(client: Client, written: WrittenLesson) -> None:
@@ -77,12 +80,12 @@ def test_lessons_of_the_course_can_be_imported() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("{{ count(nodes()) }}", "7", "line 15: &#x27;7&#x27; is not computed"),
-        ("kind: lands", "kind: guess", "line 9: steps[0].ask.kind: Invalid enum value"),
-        ("pod: web", "pod: other", "line 7: steps[0].focus: the run never tried pod"),
+        ("{{ count(nodes()) }}", "7", "Step 1</a>, Text, line 1: &#x27;7&#x27; is not computed"),
+        ("kind: lands", "kind: guess", "Step 1</a>, Kind of question: Invalid enum value"),
+        ("pod: web", "pod: other", "Step 1</a>, Focus: the run never tried pod"),
         ('node_of("web")', "().__class__", "Attribute, which expressions do not allow"),
         ('node_of("web")', "9 ** 9 ** 9", "Pow, which expressions do not allow"),
-        ("lights:", "scenario: 01-fit\nlights:", "line 4: scenario: is stored separately; remove it"),
+        ("lights:", "scenario: 01-fit\nlights:", "scenario: is stored separately; remove it Line 4 of the Markdown"),
         ("steps:", "runs: {run: {extender: {}}}\nsteps:", "must not have `extender`"),
         ("---\n", "", "must begin with a head in YAML"),
     ],
@@ -94,21 +97,39 @@ def test_problems_are_listed_and_the_text_stays(
     text = written.text.replace(old, new)
     assert save(client, written, text).status_code == 302
     assert said in problems(client, written)
-    assert new in client.get(reverse("written-edit", args=[written.pk])).content.decode().replace("&quot;", '"')
+    page = client.get(f"{reverse('written-edit', args=[written.pk])}?as=markdown").content.decode()
+    assert html.escape(new) in page
     assert client.get(reverse("written-lesson", args=[written.pk])).status_code in (200, 404)
 
 
-def test_hidden_fields_are_searched_on_request(
+def test_hidden_fields_are_searched_in_parts(
     client: Client, written: WrittenLesson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"{reverse('written-check', args=[written.pk])}?search=1"
-    assert "Every field that decides an answer is shown" in client.get(address).content.decode()
-    monkeypatch.setattr(lint, "hidden_fields", lambda lesson: [DecisiveField(1, "Node n1 spec.x")])
-    assert "no page shows Node n1 spec.x before the question is answered" in client.get(address).content.decode()
+    address = reverse("written-search", args=[written.pk])
+    page = client.get(address).content.decode()
+    assert f'data-search="{address}"' in client.get(reverse("written-check", args=[written.pk])).content.decode()
+    assert "is complete" in page
+    assert "data-found" not in page
+    monkeypatch.setattr(lesson_editor, "SEARCH_SECONDS", 0)
+    total = decisive_fields.search(written_lessons.lesson_of(written), 0, 9).total
+    page = client.get(address, {"from": 2}).content.decode()
+    assert f"3 of {total} fields searched" in page
+    assert "?from=3" in page
+    assert "is complete" in client.get(address, {"from": total + 5}).content.decode()
+    save(client, written, written.text.replace("pod: web", "pod: other"))
+    assert client.get(address).status_code == 404
+
+
+def test_the_search_names_step_and_field(client: Client) -> None:
+    written = written_lessons.imported(AVOIDED.encode())
+    page = client.get(reverse("written-search", args=[written.pk])).content.decode()
+    assert page.count("data-found") == 2
+    assert '?step=1">Step 1</a>, Question: no page' in " ".join(page.split())
+    assert "Pod old spec.affinity" in page
 
 
 def test_the_page_names_kinds_pods_and_nodes(client: Client, written: WrittenLesson) -> None:
-    page = client.get(reverse("written-edit", args=[written.pk])).content.decode()
+    page = client.get(f"{reverse('written-edit', args=[written.pk])}?as=markdown").content.decode()
     shown = re.findall(r"<dt[^>]*>(.*?)</dt>", page)
     assert shown == [*parser.Kind.__args__, "Pods", "Nodes"]
     assert "n1, n2" in page

@@ -43,6 +43,18 @@ def test_pods_that_are_alike_are_not_tried_again_until_something_was_placed(monk
     assert len(tried) <= ROOM * places + 2 * 10
 
 
+def test_nodes_that_differ_only_by_their_zone_are_one_line() -> None:
+    """The one that places the most pods; the others are its alternatives."""
+    zone = "topology.kubernetes.io/zone"
+    nodes = [node(f"n{i}", **{zone: f"z{i}"}) for i in range(4)] + [node("big", cpu="8", **{zone: "z0"})]
+    waiting = [pod(f"p{i}", cpu="4") for i in range(2)] + [pod("z2", cpu="4", nodeSelector={zone: "z2"})]
+    objects = [*nodes, *(pod(f"old-{one['metadata']['name']}", on=one["metadata"]["name"]) for one in nodes)]
+    big = pod("old", cpu="7", on="big")
+    found = all_pending(Simulation([*objects, big, *waiting], release="1.34"))
+    assert [(more.like, more.count, more.places) for more in found.remedies] == [("n2", 3, 3), ("big", 1, 2)]
+    assert [other.like for other in found.remedies[0].alternatives] == ["n0", "n1", "n3"]
+
+
 def test_another_kind_may_open_the_way() -> None:
     """Pods that follow another find no place until that one has, though they are alike and failed before."""
     leader = pod("leader", labels={"app": "leader"}, priority=5, cpu="2")

@@ -84,6 +84,51 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, line: int, fie
     assert words in error.value.problem
 
 
+LIST = """
+apiVersion: kubesched.dev/v1alpha1
+kind: Scenario
+spec:
+  until: 60
+  objects:
+  - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", pods: "9"}}}
+  - apiVersion: v1
+    kind: List
+    items:
+    - apiVersion: v1
+      kind: PodList
+      items:
+      - apiVersion: v1
+        kind: Pod
+        metadata: {name: p1}
+        spec: {containers: [{name: c, image: x, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+def test_the_items_of_a_list_are_objects() -> None:
+    run = ScenarioRun(load_scenario(LIST), LIST)
+    assert [record.data["pod"] for record in run.run() if record.kind == "pod.bound"] == ["default/p1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field", "words"),
+    [
+        ('cpu: "1"', "cpu: 1x", 17, "spec.objects[1].items[0].items[0].spec.containers[0]", "known suffix"),
+        ("    kind: List\n    items:", "    kind: List\n    things:", 8, "spec.objects[1].items", "must be a list"),
+        (
+            *("until: 60", "until: 60\n  timeline:\n  - {at: 5, create: {apiVersion: v1, kind: List, items: []}}"),
+            *(7, "spec.timeline[0].create.kind", "must be one object: write an entry for each item of the List"),
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_list(old: str, new: str, line: int, field: str, words: str) -> None:
+    assert old in LIST
+    source = LIST.replace(old, new)
+    with pytest.raises(InputError) as error:
+        ScenarioRun(load_scenario(source), source)
+    assert error.value.field.startswith(f"line {line}: {field}"), str(error.value)
+    assert words in error.value.problem
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [("90", 90), (1.5, 1.5), ("1h30m", 5400), ("250ms", 0.25), ("2d", 172800), ("1.5h", 5400)]
 )
