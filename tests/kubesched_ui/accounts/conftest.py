@@ -1,4 +1,4 @@
-"""Accounts are on: Ada owns a scenario and two runs, Bob is in her group, Eve is a stranger, a visitor holds a link."""
+"""Accounts for tests: Ada owns a scenario and two runs, Bob is in her group, Eve is in none, a visitor has a link."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +29,7 @@ def accounts_on(settings: Any, in_process: None) -> None:
 
 
 def client_of(user: User | None = None) -> Client:
-    """A browser in which somebody is signed in."""
+    """Return a browser in which a user is signed in."""
     client = Client(headers={"host": "localhost"})
     if user:
         client.force_login(user, "django.contrib.auth.backends.ModelBackend")
@@ -44,7 +44,7 @@ def ran(scenario: Scenario, name: str) -> Run:
 
 @dataclass
 class World:
-    """`ada` owns all; `run` is the one that may be shared, `other` the one that may not."""
+    """`ada` owns all objects; tests share `run` and never `other`."""
 
     ada: User
     bob: User
@@ -65,7 +65,7 @@ class World:
         return share_links.share_by_link(thing, self.ada)
 
     def holder(self, thing: Scenario | Run, user: User | None = None) -> Client:
-        """A browser in which a link on it was opened."""
+        """Return a browser in which a share link was opened."""
         client = client_of(user)
         share, _ = self.link(thing)
         session = client.session

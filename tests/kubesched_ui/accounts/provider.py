@@ -1,4 +1,4 @@
-"""A small OpenID Connect provider, in this process: discovery, authorisation, token, user, keys."""
+"""A small OpenID Connect provider in this process: discovery, authorization, token, userinfo and keys."""
 
 import json
 import threading
@@ -12,18 +12,18 @@ ENDPOINTS = {"authorization": "authorize", "token": "token", "userinfo": "userin
 
 
 class Provider(ThreadingHTTPServer):
-    """`person`: the claims of who signs in there. `asked`: the forms that were sent for a token."""
+    """`person`: the claims of the user who signs in. `token_requests`: the forms posted to the token endpoint."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
+        super().__init__(("127.0.0.1", 0), ProviderHandler)
         self.issuer = f"http://127.0.0.1:{self.server_port}"
         self.person: dict[str, Any] = {"sub": "7", "preferred_username": "grace"}
-        self.asked: list[dict[str, str]] = []
+        self.token_requests: list[dict[str, str]] = []
 
 
-class Answers(BaseHTTPRequestHandler):
+class ProviderHandler(BaseHTTPRequestHandler):
     server: Provider
 
     def do_GET(self) -> None:
@@ -32,10 +32,10 @@ class Answers(BaseHTTPRequestHandler):
             endpoints = {f"{name}_endpoint": f"{here}/{path}" for name, path in ENDPOINTS.items()}
             self.answer({"issuer": here, "jwks_uri": f"{here}/keys", **endpoints})
         elif path.path == "/authorize":
-            asked = {name: values[0] for name, values in parse_qs(path.query).items()}
+            parameters = {name: values[0] for name, values in parse_qs(path.query).items()}
             self.send_response(302)
-            query = urlencode({"code": "c0de", "state": asked["state"]})
-            self.send_header("Location", f"{asked['redirect_uri']}?{query}")
+            query = urlencode({"code": "c0de", "state": parameters["state"]})
+            self.send_header("Location", f"{parameters['redirect_uri']}?{query}")
             self.end_headers()
         elif path.path == "/userinfo" and self.headers["Authorization"] == "Bearer t0ken":
             self.answer(self.server.person)
@@ -44,11 +44,11 @@ class Answers(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.asked.append({name: values[0] for name, values in parse_qs(text).items()})
+        self.server.token_requests.append({name: values[0] for name, values in parse_qs(text).items()})
         self.answer({"access_token": "t0ken", "token_type": "Bearer", "expires_in": 60})
 
-    def answer(self, told: Any) -> None:
-        body = json.dumps(told).encode()
+    def answer(self, content: Any) -> None:
+        body = json.dumps(content).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

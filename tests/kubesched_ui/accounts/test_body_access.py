@@ -1,4 +1,4 @@
-"""Who sends a body is known from its headers, and what will be refused takes neither disk space nor a worker."""
+"""Access to request bodies: the sender is known from the headers, and a rejected body takes neither disk nor worker."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def sender(path: str, client: Client | None = None, token: str = "", forwarded: 
     return sender_of(scope | {"client": ["192.0.2.1", 1]})
 
 
-def test_a_sender_is_known_before_the_body_arrives(world: World) -> None:
+def test_the_sender_is_known_before_the_body_arrives(world: World) -> None:
     _, secret = tokens.make(world.ada, "laptop", Token.Scope.WRITE)
     ada = Sender(f"user {world.ada.pk}")
     assert sender("/upload/", client_of(world.ada)) == sender("/api/scenarios", token=secret) == ada
@@ -35,7 +35,7 @@ def test_a_sender_is_known_before_the_body_arrives(world: World) -> None:
     assert sender(fork, token=secret) == ada
 
 
-def test_what_will_be_refused_is_known_too(world: World) -> None:
+def test_a_rejection_is_known_before_the_body_arrives(world: World) -> None:
     _, reads = tokens.make(world.ada, "reads")
     fork = f"/api/runs/{world.run.pk}/fork"
     for refused in (
@@ -50,22 +50,22 @@ def test_what_will_be_refused_is_known_too(world: World) -> None:
         assert not refused.accepted, refused
 
 
-def test_strangers_send_short_bodies_only(world: World) -> None:
+def test_anonymous_clients_send_short_bodies_only(world: World) -> None:
     assert sender("/account/login/") == Sender("192.0.2.1", anonymous_url=True)
     assert sender("/join/", client_of(world.eve)).anonymous_url
 
 
-def test_without_accounts_an_address_is_a_sender(settings: Any) -> None:
+def test_without_accounts_the_sender_is_a_client_address(settings: Any) -> None:
     settings.ACCOUNTS, settings.PROXIES = False, 1
     assert sender("/upload/", forwarded="9.9.9.9, 192.0.2.7") == Sender("192.0.2.7")
 
 
-def test_a_refused_request_takes_no_worker(world: World, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_request_takes_no_worker(world: World, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.OFFLOAD = True
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def busy(request: Any, *more: Any) -> Any:
-        asked.append(request.user)
+        requests.append(request.user)
         raise PoolBusy
 
     for name in ("respond", "stream"):
@@ -74,6 +74,6 @@ def test_a_refused_request_takes_no_worker(world: World, settings: Any, monkeypa
     paths = (f"/api/runs/{run}/export", f"/api/runs/{run}/find?where=true", f"/compare/{run}/{other}/")
     for client, statuses in ((client_of(), {302, 401}), (client_of(world.eve), {404})):
         assert {client.get(path).status_code for path in paths} <= statuses
-    assert not asked
+    assert not requests
     assert {client_of(world.ada).get(path).status_code for path in paths} == {503}
-    assert asked == [world.ada] * 3
+    assert requests == [world.ada] * 3

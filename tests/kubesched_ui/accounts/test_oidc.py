@@ -1,4 +1,4 @@
-"""Signing in with an OpenID Connect provider, a small one that the test serves."""
+"""Sign-in with an OpenID Connect provider. The test serves a small one."""
 
 import urllib.request
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def through(client: Client, query: str = "") -> Any:
-    """The way of a browser: to the provider, which sends it back."""
+def follow_redirects(client: Client, query: str = "") -> Any:
+    """Follow the redirects of a sign-in to the provider and back, as a browser does."""
     sent = client.post(f"/account/oidc/login/{query}")
     assert sent.status_code == 302, sent.content
     browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
@@ -49,30 +49,32 @@ def through(client: Client, query: str = "") -> Any:
     return client.get(f"{back.path}?{back.query}")
 
 
-def test_who_is_invited_makes_an_account_there(there: Provider, client: Client) -> None:
+def test_an_invited_user_creates_an_account(there: Provider, client: Client) -> None:
     assert "Sign in with Our house" in client.get("/account/login/").content.decode()
-    assert "by invitation" in through(client).content.decode()
+    assert "by invitation" in follow_redirects(client).content.decode()
     assert not User.objects.exists()
     client.get(f"/account/invitation/{invitations.first()}/")
-    assert through(client).headers["Location"] == "/"
+    assert follow_redirects(client).headers["Location"] == "/"
     made = User.objects.get()
     assert (made.username, made.is_superuser, made.has_usable_password()) == ("grace", True, False)
-    assert there.asked[-1]["client_secret"] == "s3cret"
-    assert "code_verifier" in there.asked[-1]
+    assert there.token_requests[-1]["client_secret"] == "s3cret"
+    assert "code_verifier" in there.token_requests[-1]
     again = client_of()
-    assert through(again, "?next=/runs/").headers["Location"] == "/runs/"
+    assert follow_redirects(again, "?next=/runs/").headers["Location"] == "/runs/"
     assert again.get("/account/").status_code == 200
     assert User.objects.count() == 1
 
 
-def test_with_the_setting_the_provider_says_who_may(there: Provider, client: Client, settings: Any) -> None:
+def test_with_the_setting_every_user_of_the_provider_may_sign_in(
+    there: Provider, client: Client, settings: Any
+) -> None:
     settings.REGISTER = "oidc"
-    through(client)
+    follow_redirects(client)
     assert User.objects.get().username == "grace"
     assert "by invitation" in client_of().get("/account/signup/").content.decode()
 
 
-def test_an_invitation_that_is_used_meanwhile_makes_no_second_account(
+def test_an_invitation_creates_one_account_only(
     there: Provider, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = invitations.first()
@@ -80,18 +82,20 @@ def test_an_invitation_that_is_used_meanwhile_makes_no_second_account(
     for browser in (client, other):
         browser.get(f"/account/invitation/{secret}/")
     monkeypatch.setattr(External, "is_open_for_signup", lambda self, request, sociallogin: True)
-    through(client)
+    follow_redirects(client)
     there.person |= {"sub": "another", "preferred_username": "eve"}
-    refused = through(other)
+    refused = follow_redirects(other)
     assert (refused.status_code, "already used" in refused.content.decode()) == (403, True)
     assert list(User.objects.values_list("username", flat=True)) == ["grace"]
 
 
-def test_nobody_takes_an_account_over_by_its_name_or_mail(there: Provider, client: Client, settings: Any) -> None:
+def test_an_equal_name_or_mail_does_not_give_access_to_an_account(
+    there: Provider, client: Client, settings: Any
+) -> None:
     settings.REGISTER = "oidc"
     User.objects.create_superuser("grace", email="grace@example.com")
     there.person |= {"email": "grace@example.com", "email_verified": True}
-    through(client)
+    follow_redirects(client)
     assert not User.objects.filter(pk=client.session.get("_auth_user_id"), is_superuser=True).exists()
 
 

@@ -1,4 +1,4 @@
-"""The search shows only what the viewer may open."""
+"""The site search finds only what the viewer may open."""
 
 import re
 
@@ -15,13 +15,13 @@ from tests.kubesched_ui.pages import get
 
 
 def found(client: Client, text: str, page: str = "") -> list[str]:
-    """Addresses of the results."""
+    """Return the addresses of the results."""
     results = get(client, f"/search/?q={text}&from={page}").source.partition('id="search-results"')[2]
     return re.findall(r'<a href="([^"]*)"', results.partition("</main>")[0])
 
 
 @pytest.mark.parametrize("text", selection(["p1", "n1", "undercover", "big"], 2))
-def test_names_of_others_are_not_found(world: World, text: str) -> None:
+def test_names_of_other_users_are_not_found(world: World, text: str) -> None:
     mine, page = re.compile("/(runs|scenarios)/"), f"/runs/{world.run.pk}/"
     assert [address for address in found(client_of(world.ada), text) if mine.match(address)]
     assert [address for address in found(client_of(world.eve), text, page) if mine.match(address)] == []

@@ -1,4 +1,4 @@
-"""Shares: made, opened, over, revoked; the pages, the API, exports. Groups. What stays private."""
+"""Shares: create, open, expire, revoke; their effect on pages, API and exports; groups."""
 
 import logging
 import re
@@ -26,12 +26,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 def made_link(client: Client, thing: Any, **fields: str) -> str:
     kind = "scenarios" if isinstance(thing, Scenario) else "runs"
-    said = client.post(f"/{kind}/{thing.pk}/shares/", {"name": "", "days": "", **fields}).content.decode()
-    return re.findall(r"http://localhost(/shared/[\w-]+/)", said)[0]
+    page = client.post(f"/{kind}/{thing.pk}/shares/", {"name": "", "days": "", **fields}).content.decode()
+    return re.findall(r"http://localhost(/shared/[\w-]+/)", page)[0]
 
 
-def asked(client: Client, run: Run) -> list[int]:
-    """What page, API and export of a run answer."""
+def statuses(client: Client, run: Run) -> list[int]:
+    """Return the status codes of the page, the API and the export of a run."""
     paths = (f"/runs/{run.pk}/", f"/api/runs/{run.pk}", f"/api/runs/{run.pk}/export", f"/api/runs/{run.pk}/events")
     return [client.get(path).status_code for path in paths]
 
@@ -42,25 +42,25 @@ def test_a_link_shows_a_run_until_it_is_revoked(world: World) -> None:
     share = Share.objects.get()
     assert share.digest
     assert share.digest not in link
-    assert asked(holder, world.run) == [302, 401, 401, 401]
+    assert statuses(holder, world.run) == [302, 401, 401, 401]
     assert holder.get(link).headers["Location"] == f"/runs/{world.run.pk}/"
-    assert asked(holder, world.run) == [200] * 4
-    assert asked(holder, world.other) == [302, 401, 401, 401]
+    assert statuses(holder, world.run) == [200] * 4
+    assert statuses(holder, world.other) == [302, 401, 401, 401]
     assert link not in owner.get(f"/runs/{world.run.pk}/shares/").content.decode()
     owner.post(f"/runs/{world.run.pk}/shares/{share.pk}/revoke/")
-    assert asked(holder, world.run) == [302, 401, 401, 401]
+    assert statuses(holder, world.run) == [302, 401, 401, 401]
     assert holder.get(link).status_code == 404
 
 
-def test_a_link_is_over_after_its_time(world: World) -> None:
+def test_a_link_expires(world: World) -> None:
     holder = client_of(world.eve)
     holder.get(made_link(client_of(world.ada), world.scenario, days="7"))
-    assert asked(holder, world.run) == [200] * 4
+    assert statuses(holder, world.run) == [200] * 4
     Share.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert asked(holder, world.run) == [404] * 4
+    assert statuses(holder, world.run) == [404] * 4
 
 
-def test_logs_do_not_tell_the_secret_of_a_link(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_do_not_contain_the_secret_of_a_link(world: World, caplog: pytest.LogCaptureFixture) -> None:
     link = made_link(client_of(world.ada), world.run)
     with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
         client_of().get(link)
@@ -76,51 +76,51 @@ def test_only_the_owner_shares(world: World) -> None:
     assert Share.objects.count() == 1
 
 
-def test_a_groups_share_ends_with_it_and_with_membership(world: World) -> None:
+def test_a_group_share_ends_with_the_share_or_the_membership(world: World) -> None:
     owner, member = client_of(world.ada), client_of(world.bob)
     owner.post(f"/scenarios/{world.scenario.pk}/shares/", {"group": world.group.pk, "days": ""})
     assert "shared by ada" in member.get("/runs/").content.decode()
-    assert asked(member, world.run) == [200] * 4
+    assert statuses(member, world.run) == [200] * 4
     owner.post(f"/account/groups/{world.group.pk}/remove/{world.bob.pk}/")
-    assert asked(member, world.run) == [404] * 4
+    assert statuses(member, world.run) == [404] * 4
     owner.post(f"/account/groups/{world.group.pk}/add/", {"name": "bob"})
-    assert asked(member, world.run) == [200] * 4
+    assert statuses(member, world.run) == [200] * 4
     owner.post(f"/account/groups/{world.group.pk}/delete/")
-    assert asked(member, world.run) == [404] * 4
+    assert statuses(member, world.run) == [404] * 4
 
 
-def test_nobody_shares_with_a_group_that_he_is_not_in(world: World) -> None:
+def test_users_share_only_with_their_own_groups(world: World) -> None:
     foreign = Group.objects.create(name="foreign", owner=world.eve)
     answer = client_of(world.ada).post(f"/runs/{world.run.pk}/shares/", {"group": foreign.pk, "days": ""})
     assert answer.status_code == 404
     assert not Share.objects.exists()
 
 
-def test_a_fork_that_is_shared_says_nothing_of_its_parent(world: World) -> None:
+def test_a_shared_fork_does_not_reveal_its_parent(world: World) -> None:
     with current_viewer.as_viewer(world.as_ada()):
         fork = fork_create.create_fork(world.run, 1, None, [], {}, "the fork")
     Run.objects.filter(pk=fork.pk).update(state="done")
     holder = world.holder(fork)
-    said = holder.get(f"/runs/{fork.pk}/").content.decode()
-    assert "the fork" in said
-    assert "undercover run" not in said
-    assert f"/runs/{world.run.pk}/" not in said
+    page = holder.get(f"/runs/{fork.pk}/").content.decode()
+    assert "the fork" in page
+    assert "undercover run" not in page
+    assert f"/runs/{world.run.pk}/" not in page
     assert holder.get(f"/api/runs/{fork.pk}").json()["parent"] is None
     assert client_of(world.ada).get(f"/api/runs/{fork.pk}").json()["parent"] == world.run.pk
 
 
-def test_samples_are_everybodys_who_is_signed_in_and_what_has_no_owner_is_the_administrators(world: World) -> None:
+def test_signed_in_users_see_samples_and_administrators_see_ownerless_objects(world: World) -> None:
     load_samples()
     sample = Scenario.objects.filter(origin="sample").earliest("pk")
     orphan = Scenario.objects.create(name="orphan")
-    eve, nobody, root = (access.viewer_of(world.eve), Viewer(), access.viewer_of(world.root))
-    assert [can_view(who, Scenario, sample.pk) for who in (eve, nobody, root)] == [True, False, True]
-    assert [can_view(who, Scenario, orphan.pk) for who in (eve, nobody, root)] == [False, False, True]
+    eve, anonymous, root = (access.viewer_of(world.eve), Viewer(), access.viewer_of(world.root))
+    assert [can_view(who, Scenario, sample.pk) for who in (eve, anonymous, root)] == [True, False, True]
+    assert [can_view(who, Scenario, orphan.pk) for who in (eve, anonymous, root)] == [False, False, True]
     permitted = [(eve, START), (eve, OWN), (root, OWN)]
     assert [who.has_permission(action, sample) for who, action in permitted] == [True, False, True]
 
 
-def test_what_others_do_is_not_counted(world: World) -> None:
+def test_objects_of_others_are_not_counted(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     with current_viewer.as_viewer(access.viewer_of(world.bob)):
         Run.objects.create(scenario=world.scenario, name="bob's own")
@@ -140,8 +140,10 @@ def test_what_others_do_is_not_counted(world: World) -> None:
     holds=st.booleans(),
     writes=st.booleans(),
 )
-def test_who_may_do_what(world: World, share: str, to: str, over: bool, who: str, holds: bool, writes: bool) -> None:
-    """All combinations against the rules of docs/accounts.md, told a second time."""
+def test_permissions_follow_the_documented_rules(
+    world: World, share: str, to: str, over: bool, who: str, holds: bool, writes: bool
+) -> None:
+    """Compare all combinations with the rules of docs/accounts.md, written down again here."""
     Share.objects.all().delete()
     things: dict[str, Any] = {"scenario": world.scenario, "run": world.run, "other": world.other}
     opened: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""API tokens: shown once, hashed, scoped, revoked, limited, written down."""
+"""API tokens: shown once, stored as hashes, scoped, revocable, rate limited and audited."""
 
 import re
 from datetime import timedelta
@@ -18,10 +18,10 @@ def program(secret: str) -> Client:
     return Client(headers={"host": "localhost", "authorization": f"Bearer {secret}"})
 
 
-def test_a_token_is_made_shown_once_and_revoked(world: World) -> None:
+def test_a_token_is_created_shown_once_and_revoked(world: World) -> None:
     client = client_of(world.ada)
-    said = client.post("/account/tokens/", {"name": "laptop", "scope": "read", "days": "30"}).content.decode()
-    secret = re.findall(r'value="(ks_[\w-]+)"', said)[0]
+    page = client.post("/account/tokens/", {"name": "laptop", "scope": "read", "days": "30"}).content.decode()
+    secret = re.findall(r'value="(ks_[\w-]+)"', page)[0]
     stored = Token.objects.get()
     assert secret not in str(stored.__dict__)
     assert secret not in client.get("/account/").content.decode()
@@ -36,7 +36,7 @@ def test_a_token_is_made_shown_once_and_revoked(world: World) -> None:
     assert program(secret).get(address).status_code == 401
 
 
-def test_one_that_reads_does_not_write(world: World) -> None:
+def test_a_read_token_cannot_write(world: World) -> None:
     _, reads = tokens.make(world.ada, "reads")
     _, writes = tokens.make(world.ada, "writes", Token.Scope.WRITE)
     run = f"/api/runs/{world.run.pk}"
@@ -49,14 +49,14 @@ def test_one_that_reads_does_not_write(world: World) -> None:
     assert Entry.objects.filter(did="delete", what__contains=f"Run {world.run.pk}").exists()
 
 
-def test_one_sees_no_more_than_its_person_and_signs_in_nowhere(world: World) -> None:
+def test_a_token_has_the_view_of_its_user_and_cannot_sign_in(world: World) -> None:
     _, secret = tokens.make(world.eve, "eve's", Token.Scope.WRITE)
     assert program(secret).get(f"/api/runs/{world.run.pk}").json() == {"error": f"There is no run {world.run.pk}."}
     assert program(secret).get("/api/runs").json() == []
-    assert program(secret).get("/account/").status_code == 302  # tokens are for the API
+    assert program(secret).get("/account/").status_code == 302  # tokens are for the API only
 
 
-def test_what_is_over_or_of_nobody_is_refused(world: World) -> None:
+def test_expired_tokens_and_tokens_of_inactive_users_are_rejected(world: World) -> None:
     made, secret = tokens.make(world.ada, "old", until=timezone.now() + timedelta(hours=1))
     assert program(secret).get("/api/runs").status_code == 200
     Token.objects.filter(pk=made.pk).update(expires_at=timezone.now())
@@ -69,8 +69,8 @@ def test_what_is_over_or_of_nobody_is_refused(world: World) -> None:
     assert basic.get("/api/runs").status_code == 401
 
 
-def test_few_wrong_ones_are_looked_at(world: World) -> None:
+def test_wrong_tokens_are_rate_limited(world: World) -> None:
     statuses = [program(f"ks_{i}").get("/api/runs").status_code for i in range(tokens.TRIES.most + 1)]
     assert statuses == [401] * tokens.TRIES.most + [429]
     _, secret = tokens.make(world.ada, "laptop")
-    assert program(secret).get("/api/runs").status_code == 200  # others may share the address
+    assert program(secret).get("/api/runs").status_code == 200  # other clients may share the address

@@ -1,4 +1,4 @@
-"""Websockets: who may listen, and that what was opened before a share was revoked ends soon after."""
+"""Websocket access: who may connect, and disconnection soon after a share is revoked."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ async def first_of(socket: WebsocketCommunicator) -> Any:
     return frame
 
 
-def test_who_may_listen(world: World) -> None:
+def test_only_viewers_of_the_run_may_connect(world: World) -> None:
     _, secret = tokens.make(world.ada, "laptop")
     sees = [opened(world.run, client_of(world.ada)), opened(world.run, world.holder(world.run))]
     sees += [opened(world.run, token=secret), opened(world.other, world.holder(world.scenario))]
@@ -49,8 +49,8 @@ def test_who_may_listen(world: World) -> None:
         assert async_to_sync(first_of)(socket)["error"] == gone["error"].replace("9002", str(run.pk))
 
 
-def test_a_socket_ends_when_its_share_is_revoked(world: World) -> None:
-    Run.objects.filter(pk=world.run.pk).update(state="running")  # there is more to come
+def test_a_socket_is_closed_when_its_share_is_revoked(world: World) -> None:
+    Run.objects.filter(pk=world.run.pk).update(state="running")  # more events follow
     holder = world.holder(world.run)
 
     async def listening() -> list[Any]:
@@ -70,7 +70,7 @@ def scope_of(client: Client | None = None, token: str = "") -> dict[str, Any]:
     return {"headers": [(b"authorization", f"Bearer {token}".encode())] if token else [], "cookies": cookies}
 
 
-def test_who_was_shut_out_may_not_watch_any_more(world: World, settings: Any) -> None:
+def test_an_excluded_user_may_not_watch_any_more(world: World, settings: Any) -> None:
     made, secret = tokens.make(world.ada, "laptop")
     ada, again, holder = client_of(world.ada), client_of(world.ada), world.holder(world.run)
     scopes = [scope_of(ada), scope_of(again), scope_of(holder), scope_of(token=secret), scope_of()]
@@ -87,7 +87,7 @@ def test_who_was_shut_out_may_not_watch_any_more(world: World, settings: Any) ->
     assert all(websocket_auth.may_watch(world.run.pk, scopes))
 
 
-def test_wrong_tokens_count_for_their_client_behind_a_proxy(world: World, settings: Any) -> None:
+def test_wrong_tokens_are_rate_limited_per_client_behind_a_proxy(world: World, settings: Any) -> None:
     settings.PROXIES = 1
     _, secret = tokens.make(world.ada, "laptop")
 
@@ -100,15 +100,15 @@ def test_wrong_tokens_count_for_their_client_behind_a_proxy(world: World, settin
     assert not refused(secret, "192.0.2.1")
 
 
-def test_many_sockets_are_asked_about_at_once(world: World, django_assert_max_num_queries: Any) -> None:
+def test_permissions_of_many_sockets_are_checked_in_one_query(world: World, django_assert_max_num_queries: Any) -> None:
     scopes = [scope_of(world.holder(world.run))] * 100 + [scope_of(client_of(world.ada)) for _ in range(20)]
     with django_assert_max_num_queries(5):
         assert all(websocket_auth.may_watch(world.run.pk, scopes))
 
 
-def test_every_websocket_address_asks(world: World) -> None:
-    """One more needs a test of who may listen: here, of rooms in rooms/test_sockets.py."""
-    rooms = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
-    rooms.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
+def test_every_websocket_checks_access(world: World) -> None:
+    """A new websocket needs a test of its access. Live classes have theirs in live_classes/test_sockets.py."""
+    live_classes = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
+    live_classes.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
     runs = [r"^ws/runs/(?P<run_id>\d{1,18})$", r"^ws/runs/(?P<run_id>\d{1,18})/progress$"]
-    assert list(asgi.sockets) == [*runs, *rooms, ""]
+    assert list(asgi.sockets) == [*runs, *live_classes, ""]

@@ -1,4 +1,4 @@
-"""Who sees a written lesson: its owner, and those with whom the scenario is shared."""
+"""Access to written lessons: their owner and the users with whom the scenario is shared."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_access(world: World, written: WrittenLesson) -> None:
     assert client_of(world.eve).get(lesson).status_code == 404
 
 
-def test_a_lesson_about_a_shared_scenario_is_a_lesson_about_a_copy(world: World) -> None:
+def test_a_lesson_about_a_shared_scenario_uses_a_copy(world: World) -> None:
     with current_viewer.as_viewer(world.as_ada()):
         share_links.share_with(world.scenario, world.ada, world.group)
     bob = client_of(world.bob)
@@ -52,9 +52,7 @@ def test_a_lesson_about_a_shared_scenario_is_a_lesson_about_a_copy(world: World)
     assert objects[0] == objects[1]
 
 
-def test_a_class_is_started_by_those_who_may_start_something_of_the_lesson(
-    world: World, written: WrittenLesson
-) -> None:
+def test_starting_a_class_needs_permission_to_start_runs_of_the_lesson(world: World, written: WrittenLesson) -> None:
     address = reverse("written-room", args=[written.pk, 1])
     assert client_of().post(address).status_code == 302
     assert client_of(world.bob).post(address).status_code == 404
@@ -62,14 +60,14 @@ def test_a_class_is_started_by_those_who_may_start_something_of_the_lesson(
     with current_viewer.as_viewer(world.as_ada()):
         share_links.share_with(world.scenario, world.ada, world.group)
     opened = opened_at(address, client_of(world.bob))
-    assert opened.room.owner == world.bob
+    assert opened.row.owner == world.bob
     world.group.members.remove(world.bob)
     student = opened.join("Eve", client_of())
     assert "The cluster has" in opened.page(student), "the class keeps its copy"
     assert student.get(reverse("written-lesson", args=[written.pk])).status_code == 302
 
 
-def test_a_frame_needs_the_secret_of_a_link(world: World, written: WrittenLesson, settings: Any) -> None:
+def test_an_embedded_lesson_needs_the_secret_of_a_link(world: World, written: WrittenLesson, settings: Any) -> None:
     settings.EMBED_ORIGINS = ["https://wiki.example.com"]
     html = client_of(world.ada).post(reverse("written-embed", args=[written.pk])).content.decode()
     address = html.partition("http://localhost")[2].partition("&quot;")[0].partition('"')[0]

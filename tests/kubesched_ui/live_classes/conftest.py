@@ -1,4 +1,4 @@
-"""A room at a lesson, a teacher's browser and students'."""
+"""Fixtures for live classes: a class, its teacher's browser and the browsers of students."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,7 @@ FIRST = catalog.paths()[0].stem
 
 
 @pytest.fixture(autouse=True)
-def nobody_tried() -> None:
+def empty_rate_limits() -> None:
     cache.clear()
 
 
@@ -28,19 +28,19 @@ def browser() -> Client:
 
 
 @dataclass
-class Class:
-    """A room and whoever is in it."""
+class ClassClient:
+    """Client of a live class, for its teacher and its students."""
 
     key: str
     teacher: Client = field(default_factory=browser)
 
     @property
-    def room(self) -> LiveClass:
+    def row(self) -> LiveClass:
         return LiveClass.objects.get(digest=digest(self.key))
 
     @property
     def lesson(self) -> Lesson:
-        found = catalog.lesson(self.room.lesson)
+        found = catalog.lesson(self.row.lesson)
         assert found is not None
         return found
 
@@ -55,7 +55,7 @@ class Class:
     def wrong(self, step: int) -> list[str]:
         return lint.wrong_answers(self.question(step))[0]
 
-    def taught(self, address: str = "room") -> str:
+    def teacher_page(self, address: str = "room") -> str:
         """Return a page of the teacher."""
         return self.teacher.get(reverse(address, args=[self.key])).content.decode("utf-8-sig")
 
@@ -64,46 +64,46 @@ class Class:
 
     def join(self, name: str, client: Client | None = None) -> Client:
         client = client or browser()
-        answer = client.post(reverse("join-room", args=[self.room.code]), {"name": name})
+        answer = client.post(reverse("join-room", args=[self.row.code]), {"name": name})
         assert answer.status_code == 302, answer.content
         return client
 
     def answer(self, client: Client, step: int, answers: Any) -> Any:
-        address = reverse("join-answer", args=[self.room.code])
+        address = reverse("join-answer", args=[self.row.code])
         return client.post(address, {"step": step, "answer": answers}, headers={"X-Requested-With": "fetch"})
 
     def page(self, client: Client, step: int | str = "") -> str:
-        return client.get(f"{reverse('join-room', args=[self.room.code])}?step={step}").content.decode()
+        return client.get(f"{reverse('join-room', args=[self.row.code])}?step={step}").content.decode()
 
     def part(self, client: Client, step: int | str = "") -> Any:
-        return client.get(f"{reverse('join-part', args=[self.room.code])}?step={step}").json()
+        return client.get(f"{reverse('join-part', args=[self.row.code])}?step={step}").json()
 
     def answers(self, step: int) -> list[tuple[str, Any, bool]]:
-        rows = Answer.objects.filter(student__live_class=self.room, step=step)
+        rows = Answer.objects.filter(student__live_class=self.row, step=step)
         return list(rows.values_list("student__name", "given", "right"))
 
     def names(self) -> list[str]:
-        return list(Student.objects.filter(live_class=self.room).values_list("name", flat=True))
+        return list(Student.objects.filter(live_class=self.row).values_list("name", flat=True))
 
 
-def opened_at(url: str, teacher: Client | None = None, **form: Any) -> Class:
+def opened_at(url: str, teacher: Client | None = None, **form: Any) -> ClassClient:
     teacher = teacher or browser()
     answer = teacher.post(url, form)
     assert answer.status_code == 302, answer.content
-    return Class(answer.headers["Location"].split("/")[2], teacher)
+    return ClassClient(answer.headers["Location"].split("/")[2], teacher)
 
 
-def opened(name: str = FIRST, step: int = 1) -> Class:
+def opened(name: str = FIRST, step: int = 1) -> ClassClient:
     return opened_at(reverse("lesson-room", args=[name, step]))
 
 
-def opened_on_run(run: Run, address: str = "") -> Class:
+def opened_on_run(run: Run, address: str = "") -> ClassClient:
     return opened_at(reverse("run-room", args=[run.pk]), address=address)
 
 
 @pytest.fixture
-def lesson_class(db: None) -> Class:
-    """At the first question of the first lesson."""
+def lesson_class(db: None) -> ClassClient:
+    """Open a class at the first question of the first lesson."""
     lesson = catalog.lesson(FIRST)
     assert lesson is not None
     return opened(step=next(n for n, step in enumerate(lesson.steps, 1) if step.ask))

@@ -1,4 +1,4 @@
-"""The cluster that a class sees: bounded however many nodes and pods there are, with the verdicts of the attempt."""
+"""Cluster preview of a class: bounded for any number of nodes and pods, with the verdicts of the attempt."""
 
 import pytest
 from django.urls import reverse
@@ -23,7 +23,7 @@ def cluster(number: int, zones: int = 2, pods: int = 3) -> list[capacity_bars.No
 
 
 def verdicts(nodes: list[capacity_bars.Node]) -> Verdicts:
-    """Every other node refuses the pod, n1 is chosen."""
+    """Return verdicts in which every second node rejects the pod and n1 is selected."""
     refused = {"code": "Unschedulable", "plugin": "NodeAffinity", "reasons": ["<b>no</b>"]}
     cycle = {
         "filter": {one.name: refused for one in nodes[::2]},
@@ -36,7 +36,7 @@ def verdicts(nodes: list[capacity_bars.Node]) -> Verdicts:
     return Verdicts(slides, len(slides) - 1, found, cycle, None)
 
 
-def test_a_few_nodes_have_their_pods_and_words() -> None:
+def test_few_nodes_show_their_pods_and_reasons() -> None:
     nodes = cluster(4, pods=200)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert shelf.named
@@ -45,7 +45,7 @@ def test_a_few_nodes_have_their_pods_and_words() -> None:
     assert [(v.mark, v.text) for v in shelf.bars][:2] == [("out", "NodeAffinity"), ("chosen", "chosen")]
 
 
-def test_many_nodes_are_squares_with_a_line_of_words() -> None:
+def test_many_nodes_are_squares_with_a_tooltip() -> None:
     nodes = cluster(600, pods=50)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert not shelf.named
@@ -58,7 +58,7 @@ def test_many_nodes_are_squares_with_a_line_of_words() -> None:
     ]
 
 
-def test_more_are_taken_together_by_zone_and_verdict() -> None:
+def test_very_many_nodes_are_grouped_by_zone_and_verdict() -> None:
     nodes = cluster(5000, zones=3)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert shelf.named
@@ -71,14 +71,14 @@ def test_more_are_taken_together_by_zone_and_verdict() -> None:
     assert sum(block.height for block in out.blocks) == pytest.approx(100 * 3 * 100 / 4000)
 
 
-def test_zones_beyond_count_are_taken_together() -> None:
+def test_many_zones_are_grouped() -> None:
     nodes = cluster(2000, zones=700)
     shelf = drawn(nodes, None, None)
     assert [v.name for v in shelf.bars] == ["2,000 nodes"]
 
 
 @pytest.mark.django_db
-def test_a_card_is_of_the_moment_and_the_attempt() -> None:
+def test_a_node_card_shows_the_moment_of_the_attempt() -> None:
     run = ran(scenario(node("n1"), node("n2"), pod("a", cpu="3"), pod("b", cpu="3"), pod("big", cpu="64")))
     page = reverse("run", args=[run.pk])
     first, second, end = (card(run, f"{page}{query}") for query in ("?cycle=1", "?cycle=2", ""))
@@ -99,7 +99,7 @@ def test_a_card_is_of_the_moment_and_the_attempt() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_written_in_a_cluster_is_escaped() -> None:
+def test_names_in_a_cluster_are_escaped() -> None:
     hostile = node("n1", taints=[{"key": "a", "value": "<script>alert(1)</script>", "effect": "NoSchedule"}])
     hostile["metadata"]["labels"] = {"topology.kubernetes.io/zone": "<img src=x onerror=alert(1)>"}
     run = ran(scenario(hostile, pod("a")))

@@ -1,4 +1,4 @@
-"""A student who is removed: name and answers go, the cookie opens nothing, nobody but who teaches can do it."""
+"""Removal of a student: name and answers are deleted, the cookie gives no access, only the teacher can do it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.urls import reverse
 from kubesched_ui.live_classes import answers, membership
 from kubesched_ui.live_classes.membership import REMOVED
 from kubesched_ui.live_classes.models import Answer, Student
-from tests.kubesched_ui.live_classes.conftest import Class, opened_on_run
+from tests.kubesched_ui.live_classes.conftest import ClassClient, opened_on_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -19,41 +19,43 @@ def number(name: str) -> int:
     return Student.objects.get(name=name).pk
 
 
-def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:
-    step, ada, bob = lesson_class.room.step, lesson_class.join("Rude <b>"), lesson_class.join("Bob")
+def test_name_and_answers_are_deleted_for_good(lesson_class: ClassClient) -> None:
+    step, ada, bob = lesson_class.row.step, lesson_class.join("Rude <b>"), lesson_class.join("Bob")
     for one in (ada, bob):
         assert lesson_class.answer(one, step, lesson_class.right(step)).status_code == 200
-    page = lesson_class.taught()
-    heard, rude = lesson_class.room.answers_version, number("Rude <b>")
+    page = lesson_class.teacher_page()
+    version, rude = lesson_class.row.answers_version, number("Rude <b>")
     assert f'name="remove" value="{rude}"' in " ".join(page.split()), "there is a button, also of who has answered"
-    for _ in range(2):  # what is sent twice removes once
+    for _ in range(2):  # repeated requests remove the student once
         assert lesson_class.move(remove=rude).status_code == 302
-    assert lesson_class.room.answers_version == heard + 1
+    assert lesson_class.row.answers_version == version + 1
     assert Student.objects.filter(name="Rude <b>").count() == 0
     assert [name for name, _, _ in lesson_class.answers(step)] == ["Bob"]
     for address in ("room", "room-results", "room-answers"):
-        assert "Rude" not in lesson_class.taught(address)
-    assert "1 student." in lesson_class.taught("room-results")
-    closed_to(lesson_class, ada)
+        assert "Rude" not in lesson_class.teacher_page(address)
+    assert "1 student." in lesson_class.teacher_page("room-results")
+    assert_removed(lesson_class, ada)
     assert lesson_class.page(bob, step)
     assert lesson_class.join("Rude <b>") is not ada, "the name is free for somebody else"
 
 
-def closed_to(room: Class, client: Client) -> None:
-    """Each address says so, and a nickname by the same cookie comes to nothing."""
-    address = reverse("join-room", args=[room.room.code])
+def assert_removed(live_class: ClassClient, client: Client) -> None:
+    """Each address says so, and the cookie cannot join with another nickname."""
+    address = reverse("join-room", args=[live_class.row.code])
     students = Student.objects.count()
     for answer in (client.get(address), client.post(address, {"name": "Other"}), client.get(f"{address}?step=1")):
         assert answer.status_code == 403
         assert REMOVED in answer.content.decode()
-    assert client.get(reverse("join-part", args=[room.room.code])).json() == {"error": REMOVED}
-    said = room.answer(client, room.room.step, ["x"])
-    assert (said.status_code, said.json()) == (403, {"error": REMOVED})
+    assert client.get(reverse("join-part", args=[live_class.row.code])).json() == {"error": REMOVED}
+    response = live_class.answer(client, live_class.row.step, ["x"])
+    assert (response.status_code, response.json()) == (403, {"error": REMOVED})
     assert Student.objects.count() == students
 
 
-def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    step, ada = lesson_class.room.step, lesson_class.join("Ada")
+def test_an_answer_sent_during_the_removal_is_not_counted(
+    lesson_class: ClassClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, ada = lesson_class.row.step, lesson_class.join("Ada")
     judged = answers.judge
 
     def meanwhile(*args: Any) -> Any:
@@ -65,12 +67,12 @@ def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monk
     assert Answer.objects.count() == 0
 
 
-def test_nobody_but_who_teaches_removes(lesson_class: Class) -> None:
+def test_only_the_teacher_removes_students(lesson_class: ClassClient) -> None:
     eve = lesson_class.join("Eve")
     lesson_class.join("Ada")
-    victim, code = number("Ada"), lesson_class.room.code
+    victim, code = number("Ada"), lesson_class.row.code
     secret = eve.cookies[membership.cookie_of(code)].value
-    for key in (code, secret, "k" * 43, lesson_class.room.digest):
+    for key in (code, secret, "k" * 43, lesson_class.row.digest):
         assert eve.post(f"/rooms/{key}/move/", {"remove": victim}).status_code == 404
     assert eve.post(reverse("join-room", args=[code]), {"remove": victim}).status_code == 200
     assert eve.post(reverse("join-answer", args=[code]), {"remove": victim, "step": 1}).status_code in (400, 404)
@@ -81,23 +83,23 @@ def test_nobody_but_who_teaches_removes(lesson_class: Class) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["", "x", "0", "-1", "9" * 30, "\u0663", "1 or 1=1", "<script>"])
-def test_there_is_no_such_student(lesson_class: Class, wanted: str) -> None:
+def test_a_missing_student_is_404(lesson_class: ClassClient, wanted: str) -> None:
     lesson_class.join("Ada")
-    told = lesson_class.move(remove=wanted)
-    assert told.status_code == 404
-    assert b"no such student" in told.content
+    response = lesson_class.move(remove=wanted)
+    assert response.status_code == 404
+    assert b"no such student" in response.content
     assert lesson_class.names() == ["Ada"]
 
 
-def test_a_student_of_another_room_stays(lesson_class: Class, db: None) -> None:
+def test_a_student_of_another_class_is_not_removed(lesson_class: ClassClient, db: None) -> None:
     run = ran(scenario(node("n1"), pod("a")))
     other = opened_on_run(run)
     bob = other.join("Bob")
     assert lesson_class.move(remove=number("Bob")).status_code == 404
     assert other.names() == ["Bob"]
-    page = other.taught()
+    page = other.teacher_page()
     assert 'aria-label="Remove Bob"' in page
     other.move(close=1)
     other.move(remove=number("Bob"))
-    assert "Bob" not in other.taught(), "also once it is closed"
-    closed_to(other, bob)
+    assert "Bob" not in other.teacher_page(), "also once it is closed"
+    assert_removed(other, bob)

@@ -1,4 +1,4 @@
-"""The websocket of a room, through the real ASGI application: the present state, every change, nothing unrevealed."""
+"""Websocket of a live class, through the ASGI application: current state, changes, no hidden answers."""
 
 import asyncio
 import json
@@ -20,13 +20,13 @@ from kubesched_ui.websockets import publisher as websocket_publisher
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
-from tests.kubesched_ui.live_classes.conftest import Class, browser, opened
+from tests.kubesched_ui.live_classes.conftest import ClassClient, browser, opened
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
 
 
 def kinds() -> dict[str, tuple[str, int]]:
-    """Kind of question -> the first lesson and step that has it."""
+    """Return for each kind of question the first lesson and step that has it."""
     found: dict[str, tuple[str, int]] = {}
     for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
@@ -42,95 +42,97 @@ async def connect(address: str, client: Client | None = None) -> WebsocketCommun
     return socket
 
 
-async def joined(room: Class, name: str) -> tuple[Client, WebsocketCommunicator]:
-    client = await sync_to_async(room.join)(name)
-    code = (await sync_to_async(lambda: room.room)()).code
+async def joined(live_class: ClassClient, name: str) -> tuple[Client, WebsocketCommunicator]:
+    client = await sync_to_async(live_class.join)(name)
+    code = (await sync_to_async(lambda: live_class.row)()).code
     return client, await connect(f"/ws/rooms/{code}", client)
 
 
-async def until(socket: WebsocketCommunicator, kind: str, true: Any = lambda told: True) -> list[str]:
-    """The messages until one of that kind is as wanted, that one included."""
+async def messages_until(socket: WebsocketCommunicator, kind: str, condition: Any = lambda content: True) -> list[str]:
+    """Return the messages up to the first one of the kind that satisfies `condition`."""
     found = []
     while True:
         message = await socket.receive_output(timeout=10)
         assert message["type"] == "websocket.send", message
         found.append(message["text"])
-        told = json.loads(message["text"])
-        if kind in told and true(told[kind]):
+        content = json.loads(message["text"])
+        if kind in content and condition(content[kind]):
             return found
 
 
-async def test_everybody_follows_and_counts_come() -> None:
+async def test_all_clients_receive_moves_and_counts() -> None:
     name, step = next(place for place in kinds().values() if place[1] > 1)
-    room = await sync_to_async(opened)(name, step)
-    teacher = await connect(f"/ws/rooms/teach/{room.key}")
-    await until(teacher, "counts")
-    ada, socket = await joined(room, "Ada <b>")
-    await until(socket, "mine")
-    told = await until(teacher, "counts", lambda counts: counts["students"] == 1)
-    assert "Ada &lt;b&gt;" in told[-1]
-    right = await sync_to_async(room.right)(step)
-    assert (await sync_to_async(room.answer)(ada, step, right)).status_code == 200
-    await until(teacher, "counts", lambda counts: counts["answered"] == 1)
-    await sync_to_async(room.move)(reveal=step)
-    assert '"revealed":true' in (await until(socket, "room", lambda state: state["revealed"]))[-1]
-    assert "Right" in (await until(socket, "mine"))[-1]
-    late, late_socket = await joined(room, "Late")
-    assert '"revealed":true' in (await until(late_socket, "room"))[-1], "who comes late sees the present"
-    await sync_to_async(room.move)(step=step - 1)
+    live_class = await sync_to_async(opened)(name, step)
+    teacher = await connect(f"/ws/rooms/teach/{live_class.key}")
+    await messages_until(teacher, "counts")
+    ada, socket = await joined(live_class, "Ada <b>")
+    await messages_until(socket, "mine")
+    messages = await messages_until(teacher, "counts", lambda counts: counts["students"] == 1)
+    assert "Ada &lt;b&gt;" in messages[-1]
+    right = await sync_to_async(live_class.right)(step)
+    assert (await sync_to_async(live_class.answer)(ada, step, right)).status_code == 200
+    await messages_until(teacher, "counts", lambda counts: counts["answered"] == 1)
+    await sync_to_async(live_class.move)(reveal=step)
+    assert '"revealed":true' in (await messages_until(socket, "room", lambda state: state["revealed"]))[-1]
+    assert "Right" in (await messages_until(socket, "mine"))[-1]
+    late, late_socket = await joined(live_class, "Late")
+    assert '"revealed":true' in (await messages_until(late_socket, "room"))[-1], (
+        "a late student receives the current state"
+    )
+    await sync_to_async(live_class.move)(step=step - 1)
     for one in (socket, late_socket, teacher):
-        await until(one, "room", lambda state: state["step"] == step - 1)
-    again = await connect(f"/ws/rooms/{await code_of(room)}?version=3", late)
+        await messages_until(one, "room", lambda state: state["step"] == step - 1)
+    again = await connect(f"/ws/rooms/{await code_of(live_class)}?version=3", late)
     first = json.loads((await again.receive_output(timeout=10))["text"])
-    assert "mine" in first, "who knows the present is not sent it again"
-    await sync_to_async(room.move)(close=1)
+    assert "mine" in first, "a client with the current version does not receive it again"
+    await sync_to_async(live_class.move)(close=1)
     for one in (socket, late_socket, teacher, again):
-        assert "closed" in (await until(one, "over"))[-1]
+        assert "closed" in (await messages_until(one, "over"))[-1]
         assert (await one.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
 
 
-async def test_the_wall_follows_without_names() -> None:
+async def test_the_projector_page_receives_no_names() -> None:
     name, step = next(iter(kinds().values()))
-    room = await sync_to_async(opened)(name, step)
-    code = await code_of(room)
+    live_class = await sync_to_async(opened)(name, step)
+    code = await code_of(live_class)
     wall = await connect(f"/ws/rooms/wall/{code}")
-    ada, socket = await joined(room, "Ada")
-    await sync_to_async(room.answer)(ada, step, await sync_to_async(room.right)(step))
-    told = await until(wall, "wall", lambda counts: counts["answered"] == 1)
-    await sync_to_async(room.move)(bars=step)
-    told += await until(wall, "wall", lambda counts: 'class="bars"' in counts["bars"])
-    await sync_to_async(room.move)(close=1)
-    told += await until(wall, "over")
-    assert not any("Ada" in text or "counts" in json.loads(text) for text in told)
-    assert next(json.loads(text)["wall"]["bars"] for text in told if "wall" in json.loads(text)) == ""
+    ada, socket = await joined(live_class, "Ada")
+    await sync_to_async(live_class.answer)(ada, step, await sync_to_async(live_class.right)(step))
+    messages = await messages_until(wall, "wall", lambda counts: counts["answered"] == 1)
+    await sync_to_async(live_class.move)(bars=step)
+    messages += await messages_until(wall, "wall", lambda counts: 'class="bars"' in counts["bars"])
+    await sync_to_async(live_class.move)(close=1)
+    messages += await messages_until(wall, "over")
+    assert not any("Ada" in text or "counts" in json.loads(text) for text in messages)
+    assert next(json.loads(text)["wall"]["bars"] for text in messages if "wall" in json.loads(text)) == ""
     await socket.disconnect()
     other = await connect(f"/ws/rooms/wall/{'B' * 8}")
     assert "There is no such class" in (await other.receive_output(timeout=5))["text"]
 
 
-async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_socket_polls_if_a_notice_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "publish", lambda live_class_id: None)
-    room = await sync_to_async(opened)()
-    _, socket = await joined(room, "Ada")
-    await until(socket, "mine")
-    await sync_to_async(room.move)(step=2)
-    await until(socket, "room", lambda state: state["step"] == 2)
+    live_class = await sync_to_async(opened)()
+    _, socket = await joined(live_class, "Ada")
+    await messages_until(socket, "mine")
+    await sync_to_async(live_class.move)(step=2)
+    await messages_until(socket, "room", lambda state: state["step"] == 2)
     await socket.disconnect()
 
 
-async def test_other_processes_hear_through_the_channel_layer() -> None:
-    layer, heard = get_channel_layer(), asyncio.get_running_loop().create_future()
-    notices = Notices(lambda number: heard.done() or heard.set_result(number), publisher.KIND)
+async def test_other_processes_are_notified_through_the_channel_layer() -> None:
+    layer, received = get_channel_layer(), asyncio.get_running_loop().create_future()
+    notices = Notices(lambda number: received.done() or received.set_result(number), publisher.KIND)
     notices.add(7)
     while notices.channel is None or not layer.groups:
         await asyncio.sleep(0.01)
-    for _ in range(40):  # this layer loses half of them
+    for _ in range(40):  # this layer loses half of the messages
         await layer.group_send(group(7, publisher.KIND), {"type": "live_class.changed", publisher.KIND: 7})
-    assert await asyncio.wait_for(heard, 5) == 7
+    assert await asyncio.wait_for(received, 5) == 7
     notices.stop()
 
 
-async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_notice_is_sent_to_the_group_of_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, dict[str, Any]]] = []
 
     class Layer:
@@ -144,14 +146,14 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
     assert sent == [("live_class-7", {"type": "live_class.changed", "live_class": 7})]
 
 
-async def code_of(room: Class) -> str:
-    code: str = (await sync_to_async(lambda: room.room)()).code
+async def code_of(live_class: ClassClient) -> str:
+    code: str = (await sync_to_async(lambda: live_class.row)()).code
     return code
 
 
-async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
-    room = await sync_to_async(opened)()
-    code = await code_of(room)
+async def test_a_client_that_has_not_joined_receives_nothing(settings: Any) -> None:
+    live_class = await sync_to_async(opened)()
+    code = await code_of(live_class)
     other = await sync_to_async(opened)()
     stranger = browser()
     secret = (await sync_to_async(other.join)("Eve")).cookies[membership.cookie_of(await code_of(other))].value
@@ -163,51 +165,53 @@ async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
             assert "no such class" in (await socket.receive_output(timeout=5))["text"]
             assert (await socket.receive_output(timeout=5))["code"] == 4404
     settings.SOCKETS_MAX = 0
-    socket = await connect(f"/ws/rooms/teach/{room.key}")
+    socket = await connect(f"/ws/rooms/teach/{live_class.key}")
     await socket.receive_output(timeout=5)
     assert (await socket.receive_output(timeout=5))["code"] == 1013
     assert not socket_metrics.sockets
 
 
 @pytest.mark.long
-async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is sent before the reveal, of each kind of question: pages, parts, answers, the socket, other addresses.
+async def test_hidden_answers_are_not_sent_to_students(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check pages, parts, responses, the socket and other addresses, for each kind of question, before the reveal.
 
-    For who has not answered it comes about without the answer being computed at all; who has answered is sent the same
-    whether it is right or wrong, but for what they answered themselves.
+    For a student who has not answered, the answer is not computed at all. A student who has answered receives the
+    same messages for a right and a wrong answer, except for their own input.
     """
     for name, step in kinds().values():
-        room = await sync_to_async(opened)(name, step)
-        secret = await sync_to_async(hidden)(room, step)
-        right, wrong = await sync_to_async(room.right)(step), await sync_to_async(room.wrong)(step)
-        parts._cache.clear()  # what is made for who has not answered is made now
-        silent = "".join(await untold(room, step, monkeypatch))
-        told = [await answered(room, step, f"Student {n}", give) for n, give in enumerate((right, wrong))]
-        for text in (silent, *told):
+        live_class = await sync_to_async(opened)(name, step)
+        secret = await sync_to_async(hidden)(live_class, step)
+        right, wrong = await sync_to_async(live_class.right)(step), await sync_to_async(live_class.wrong)(step)
+        parts._cache.clear()  # compute the parts for students who have not answered again
+        silent = "".join(await messages_before_answer(live_class, step, monkeypatch))
+        answered = [
+            await messages_after_answer(live_class, step, f"Student {n}", give) for n, give in enumerate((right, wrong))
+        ]
+        for text in (silent, *answered):
             for paragraph in secret:
                 assert paragraph not in text, (name, step, paragraph)
             texts = ("Right</span>", "Not correct", "The answer</span>", 'id="revealed"', "How this value is computed")
             for word in texts:
                 assert word not in text, (name, step, word)
-        assert told[0] == told[1], (name, step)
-        await sync_to_async(room.move)(reveal=step)
-        after = (await sync_to_async(room.part)(await sync_to_async(room.join)("After")))["parts"]["after"]
-        assert all(paragraph in after for paragraph in secret), "it is there once it is revealed"
+        assert answered[0] == answered[1], (name, step)
+        await sync_to_async(live_class.move)(reveal=step)
+        after = (await sync_to_async(live_class.part)(await sync_to_async(live_class.join)("After")))["parts"]["after"]
+        assert all(paragraph in after for paragraph in secret), "present after the reveal"
 
 
-def hidden(room: Class, step: int) -> list[str]:
-    """The text below `Revealed`, by paragraphs."""
-    lesson = room.lesson
+def hidden(live_class: ClassClient, step: int) -> list[str]:
+    """Return the paragraphs below `Revealed`."""
+    lesson = live_class.lesson
     return re.findall(r"<p>(.+?)</p>", markdown.render(lesson.section(step).after.text, lesson.facts(step)), re.S)
 
 
-async def untold(room: Class, step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """All that is sent to somebody who has not answered, made without computing what is asked."""
+async def messages_before_answer(live_class: ClassClient, step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return all messages to a student who has not answered. Fail if the answer is computed."""
 
     def never(*args: object, **kwargs: object) -> None:
-        raise AssertionError("what is asked was computed before it is revealed")
+        raise AssertionError("the answer was computed before the reveal")
 
-    question = await sync_to_async(lambda: room.lesson.question(step))()
+    question = await sync_to_async(lambda: live_class.lesson.question(step))()
     shows_its_run = question is not None and question.ask.kind == "change"  # the run before the change
     with monkeypatch.context() as patched:
         for module, function in (
@@ -218,46 +222,46 @@ async def untold(room: Class, step: int, monkeypatch: pytest.MonkeyPatch) -> lis
             (step_state, "answer_text"),
         ):
             patched.setattr(module, function, never)
-        client, socket = await joined(room, "Silent")
-        sent = await until(socket, "mine")
+        client, socket = await joined(live_class, "Silent")
+        sent = await messages_until(socket, "mine")
         await socket.disconnect()
-        return [*sent, *await sync_to_async(everywhere)(room, client, step)]
+        return [*sent, *await sync_to_async(responses_of_all_addresses)(live_class, client, step)]
 
 
-def everywhere(room: Class, client: Client, step: int) -> list[str]:
-    """What every address of the room says to a student, whatever step is asked for."""
-    code = room.room.code
-    said = []
+def responses_of_all_addresses(live_class: ClassClient, client: Client, step: int) -> list[str]:
+    """Return what every address of the class sends to a student, for any requested step."""
+    code = live_class.row.code
+    texts = []
     for query in ("", f"?step={step}", f"?step={step + 1}", "?step=999", "?revealed=1", "?step=x"):
-        said += [client.get(f"/join/{code}/{address}{query}").content.decode() for address in ("", "part/")]
-    said += [client.get(f"/join/{code}/answer/").content.decode(), client.get("/join/").content.decode()]
-    for address in ("", "move/", "results/", "answers.csv"):  # the code is no key
-        told = client.get(f"/rooms/{code}/{address}"), client.post(f"/rooms/{code}/{address}", {"reveal": step})
-        assert {one.status_code for one in told} <= {404, 405}
-        said += [one.content.decode() for one in told]
-    return said
+        texts += [client.get(f"/join/{code}/{address}{query}").content.decode() for address in ("", "part/")]
+    texts += [client.get(f"/join/{code}/answer/").content.decode(), client.get("/join/").content.decode()]
+    for address in ("", "move/", "results/", "answers.csv"):  # the code is not the key
+        responses = client.get(f"/rooms/{code}/{address}"), client.post(f"/rooms/{code}/{address}", {"reveal": step})
+        assert {one.status_code for one in responses} <= {404, 405}
+        texts += [one.content.decode() for one in responses]
+    return texts
 
 
-async def answered(room: Class, step: int, name: str, give: list[str]) -> str:
-    """All that is sent to somebody who answers, without what they answered and who they are."""
-    client, socket = await joined(room, name)
-    sent = await until(socket, "mine")
-    reply = await sync_to_async(room.answer)(client, step, give)
+async def messages_after_answer(live_class: ClassClient, step: int, name: str, give: list[str]) -> str:
+    """Return all messages to a student who answers, without the student's input and name."""
+    client, socket = await joined(live_class, name)
+    sent = await messages_until(socket, "mine")
+    reply = await sync_to_async(live_class.answer)(client, step, give)
     assert reply.status_code == 200, reply.content
     sent.append(reply.content.decode())
     await socket.disconnect()
-    again = await connect(f"/ws/rooms/{await code_of(room)}", client)  # who reloads
-    sent += await until(again, "mine")
+    again = await connect(f"/ws/rooms/{await code_of(live_class)}", client)  # as after a reload of the page
+    sent += await messages_until(again, "mine")
     await again.disconnect()
-    sent += await sync_to_async(everywhere)(room, client, step)
+    sent += await sync_to_async(responses_of_all_addresses)(live_class, client, step)
     text = re.sub(r"(Your answer:)[^<]*<", r"\1 <", "".join(sent)).replace(name, "Student")
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
 
 
-async def test_a_room_that_is_deleted_ends_its_sockets() -> None:
-    room = await sync_to_async(opened)()
-    _, socket = await joined(room, "Ada")
-    await until(socket, "mine")
+async def test_a_deleted_class_closes_its_sockets() -> None:
+    live_class = await sync_to_async(opened)()
+    _, socket = await joined(live_class, "Ada")
+    await messages_until(socket, "mine")
     await sync_to_async(LiveClass.objects.all().delete)()
     assert await sync_to_async(Student.objects.count)() == 0
     assert "no such class" in (await socket.receive_output(timeout=5))["text"]
@@ -265,23 +269,23 @@ async def test_a_room_that_is_deleted_ends_its_sockets() -> None:
     await asyncio.sleep(0)
 
 
-async def test_who_is_removed_is_told_so_at_once_and_others_stay() -> None:
-    room = await sync_to_async(opened)()
-    teacher = await connect(f"/ws/rooms/teach/{room.key}")
-    (ada, socket), (_, other) = await joined(room, "Ada"), await joined(room, "Bob")
+async def test_a_removed_student_is_disconnected_and_others_stay() -> None:
+    live_class = await sync_to_async(opened)()
+    teacher = await connect(f"/ws/rooms/teach/{live_class.key}")
+    (ada, socket), (_, other) = await joined(live_class, "Ada"), await joined(live_class, "Bob")
     for one in (socket, other):
-        await until(one, "mine")
-    await until(teacher, "counts", lambda counts: counts["students"] == 2)
+        await messages_until(one, "mine")
+    await messages_until(teacher, "counts", lambda counts: counts["students"] == 2)
     number = (await Student.objects.aget(name="Ada")).pk
-    await sync_to_async(room.move)(remove=number)
-    assert json.loads((await until(socket, "over"))[-1]) == {"over": REMOVED}
+    await sync_to_async(live_class.move)(remove=number)
+    assert json.loads((await messages_until(socket, "over"))[-1]) == {"over": REMOVED}
     assert (await socket.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
-    told = await until(teacher, "counts", lambda counts: counts["students"] == 1)
-    assert "Ada" not in told[-1]
-    again = await connect(f"/ws/rooms/{await code_of(room)}", ada)
-    assert [json.loads(one) for one in await until(again, "over")] == [{"over": REMOVED}], "and nothing else"
+    messages = await messages_until(teacher, "counts", lambda counts: counts["students"] == 1)
+    assert "Ada" not in messages[-1]
+    again = await connect(f"/ws/rooms/{await code_of(live_class)}", ada)
+    assert [json.loads(one) for one in await messages_until(again, "over")] == [{"over": REMOVED}], "and nothing else"
     assert (await again.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
-    await sync_to_async(room.move)(step=2)
-    await until(other, "room", lambda state: state["step"] == 2)
+    await sync_to_async(live_class.move)(step=2)
+    await messages_until(other, "room", lambda state: state["step"] == 2)
     for one in (other, teacher):
         await one.disconnect()

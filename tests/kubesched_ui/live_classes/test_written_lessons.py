@@ -1,4 +1,4 @@
-"""Live classes on lessons that users wrote: the class keeps the lesson that it began with; a worker computes it."""
+"""Live class on a written lesson: it keeps the lesson that it started with, and a worker computes the results."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from kubesched_ui.offload import pools
 from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.scenarios.uploads import store_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
-from tests.kubesched_ui.live_classes.conftest import Class, browser, opened_at
+from tests.kubesched_ui.live_classes.conftest import ClassClient, browser, opened_at
 
 pytestmark = pytest.mark.django_db
 
@@ -30,15 +30,15 @@ def address(written: WrittenLesson, step: int = 1) -> str:
 
 
 @pytest.fixture
-def opened(written: WrittenLesson) -> Class:
+def opened(written: WrittenLesson) -> ClassClient:
     return opened_at(address(written))
 
 
-def test_the_page_of_the_lesson_starts_it(written: WrittenLesson) -> None:
+def test_a_lesson_page_starts_a_class(written: WrittenLesson) -> None:
     assert address(written) in browser().get(reverse("written-lesson", args=[written.pk])).content.decode()
 
 
-def test_a_class_answers_and_sees_its_results(opened: Class) -> None:
+def test_a_class_answers_and_sees_its_results(opened: ClassClient) -> None:
     ada, bob = opened.join("Ada"), opened.join("Bob")
     assert opened.answer(ada, 1, "n2").status_code == 200
     assert opened.answer(bob, 1, "n1").status_code == 200
@@ -47,11 +47,11 @@ def test_a_class_answers_and_sees_its_results(opened: Class) -> None:
     opened.move(reveal=1)
     assert "is placed on" in opened.part(ada)["parts"]["after"]
     assert "n1" in opened.part(bob)["mine"]
-    assert "A lesson about A shop" in opened.taught("room-results")
-    assert "Ada,1,On which node is the pod placed?,n2,yes" in opened.taught("room-answers")
+    assert "A lesson about A shop" in opened.teacher_page("room-results")
+    assert "Ada,1,On which node is the pod placed?,n2,yes" in opened.teacher_page("room-answers")
 
 
-def test_it_keeps_the_lesson_that_it_began_with(opened: Class, written: WrittenLesson) -> None:
+def test_a_class_keeps_the_lesson_that_it_started_with(opened: ClassClient, written: WrittenLesson) -> None:
     written_lessons.save(written, "no lesson at all")
     ada = opened.join("Ada")
     assert "The cluster has" in opened.page(ada)
@@ -59,12 +59,12 @@ def test_it_keeps_the_lesson_that_it_began_with(opened: Class, written: WrittenL
     lesson_copies._copied.cache_clear()
     assert "The cluster has" in opened.page(ada)
     assert opened.answer(ada, 1, "n2").status_code == 200
-    opened.room.delete()
+    opened.row.delete()
     assert not LessonCopy.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "step", "said"),
+    ("old", "new", "step", "message"),
     [
         ("kind: lands", "kind: guess", 1, "line 9: steps[0].ask.kind"),
         ("pod: web", "pod: other", 1, "never tried pod"),
@@ -72,25 +72,25 @@ def test_it_keeps_the_lesson_that_it_began_with(opened: Class, written: WrittenL
         ("", "", 2, "has no step 2"),
     ],
 )
-def test_a_lesson_with_a_problem_gets_no_class(
-    written: WrittenLesson, old: str, new: str, step: int, said: str
+def test_a_lesson_with_a_problem_cannot_start_a_class(
+    written: WrittenLesson, old: str, new: str, step: int, message: str
 ) -> None:
     assert old in written.text
     written_lessons.save(written, written.text.replace(old, new, 1))
     page = browser().post(address(written, step))
     assert page.status_code in (404, 409)
-    assert said in page.content.decode()
+    assert message in page.content.decode()
     assert not LiveClass.objects.exists()
 
 
-def test_copies_are_bounded(written: WrittenLesson, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_of_lessons_are_bounded(written: WrittenLesson, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teacher_actions, "COPIES_PER_USER", 1)
     opened_at(address(written)).move(close=1)
     assert "You had 1 classes on written lessons" in browser().post(address(written)).content.decode()
 
 
 class Pool:
-    """Runs tasks in this process, as a worker does."""
+    """Pool that runs tasks in this process, as a worker does."""
 
     def __init__(self, settings: Any) -> None:
         self.settings, self.tasks, self.busy = settings, 0, False
@@ -134,12 +134,12 @@ def test_sockets_do_not_wait_for_a_worker(pool: Pool, written: WrittenLesson, mo
     monkeypatch.setattr(lesson_copies, "compute_in_thread", lambda *args: later.append(args))
     monkeypatch.setattr(publisher, "publish", lambda live_class: None)
     parts._cache.clear()
-    query = hub.LiveClassQuery(opened.room.pk, None, False)
+    query = hub.LiveClassQuery(opened.row.pk, None, False)
     pool.busy = True
-    first = hub.read(opened.room, query)
+    first = hub.read(opened.row, query)
     assert (first.version, first.shown, first.over, len(later)) == (0, None, "", 1)
     pool.busy = False
     while later:
         lesson_copies.run_now(*later.pop())
-        first = hub.read(opened.room, query)
+        first = hub.read(opened.row, query)
     assert "The cluster has" in str(first.shown)

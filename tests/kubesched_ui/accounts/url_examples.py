@@ -1,4 +1,4 @@
-"""Every address that there is, and one example of each in the world of these tests."""
+"""Every URL of the application, with one example of each for the objects of these tests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Address:
 
     @property
     def of_accounts(self) -> bool:
-        """Whether it exists only with accounts."""
+        """Tell whether the URL exists only with accounts."""
         return self.route.startswith(("account/", "shared/")) or "/shares/" in self.route
 
     @property
@@ -30,7 +30,7 @@ class Address:
 
 
 def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """(route, pattern) of all that Django knows, included ones too."""
+    """Yield (route, pattern) of all URL patterns, including nested ones."""
     for one in (resolver or get_resolver()).url_patterns:
         route = before + str(one.pattern)
         if isinstance(one, URLResolver):
@@ -40,13 +40,13 @@ def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tu
 
 
 def permissions() -> dict[str, Permission]:
-    """Route -> what it requires, the admin's left out (it has one permission)."""
+    """Return the permission of each route, except the admin's, which has a single one."""
     found = {route: getattr(pattern.callback, "permission", Permission()) for route, pattern in routes()}
     return {route: required for route, required in found.items() if not route.startswith(ADMIN)}
 
 
 def values(world: World, gone: bool = False) -> dict[str, Any]:
-    """What stands in addresses. `gone`: numbers of things that never were."""
+    """Return the arguments of the example URLs. `gone`: primary keys that do not exist."""
     there = (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk, world.lesson.pk)
     scenario, run, other, upgrade, lesson = (9001, 9002, 9003, 9004, 9005) if gone else there
     thing = world.scenario.cluster_objects.get(name="p1").pk
@@ -77,7 +77,7 @@ OTHERWISE = {(OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE
 
 
 def addresses(world: World, gone: bool = False) -> list[Address]:
-    """One of each, the admin's left out (it has one rule)."""
+    """Return one example of each URL, except the admin's."""
     there = values(world, gone)
     numbers = {"run": there["<int:run_id>"], "other": there["<int:b>"]}
     found = []

@@ -1,4 +1,4 @@
-"""The composer where there are accounts: who may open whose scenario, whose the tries are."""
+"""Scenario editor with accounts: who may open a scenario, and who owns the trial runs."""
 
 import json
 from typing import Any
@@ -18,14 +18,14 @@ def ask(client: Client, what: str, body: Any) -> Any:
     return client.post(f"/compose/{what}/", json.dumps(body), content_type="application/json")
 
 
-def test_who_may_see_a_scenario_composes_a_copy(world: World) -> None:
+def test_a_viewer_edits_a_copy_of_the_scenario(world: World) -> None:
     address = f"/compose/?scenario={world.scenario.pk}"
     assert client_of(world.ada).get(address).status_code == 200
     assert client_of(world.eve).get(address).status_code == 404
     assert client_of().get(address).status_code == 302
 
 
-def test_nobody_asks_and_what_is_asked_is_not_noted(world: World) -> None:
+def test_anonymous_users_have_no_editor_and_its_requests_are_not_audited(world: World) -> None:
     assert ask(client_of(), "read", "a: 1").status_code == 302
     eve = client_of(world.eve)
     before = Entry.objects.count()
@@ -33,7 +33,7 @@ def test_nobody_asks_and_what_is_asked_is_not_noted(world: World) -> None:
     assert Entry.objects.count() == before
 
 
-def test_tries_are_theirs_who_composed_and_nobody_else_removes_them(world: World) -> None:
+def test_trial_runs_belong_to_the_editor_of_the_scenario(world: World) -> None:
     eve, ada = client_of(world.eve), client_of(world.ada)
     theirs = ask(eve, "run", {"text": MIXED}).json()["scenario"]
     assert Scenario.objects.get(pk=theirs).owner == world.eve

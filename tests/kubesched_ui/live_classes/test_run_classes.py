@@ -1,4 +1,4 @@
-"""A class at a run: it sees the page that the teacher shows, and nothing of what only an owner may do."""
+"""Live class on a run: students see the page that the teacher shows, without controls."""
 
 import re
 
@@ -22,28 +22,28 @@ def run() -> Run:
     return ran(scenario(node("n1"), node("n2"), pod("a"), pod("big", cpu="64")))
 
 
-def test_a_run_offers_to_be_shown_in_a_room(run: Run) -> None:
+def test_a_run_page_links_to_a_live_class(run: Run) -> None:
     assert reverse("run-room", args=[run.pk]) in browser().get(reverse("run", args=[run.pk])).content.decode()
 
 
-def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
-    room = opened_on_run(run)
-    ada = room.join("Ada")
-    page = room.page(ada)
+def test_students_see_the_page_that_the_teacher_shows(run: Run) -> None:
+    live_class = opened_on_run(run)
+    ada = live_class.join("Ada")
+    page = live_class.page(ada)
     assert "default/big" in page
-    for never in ("Fork with any change", "What if", "Rename", "Run again"):  # nothing to do there
+    for never in ("Fork with any change", "What if", "Rename", "Run again"):  # students cannot change anything
         assert never not in page
     shown = f"/runs/{run.pk}/pods/default/big/?point=filter&plugin=NodeResourcesFit"
-    assert room.move(address=f"http://localhost{shown}").status_code == 302
-    told = room.part(ada)
-    assert (told["address"], told["version"]) == (shown.replace("http://localhost", ""), 2)
-    html = told["parts"]["run"]
+    assert live_class.move(address=f"http://localhost{shown}").status_code == 302
+    part = live_class.part(ada)
+    assert (part["address"], part["version"]) == (shown.replace("http://localhost", ""), 2)
+    html = part["parts"]["run"]
     assert "Insufficient cpu" in html
     assert f'href="/runs/{run.pk}/pods/default/big/?' in html, "links lead on from the run's page, not the room's"
     for never in ("<form", "<script", "csrfmiddlewaretoken", "data-load", "<button", "Delete"):
         assert never not in html
     assert 'class="from"' in html, "verdicts stay"
-    teacher = room.taught()
+    teacher = live_class.teacher_page()
     assert "Insufficient cpu" in teacher
     assert "Ada" in teacher
 
@@ -53,57 +53,57 @@ def test_the_class_sees_what_the_teacher_shows(run: Run) -> None:
     ["", "x", "/", "/runs/", "/runs/999999/", "//evil.example/runs/{n}/", "javascript:alert(1)", "/runs/{n}/delete/",
      "/runs/{n}/export/", "/api/runs/{n}", "/runs/{n}/?q=\u0000", "/runs/{n}/" + "?q=" + "x" * 3000, "http://[::1/"],
 )  # fmt: skip
-def test_only_pages_of_this_run_are_shown(run: Run, address: str) -> None:
-    room = opened_on_run(run, f"/runs/{run.pk}/pods/default/a/")
-    said = room.move(address=address.replace("{n}", str(run.pk)))
-    assert said.status_code in (302, 400)
-    assert room.room.address in (f"/runs/{run.pk}/pods/default/a/", f"/runs/{run.pk}/")
+def test_only_pages_of_the_run_are_shown(run: Run, address: str) -> None:
+    live_class = opened_on_run(run, f"/runs/{run.pk}/pods/default/a/")
+    response = live_class.move(address=address.replace("{n}", str(run.pk)))
+    assert response.status_code in (302, 400)
+    assert live_class.row.address in (f"/runs/{run.pk}/pods/default/a/", f"/runs/{run.pk}/")
 
 
-def test_a_page_that_is_not_there_is_told_so(run: Run) -> None:
-    room = opened_on_run(run)
-    ada = room.join("Ada")
-    room.move(address=f"/runs/{run.pk}/pods/default/none/")
-    page = ada.get(reverse("join-room", args=[room.room.code]))
+def test_a_missing_page_shows_a_message(run: Run) -> None:
+    live_class = opened_on_run(run)
+    ada = live_class.join("Ada")
+    live_class.move(address=f"/runs/{run.pk}/pods/default/none/")
+    page = ada.get(reverse("join-room", args=[live_class.row.code]))
     assert page.status_code == 200
     assert "has no pod default/none" in page.content.decode()
-    room.move(address=f"/runs/{run.pk}/")
-    assert ada.get(reverse("join-room", args=[room.room.code])).status_code == 200
+    live_class.move(address=f"/runs/{run.pk}/")
+    assert ada.get(reverse("join-room", args=[live_class.row.code])).status_code == 200
 
 
-def test_nothing_is_answered_or_stepped_there(run: Run) -> None:
-    room = opened_on_run(run)
-    ada = room.join("Ada")
-    assert room.answer(ada, 1, ["n1"]).status_code == 404
-    assert room.move(step=1).status_code == 404
-    assert room.move(reveal=1).status_code == 404
+def test_a_run_has_no_questions_or_steps(run: Run) -> None:
+    live_class = opened_on_run(run)
+    ada = live_class.join("Ada")
+    assert live_class.answer(ada, 1, ["n1"]).status_code == 404
+    assert live_class.move(step=1).status_code == 404
+    assert live_class.move(reveal=1).status_code == 404
     for address in ("room-results", "room-answers"):
-        assert room.teacher.get(reverse(address, args=[room.key])).status_code == 404
-    room.move(close=1)
-    assert ada.get(reverse("join-room", args=[room.room.code])).status_code == 410
-    assert "This class is closed" in room.taught()
+        assert live_class.teacher.get(reverse(address, args=[live_class.key])).status_code == 404
+    live_class.move(close=1)
+    assert ada.get(reverse("join-room", args=[live_class.row.code])).status_code == 410
+    assert "This class is closed" in live_class.teacher_page()
 
 
-def test_the_room_goes_with_its_run(run: Run) -> None:
+def test_a_class_is_deleted_with_its_run(run: Run) -> None:
     opened_on_run(run)
     run.delete()
     assert LiveClass.objects.count() == 0
 
 
-def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> None:
-    room = opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
-    ada = room.join("Ada")
-    for page in (room.page(ada), room.taught()):
+def test_students_see_the_cluster_and_suggested_fixes(run: Run) -> None:
+    live_class = opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
+    ada = live_class.join("Ada")
+    for page in (live_class.page(ada), live_class.teacher_page()):
         assert 'id="t-room-map"' in page
         assert page.count('class="vessel out"') == 2
         assert "places the pod" in page
         assert "Simulating fixes" not in page
-    parts = room.part(ada)["parts"]
+    parts = live_class.part(ada)["parts"]
     assert set(parts) == {"run", "map", "why"}
     for never in ("<form", "<script", "<button", "Fork", "data-load", "Try it"):
         assert never not in "".join(parts.values())
-    room.move(address=f"/runs/{run.pk}/")
-    parts = room.part(ada)["parts"]
+    live_class.move(address=f"/runs/{run.pk}/")
+    parts = live_class.part(ada)["parts"]
     assert set(parts) == {"run", "map", "together"}
     assert "The cluster at the end" in parts["map"]
     room.move(address=f"/runs/{run.pk}/pods/default/a/")
@@ -111,42 +111,42 @@ def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> Non
     assert "pod-map" not in room.page(ada), "the class has a map of its own, and nobody can ask there"
 
 
-def test_the_attempts_before_and_after(run: Run) -> None:
-    room = opened_on_run(run)
-    ada = room.join("Ada")
+def test_the_class_moves_to_the_attempts_before_and_after(run: Run) -> None:
+    live_class = opened_on_run(run)
+    ada = live_class.join("Ada")
     base = f"/runs/{run.pk}/"
-    told = room.part(ada)
-    assert (told["before"], told["after"], told["at"]) == (f"{base}?cycle=2", "", "The end of the run")
-    page = room.taught()
+    part = live_class.part(ada)
+    assert (part["before"], part["after"], part["at"]) == (f"{base}?cycle=2", "", "The end of the run")
+    page = live_class.teacher_page()
     assert page.count("disabled") == 1
-    for _ in range(2):  # what is sent twice moves once
-        room.move(address=f"{base}?cycle=2")
-    told = room.part(ada)
-    assert (told["version"], told["before"], told["after"]) == (2, f"{base}?cycle=1", f"{base}?cycle=3")
-    assert "Cycle 2 of 2" in told["parts"]["map"]
-    room.move(address=f"{base}?cycle=1")
-    assert room.part(ada)["before"] == ""
+    for _ in range(2):  # repeated requests move once
+        live_class.move(address=f"{base}?cycle=2")
+    part = live_class.part(ada)
+    assert (part["version"], part["before"], part["after"]) == (2, f"{base}?cycle=1", f"{base}?cycle=3")
+    assert "Cycle 2 of 2" in part["parts"]["map"]
+    live_class.move(address=f"{base}?cycle=1")
+    assert live_class.part(ada)["before"] == ""
     for odd in ("?cycle=99", "?cycle=0", "?cycle=-1", "?cycle=x", "?t=5", "?seq=1", "?cycle=" + "9" * 40):
-        room.move(address=f"{base}{odd}")
-        assert room.part(ada)["before"] in ("", f"{base}?cycle=1", f"{base}?cycle=2")
-    room.move(address=f"{base}pods/default/a/?point=score&attempt=1&node=n1")
-    told = room.part(ada)
-    assert (told["before"], told["after"], told["at"]) == ("", "", "default/a: attempt 1 of 1")
+        live_class.move(address=f"{base}{odd}")
+        assert live_class.part(ada)["before"] in ("", f"{base}?cycle=1", f"{base}?cycle=2")
+    live_class.move(address=f"{base}pods/default/a/?point=score&attempt=1&node=n1")
+    part = live_class.part(ada)
+    assert (part["before"], part["after"], part["at"]) == ("", "", "default/a: attempt 1 of 1")
 
 
-def test_the_attempts_of_a_pod() -> None:
+def test_the_class_moves_to_the_attempts_of_a_pod() -> None:
     waits = pod("late", cpu="3")
     run = ran(scenario(node("n1"), pod("a", cpu="3"), waits), in_time=True, until=120)
     numbers = list(run.cycles.filter(name="late").order_by("number").values_list("number", flat=True))
     base = f"/runs/{run.pk}/pods/default/late/"
-    room = opened_on_run(run, f"{base}?cycle={numbers[0]}&point=filter")
-    told = room.part(room.join("Ada"))
-    assert told["before"] == ""
-    assert told["after"] == (f"{base}?point=filter&cycle={numbers[1]}" if len(numbers) > 1 else "")
-    assert told["at"] == f"default/late: attempt 1 of {len(numbers)}"
+    live_class = opened_on_run(run, f"{base}?cycle={numbers[0]}&point=filter")
+    part = live_class.part(live_class.join("Ada"))
+    assert part["before"] == ""
+    assert part["after"] == (f"{base}?point=filter&cycle={numbers[1]}" if len(numbers) > 1 else "")
+    assert part["at"] == f"default/late: attempt 1 of {len(numbers)}"
     opened_at = opened_on_run(run, f"/runs/{run.pk}/?t=0")
-    told = opened_at.part(opened_at.join("Bob"))
-    assert told["after"].startswith(f"/runs/{run.pk}/?cycle=")
+    part = opened_at.part(opened_at.join("Bob"))
+    assert part["after"].startswith(f"/runs/{run.pk}/?cycle=")
 
 
 POINTS = ("preenqueue", "prefilter", "filter", "postfilter", "score", "permit", "bind")
@@ -157,7 +157,7 @@ CONTROLS = re.compile(r"<(?:form|script|noscript|dialog|button|input|select|text
     ("sample", "in_time"), [("10-preemption", False), ("16-preemption-in-time", True), ("19-devices", False),
                             ("20-pod-group", False)],
 )  # fmt: skip
-def test_no_page_of_a_class_has_controls(sample: str, in_time: bool) -> None:
+def test_pages_of_a_class_have_no_controls(sample: str, in_time: bool) -> None:
     path = FOLDER / f"{sample}.yaml"
     run = ran(store(ingest_files([(path.name, path.read_bytes())])), in_time=in_time)
     cycles = list(run.cycles.order_by("number")[:4])

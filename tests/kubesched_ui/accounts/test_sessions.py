@@ -1,4 +1,4 @@
-"""Signing in and out, the first start, invitations, limits."""
+"""Sign-in and sign-out, first administrator, invitations and rate limits."""
 
 import logging
 import re
@@ -28,10 +28,10 @@ def sign_in(client: Client, name: str = "ada", password: str = PASSWORD, **more:
     return client.post("/account/login/", {"login": name, "password": password, **more})
 
 
-def test_signing_in_leads_to_where_one_wanted_to_go(client: Client, ada: User) -> None:
-    asked = client.get("/runs/?q=x")
-    assert asked.headers["Location"] == "/account/login/?next=%2Fruns%2F%3Fq%3Dx" or asked.status_code == 302
-    assert 'name="next"' in client.get(asked.headers["Location"]).content.decode()
+def test_signing_in_redirects_to_the_requested_page(client: Client, ada: User) -> None:
+    response = client.get("/runs/?q=x")
+    assert response.headers["Location"] == "/account/login/?next=%2Fruns%2F%3Fq%3Dx" or response.status_code == 302
+    assert 'name="next"' in client.get(response.headers["Location"]).content.decode()
     assert sign_in(client, next="/scenarios/?q=x").headers["Location"] == "/scenarios/?q=x"
     assert client.get("/scenarios/").status_code == 200
     assert client.post("/account/logout/").status_code == 302
@@ -39,7 +39,7 @@ def test_signing_in_leads_to_where_one_wanted_to_go(client: Client, ada: User) -
     assert [entry.did for entry in Entry.objects.order_by("pk")] == ["sign in", "sign out"]
 
 
-def test_no_cache_stores_what_depends_on_the_viewer(client: Client, ada: User) -> None:
+def test_no_cache_stores_pages_that_depend_on_the_viewer(client: Client, ada: User) -> None:
     answers = [client.get("/"), client.get("/api/runs"), client.get("/api/runs", headers={"authorization": "Bearer x"})]
     sign_in(client)
     answers += [client.get(path) for path in ("/runs/", "/api/runs", "/runs/9/", "/api/runs/9", "/nothing/")]
@@ -47,38 +47,38 @@ def test_no_cache_stores_what_depends_on_the_viewer(client: Client, ada: User) -
 
 
 @pytest.mark.parametrize("away", ["https://evil.example/", "//evil.example/x", "http:///evil.example", "javascript:x"])
-def test_it_leads_nowhere_else(client: Client, ada: User, settings: Any, away: str) -> None:
+def test_signing_in_redirects_only_to_our_pages(client: Client, ada: User, settings: Any, away: str) -> None:
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "evil.example"]
     assert sign_in(client, next=away).headers["Location"] == "/"
 
 
-def test_a_form_of_another_site_signs_nobody_in(ada: User) -> None:
+def test_a_form_of_another_site_cannot_sign_in(ada: User) -> None:
     client = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
     assert sign_in(client).status_code == 403
 
 
-def test_a_wrong_password_is_looked_at_a_few_times_only(client: Client, ada: User) -> None:
-    said = [sign_in(client, password="wrong").content.decode() for _ in range(6)]
-    assert "Too many failed" not in said[4]
-    assert "Too many failed" in said[5]
+def test_wrong_passwords_are_rate_limited(client: Client, ada: User) -> None:
+    page = [sign_in(client, password="wrong").content.decode() for _ in range(6)]
+    assert "Too many failed" not in page[4]
+    assert "Too many failed" in page[5]
     assert "Too many failed" in sign_in(client).content.decode()
     failed = Entry.objects.filter(did="sign in failed")
     assert set(failed.values_list("name", "user")) == {("ada", None)}
 
 
-def test_the_admins_door_is_the_same(client: Client, ada: User) -> None:
+def test_the_admin_site_has_the_same_rate_limit(client: Client, ada: User) -> None:
     assert client.get("/admin/login/").headers["Location"] == "/account/login/"
     assert client.post("/admin/login/", {"username": "ada", "password": PASSWORD}).status_code == 302
     assert "_auth_user_id" not in client.session
 
 
-def link_of(said: str) -> str:
-    found = re.search(r"/account/invitation/[\w-]+/", said)
+def link_of(page: str) -> str:
+    found = re.search(r"/account/invitation/[\w-]+/", page)
     assert found
     return found[0]
 
 
-def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_first_start_creates_one_administrator(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         invitations.log_first()
         invitations.log_first()  # another web process
@@ -98,7 +98,7 @@ def test_the_first_start_makes_an_administrator_once(client: Client, caplog: pyt
     assert not caplog.records
 
 
-def test_two_who_hold_first_links_make_one_administrator() -> None:
+def test_two_bootstrap_links_create_one_administrator() -> None:
     a, b = client_of(), client_of()
     for client in (a, b):
         client.get(f"/account/invitation/{invitations.first()}/")
@@ -108,8 +108,8 @@ def test_two_who_hold_first_links_make_one_administrator() -> None:
 
 
 @pytest.mark.parametrize("kind", ["first", "person"])
-def test_an_invitation_makes_one_account_for_eight_browsers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them have passed the check of the form before the first account is stored."""
+def test_an_invitation_creates_one_account_for_eight_browsers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All browsers pass the check of the form before the first account is stored."""
     root = User.objects.create_superuser("root", is_active=kind == "person")
     secret = invitations.first() if kind == "first" else invitations.make(root)
     browsers = [client_of() for _ in range(8)]
@@ -122,7 +122,7 @@ def test_an_invitation_makes_one_account_for_eight_browsers(kind: str, monkeypat
     assert list(User.objects.exclude(pk=root.pk).values_list("username", flat=True)) == ["u0"]
 
 
-def test_two_who_choose_the_same_name_at_once(client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_users_choose_the_same_name_at_once(client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.REGISTER = "open"
     User.objects.create_user("grace")
     monkeypatch.setattr(AccountAdapter, "clean_username", lambda self, username, shallow=False: username)
@@ -131,7 +131,7 @@ def test_two_who_choose_the_same_name_at_once(client: Client, settings: Any, mon
     assert (answer.status_code, "choose another user name" in answer.content.decode()) == (403, True)
 
 
-def test_an_administrator_invites(client: Client, ada: User) -> None:
+def test_an_administrator_invites_users(client: Client, ada: User) -> None:
     root = client_of(User.objects.create_superuser("root"))
     assert client_of(ada).post("/account/invitations/make/").status_code == 404
     link = link_of(root.post("/account/invitations/make/", {"name": "for Grace"}).content.decode())
@@ -153,7 +153,7 @@ def link_of_stored() -> str:
     return Invitation.objects.latest("pk").digest
 
 
-def test_registration_is_closed_unless_a_setting_opens_it(client: Client, settings: Any) -> None:
+def test_registration_is_closed_by_default(client: Client, settings: Any) -> None:
     client.post("/account/signup/", NEW)
     assert not User.objects.exists()
     settings.REGISTER = "open"
@@ -161,7 +161,7 @@ def test_registration_is_closed_unless_a_setting_opens_it(client: Client, settin
     assert User.objects.get().username == "grace"
 
 
-def test_somebody_joins_a_group_by_a_link(ada: User) -> None:
+def test_a_link_adds_a_user_to_a_group(ada: User) -> None:
     bob = User.objects.create_user("bob")
     group = Group.objects.create(name="team", owner=ada)
     group.members.add(ada)
@@ -185,7 +185,7 @@ def test_signing_out_everywhere(ada: User) -> None:
         assert client.get("/account/").status_code == 302
 
 
-def test_another_password_ends_other_sessions(ada: User) -> None:
+def test_a_new_password_ends_other_sessions(ada: User) -> None:
     here, there = client_of(), client_of()
     for client in (here, there):
         sign_in(client)
@@ -208,7 +208,7 @@ def test_signing_out_everywhere_ends_the_session_that_changed_the_password(ada: 
     assert [client.get("/account/").status_code for client in (here, there)] == [302, 302]
 
 
-def test_a_short_or_common_password_is_refused(client: Client, settings: Any) -> None:
+def test_short_and_common_passwords_are_rejected(client: Client, settings: Any) -> None:
     settings.REGISTER = "open"
     for word in ("short", "password123", "grace"):
         client.post("/account/signup/", NEW | {"password1": word, "password2": word})

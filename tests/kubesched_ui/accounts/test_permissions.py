@@ -1,4 +1,4 @@
-"""Every kind of user opens every address. One without a permission fails here."""
+"""Every kind of user opens every URL. A URL without a permission fails here."""
 
 import itertools
 import re
@@ -14,16 +14,16 @@ from kubesched_ui.accounts.access import OWN, SEE
 from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
 from tests.kubesched_ui.accounts.conftest import World, client_of
-from tests.kubesched_ui.accounts.walk import Address, addresses, permissions
+from tests.kubesched_ui.accounts.url_examples import Address, addresses, permissions
 from tests.kubesched_ui.http_api import body
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-API_ROOT = "api/"  # the one address that is closed
+API_ROOT = "api/"  # the closed registration
 
 
-def test_every_address_has_a_permission() -> None:
+def test_every_url_has_a_permission() -> None:
     assert [route for route, required in permissions().items() if required == Permission()] == [API_ROOT]
 
 
@@ -36,49 +36,51 @@ def test_every_permission_finds_its_objects_and_every_write_has_a_name() -> None
 
 
 def kwargs_of(route: str) -> dict[str, Any]:
-    """What Django would find in an address of this route."""
+    """Return the keyword arguments that Django would find in a URL of this route."""
     return dict.fromkeys(re.findall(r"<(?:\w+:)?(\w+)>", route), "1")
 
 
-def told(answer: Any) -> tuple[int, str]:
-    """What an answer says, numbers aside."""
-    said = answer.headers.get("Location", "") + re.sub(rb'nonce="[^"]*"', b"", body(answer)).decode("utf-8", "replace")
-    said = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", said)
-    return answer.status_code, re.sub(r"\d+", "N", said)
+def comparable(answer: Any) -> tuple[int, str]:
+    """Return the status and the text of a response without numbers."""
+    response = answer.headers.get("Location", "") + re.sub(rb'nonce="[^"]*"', b"", body(answer)).decode(
+        "utf-8", "replace"
+    )
+    response = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response)
+    return answer.status_code, re.sub(r"\d+", "N", response)
 
 
-def shut(client: Client, world: World) -> None:
-    """All addresses of things say what they say of things that never were, and none tells a name."""
+def assert_no_access(client: Client, world: World) -> None:
+    """All URLs of objects respond as for objects that never existed, and no response contains a name."""
     of_nothing: dict[Any, tuple[int, str]] = {}
     for there, gone in zip(addresses(world), addresses(world, gone=True), strict=True):
         if there.path.startswith("account/"):
-            continue  # one's own; and one would sign out
+            continue  # the user's own pages; and one would sign out
         named = [model for model, _ in objects_of(kwargs_of(there.route))]
         for method in ("get", "delete" if there.path.startswith("api/") else "post"):
-            said = told(getattr(client, method)(there.whole))
-            assert "undercover" not in said[1], (method, there)
+            response = comparable(getattr(client, method)(there.whole))
+            assert "undercover" not in response[1], (method, there)
             if there.permission.read in LEVELS_OF_OBJECTS or "compare" in there.route:
                 key = (there.path[:4], method, *named) if "compare" not in there.route else (there, method)
                 if key not in of_nothing:
-                    of_nothing[key] = told(getattr(client, method)(gone.whole))
-                assert without_next(said) == without_next(of_nothing[key]), (method, there)
-                assert said[0] in (302, 401, 404, 405), (method, there, said)
+                    of_nothing[key] = comparable(getattr(client, method)(gone.whole))
+                assert without_next(response) == without_next(of_nothing[key]), (method, there)
+                assert response[0] in (302, 401, 404, 405), (method, there, response)
 
 
-def without_next(said: tuple[int, str]) -> tuple[int, str]:
-    """Where one goes back to after signing in is what was asked for."""
-    return said[0], re.sub(r"next=\S+", "", said[1])
+def without_next(response: tuple[int, str]) -> tuple[int, str]:
+    """Remove the page to return to after signing in, which repeats the request."""
+    return response[0], re.sub(r"next=\S+", "", response[1])
 
 
-def test_a_stranger_finds_nothing(world: World) -> None:
+def test_a_user_without_shares_sees_nothing(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     world.link(world.run)
-    shut(client_of(world.eve), world)
+    assert_no_access(client_of(world.eve), world)
 
 
-def test_nobody_finds_nothing(world: World) -> None:
+def test_an_anonymous_user_sees_nothing(world: World) -> None:
     client = client_of()
-    shut(client, world)
+    assert_no_access(client, world)
     for address in addresses(world):
         answer = client.get(address.whole)
         if address.permission.read not in (OPEN, CLOSED):
@@ -87,7 +89,7 @@ def test_nobody_finds_nothing(world: World) -> None:
 
 
 def reads(client: Client, world: World, never: bytes = b"no such words") -> dict[str, int]:
-    """Route -> status of reading it. `never`: what none of them says."""
+    """Return the status of reading each route. `never`: text that no response contains."""
     found = {}
     for address in addresses(world):
         if address.permission.read not in (OPEN, CLOSED) and (in_force.ACCOUNTS or not address.of_accounts):
@@ -97,7 +99,7 @@ def reads(client: Client, world: World, never: bytes = b"no such words") -> dict
     return found
 
 
-# What is not a page for a run in one pass, has no pod groups, or is only written to.
+# Routes that a single-pass run lacks, routes of pod groups, and routes that only accept writes.
 ELSEWHERE = re.compile(r"lanes|moment|history|groups/|/claims|trials|charts")
 
 
@@ -127,17 +129,17 @@ def test_an_administrator_sees_all(world: World) -> None:
     assert client_of().get("/admin/login/").headers["Location"] == "/account/login/"
 
 
-def test_a_member_of_a_group_sees_what_is_shared_with_it(world: World) -> None:
+def test_a_group_member_sees_what_is_shared_with_the_group(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     sees_all(reads(client_of(world.bob), world), but=readable_by(OWN, ADMINS))
 
 
 @pytest.mark.long
-def test_a_holder_of_a_link_on_a_scenario_sees_it_and_its_runs(world: World) -> None:
+def test_a_link_to_a_scenario_shows_it_and_its_runs(world: World) -> None:
     sees_all(reads(world.holder(world.scenario), world), but=readable_by(USERS, OWN, ADMINS))
 
 
-def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
+def test_a_link_to_a_run_shows_only_that_run(world: World) -> None:
     client = world.holder(world.run)
     with_other = {route for route in permissions() if "compare" in route or "upgrades/" in route}
     found = reads(client, world, b"undercover other run")
@@ -155,7 +157,7 @@ def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
 
 
 def writes(client: Client, world: World) -> list[tuple[Address, str, Any]]:
-    """All that can be written to, in such a way that nothing comes of it even where it may be done."""
+    """Send every write, with forms that change nothing even where the write is permitted."""
     writable = [address for address in addresses(world) if address.permission.write in LEVELS_OF_OBJECTS]
     pairs = itertools.product(writable, ("post", "patch", "delete", "put"))
     return [(address, method, getattr(client, method)(address.whole)) for address, method in pairs]
@@ -167,7 +169,7 @@ def kept(world: World) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_a_holder_of_a_link_only_reads(world: World, signed_in: bool) -> None:
+def test_a_link_gives_read_access_only(world: World, signed_in: bool) -> None:
     client, before = world.holder(world.scenario, world.eve if signed_in else None), kept(world)
     for address, method, answer in writes(client, world):
         assert answer.status_code in (403, 405), (method, address, answer.status_code)
@@ -176,7 +178,7 @@ def test_a_holder_of_a_link_only_reads(world: World, signed_in: bool) -> None:
 
 
 @pytest.mark.long
-def test_a_member_may_start_but_not_change(world: World) -> None:
+def test_a_group_member_starts_runs_but_does_not_change_them(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     client = client_of(world.bob)
     for address, method, answer in writes(client, world):
@@ -189,7 +191,7 @@ def test_a_member_may_start_but_not_change(world: World) -> None:
     assert client.get(f"/api/runs/{started.json()['id']}").status_code == 200
 
 
-def test_an_address_without_a_permission_is_denied(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_without_a_permission_is_denied(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for path, required in ((f"/runs/{world.run.pk}/", Permission()), ("/scenarios/", Permission(SEE))):
         monkeypatch.setattr(resolve(path).func, "permission", required)
         assert client_of(world.ada).get(path).status_code == 404
