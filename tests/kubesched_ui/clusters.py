@@ -43,7 +43,7 @@ def ingested(*objects: Any) -> IngestResult:
     return ingest_files([("a.json", json.dumps(objects).encode())])
 
 
-def taught() -> bytes:
+def every_outcome() -> bytes:
     """One pod of each outcome: placed by score, on the only node, nowhere, gated, by preemption."""
     taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
     return as_list(

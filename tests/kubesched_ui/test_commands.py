@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from kubesched_ui.models import Run, Scenario
-from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,7 +34,7 @@ def test_a_line_a_pod_and_nothing_stays_behind(file: Path, capsys: pytest.Captur
 
 
 def test_a_pending_pod_is_exit_code_1_and_keep_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "c.json").write_bytes(taught())
+    (tmp_path / "c.json").write_bytes(every_outcome())
     with pytest.raises(SystemExit) as stop:
         call_command("simulate", str(tmp_path / "c.json"), "--keep")
     assert stop.value.code == 1

@@ -11,7 +11,7 @@ from django.test import Client
 
 from kubesched_ui.models import Scenario
 from kubesched_ui.outages import AWAY, FULL, LOCKED, READ_ONLY, Outage, outage_of
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def client() -> Client:
 
 
 def upload(client: Client) -> Any:
-    return client.post("/api/scenarios", taught(), content_type="application/octet-stream")
+    return client.post("/api/scenarios", every_outcome(), content_type="application/octet-stream")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def locked(transactional_db: None) -> Iterator[None]:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases lock rows")
 @pytest.mark.parametrize(("address", "kind"), [("/upload/", "text/html"), ("/api/scenarios", "application/json")])
 def test_a_locked_database(client: Client, locked: None, address: str, kind: str) -> None:
-    answer = client.post(address, {"text": taught().decode()}, headers={"accept": f"{kind},*/*;q=0.1"})
+    answer = client.post(address, {"text": every_outcome().decode()}, headers={"accept": f"{kind},*/*;q=0.1"})
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert answer["Content-Type"].partition(";")[0] == kind
     assert "busy with other writes" in answer.content.decode()

@@ -9,7 +9,7 @@ from django.test import Client
 from kubesched_ui.accounts.models import Entry
 from kubesched_ui.models import Run, Scenario
 from tests.kubesched_ui.accounts.conftest import World, client_of
-from tests.kubesched_ui.editor.texts import MIXED
+from tests.kubesched_ui.editor.sample_texts import MIXED
 
 pytestmark = pytest.mark.django_db
 

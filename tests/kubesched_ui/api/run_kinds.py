@@ -1,4 +1,4 @@
-"""Runs of many kinds, to export and to import."""
+"""Runs of many kinds, to export and import."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 from tests.kubesched_ui.http_api import forked, ran
 
 OWN = """apiVersion: kubescheduler.config.k8s.io/v1
@@ -28,38 +28,38 @@ def small(client: Client, **settings: Any) -> Run:
     return ran(client, as_list(node("n1", cpu="2"), node("n2", cpu="3"), node("n3", cpu="2"), *pods), **settings)
 
 
-def twice(client: Client) -> Run:
+def forked_twice(client: Client) -> Run:
     first = forked(client, small(client), at=4, changes=[{"create": node("n9", cpu="8")}, {"create": pod("late")}])
     return forked(client, first, at=2, changes=[CORDON, PLACE], settings={"seed": 9, "config": OWN}, name="both")
 
 
-def twice_later(client: Client) -> Run:
+def forked_twice_later(client: Client) -> Run:
     first = forked(client, small(client), at=3, changes=[CORDON], settings={"release": "1.27"})
     return forked(client, first, at=6, changes=[{"uncordon": "n1"}, {"create": pod("z")}])
 
 
-def at_the_end(client: Client) -> Run:
+def forked_at_the_end(client: Client) -> Run:
     gone = {"kind": "Pod", "namespace": "default", "name": "p0"}
     return forked(client, small(client), at=7, changes=[{"delete": gone}])
 
 
 def preempting(client: Client) -> Run:
-    run = ran(client, taught(), seed=5)
+    run = ran(client, every_outcome(), seed=5)
     assert run.pod_results.exclude(nominated_node="").exists()
     return run
 
 
-def in_time(client: Client) -> Run:
+def virtual_time(client: Client) -> Run:
     return ran(client, next(FOLDER.glob("13-*.yaml")).read_bytes(), until=60)
 
 
-def in_time_forked(client: Client) -> Run:
-    run = in_time(client)
+def virtual_time_forked(client: Client) -> Run:
+    run = virtual_time(client)
     first = forked(client, run, t=20.5, changes=[{"cordon": (run.node_names or [])[0]}], settings={"until": 90})
     return forked(client, first, at=2, settings={"tie_break": "name"})
 
 
-def of_a_part(client: Client) -> Run:
+def selected_pods(client: Client) -> Run:
     cluster = as_list(node("n1"), node("n2"), pod("a"), pod("b"), pod("c", on="n1"), pod("d", on="n2"))
     return ran(client, cluster, pods=["default/b"], unbind=["default/c"], template=json.dumps(pod("copy")), copies=2)
 
@@ -68,8 +68,8 @@ def configured(client: Client) -> Run:
     return small(client, config=OWN, tie_break="name", percentage=50, preemption=False, release="1.27")
 
 
-def not_as_uploaded(client: Client) -> Run:
-    """The configuration that came with the cluster is left out, and a plugin that nobody knows."""
+def other_configuration(client: Client) -> Run:
+    """The run does not use the cluster's configuration, and its own has an unknown plugin."""
     unknown = OWN.replace("ImageLocality", "OurOwnPlugin")
     path = next(FOLDER.glob("09-*.yaml"))
     run = ran(client, path.read_bytes(), config=unknown, unknown_plugins="leave_out", in_time=True, until=30)
@@ -89,8 +89,8 @@ def of_workloads(client: Client) -> Run:
     return ran(client, as_list(node("n1"), deployment))
 
 
-def held_back(client: Client) -> Run:
-    """A fork after Permit gave up waiting for a gang: the pod that comes then must not find it still waiting."""
+def gang_timeout(client: Client) -> Run:
+    """Fork a run after a gang timed out at Permit. The next pod must not find it still waiting."""
     group = "pod-group.scheduling.sigs.k8s.io"
     labels = {f"{group}/name": "g", f"{group}/min-available": "3"}
     some = [pod(f"g{i}") for i in range(3)]
@@ -102,6 +102,6 @@ def held_back(client: Client) -> Run:
 
 
 RUNS = (
-    preempting, held_back, twice, twice_later, at_the_end, in_time, in_time_forked, of_a_part, configured,
-    not_as_uploaded, of_workloads,
+    preempting, gang_timeout, forked_twice, forked_twice_later, forked_at_the_end, virtual_time, virtual_time_forked,
+    selected_pods, configured, other_configuration, of_workloads,
 )  # fmt: skip

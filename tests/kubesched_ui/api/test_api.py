@@ -1,4 +1,4 @@
-"""The API over HTTP: what it gives, and what it says to what it cannot take."""
+"""HTTP API: scenarios, runs, exports and errors."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases, golden_decisions
 from tests.examples import selection
-from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 from tests.kubesched_ui.http_api import body, get, post, upload
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ CUT_OFF = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n
 
 
 def run(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
-    """A finished run."""
+    """Return a finished run."""
     started = post(client, f"/api/scenarios/{scenario}/runs", settings)
     assert started.keys() == {"id", "url", "ws_url", "notes"}
     execute_run(started["id"])
@@ -39,7 +39,7 @@ def run(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_upload_as_body_and_as_form(client: Client, pack: Any) -> None:
-    data = pack(taught())
+    data = pack(every_outcome())
     first = client.get(f"/api/scenarios/{upload(client, data)}").json()
     form = {"file": [SimpleUploadedFile("a.json", pack(as_list(node("x")))), SimpleUploadedFile("b.json", data)]}
     second = client.post("/api/scenarios", form).json()
@@ -49,21 +49,21 @@ def test_upload_as_body_and_as_form(client: Client, pack: Any) -> None:
     assert [s["id"] for s in client.get("/api/scenarios").json()] == [second["id"], first["id"]]
 
 
-def test_a_scenario_and_what_is_said_of_it_are_taken_away_and_uploaded_again(client: Client) -> None:
-    said = {"name": 'My "cluster"', "description": "Look\nhere", "kubernetes": "v1.30.1", "config": CONFIG}
-    first = Scenario.objects.get(pk=upload(client, taught()))
-    for field, text in said.items():
+def test_a_scenario_is_exported_with_its_metadata_and_uploaded_again(client: Client) -> None:
+    metadata = {"name": 'My "cluster"', "description": "Look\nhere", "kubernetes": "v1.30.1", "config": CONFIG}
+    first = Scenario.objects.get(pk=upload(client, every_outcome()))
+    for field, text in metadata.items():
         setattr(first, field, text)
     first.save()
     exported = client.get(f"/api/scenarios/{first.pk}/export").content
     assert json.loads(exported)["kind"] == "List"
     answer = client.post("/api/scenarios", {"file": SimpleUploadedFile("export.json", exported)})
-    assert answer.json() | said == answer.json()
+    assert answer.json() | metadata == answer.json()
     assert list(Scenario.objects.get(pk=answer.json()["id"]).objects_of()) == list(first.objects_of())
 
 
 @pytest.mark.parametrize("annotations", ["x", {"kubesched.dev/name": 5}, {"kubesched.dev/config": "a: [\0"}, None])
-def test_odd_annotations_of_a_list_are_refused_or_nothing(client: Client, annotations: Any) -> None:
+def test_invalid_annotations_of_a_list_are_rejected_or_ignored(client: Client, annotations: Any) -> None:
     metadata = {"annotations": annotations, "name": "kubesched.dev/"}
     body = json.dumps({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": [node("n1")]})
     answer = client.post("/api/scenarios", body.encode(), content_type="application/octet-stream")
@@ -71,7 +71,7 @@ def test_odd_annotations_of_a_list_are_refused_or_nothing(client: Client, annota
 
 
 def test_deleting_a_scenario_deletes_its_runs(client: Client) -> None:
-    scenario = upload(client, taught())
+    scenario = upload(client, every_outcome())
     run(client, scenario)
     assert client.delete(f"/api/scenarios/{scenario}").status_code == 204
     assert not Run.objects.exists()
@@ -91,7 +91,7 @@ def test_deleting_a_scenario_deletes_its_runs(client: Client) -> None:
         *((CUT_OFF, f"multipart/form-data{end}") for end in ("; boundary=x", "", "; boundary=\xff")),
     ],
 )
-def test_a_bad_upload_is_refused_with_a_sentence(client: Client, body: bytes, kind: str) -> None:
+def test_an_invalid_upload_is_rejected_with_a_sentence(client: Client, body: bytes, kind: str) -> None:
     answer = client.generic("POST", "/api/scenarios", body, content_type=kind)
     assert 400 <= answer.status_code < 500
     assert len(answer.json()["error"]) > 10
@@ -101,8 +101,8 @@ def test_a_bad_upload_is_refused_with_a_sentence(client: Client, body: bytes, ki
 # ------------------------------------------------------------------------------------------------ runs
 
 
-def test_the_simulators_format_is_made_a_few_pods_at_a_time(client: Client) -> None:
-    """With all its pods as they were asked for, and no more of them in memory than one piece holds."""
+def test_the_simulator_export_is_streamed(client: Client) -> None:
+    """It contains all pods as submitted, with at most one chunk of them in memory."""
     annotations = {"long": "x" * 20_000}
     pods = [pod(f"p{n}") for n in range(400)]
     for one in pods:
@@ -124,8 +124,8 @@ def test_the_simulators_format_is_made_a_few_pods_at_a_time(client: Client) -> N
     assert items[0]["metadata"]["annotations"]["long"] == annotations["long"]
 
 
-def test_a_run_from_start_to_outcome(client: Client) -> None:
-    found = run(client, upload(client, taught()), seed=1)
+def test_a_run_from_start_to_result(client: Client) -> None:
+    found = run(client, upload(client, every_outcome()), seed=1)
     assert (found["state"], found["error"]) == ("done", "")
     assert (found["cycles_done"], found["cycles_total"]) == (5, 5)
     assert (found["placed"], found["unschedulable"], found["gated"], found["errors"]) == (2, 2, 1, 0)
@@ -146,7 +146,7 @@ def test_a_run_from_start_to_outcome(client: Client) -> None:
     assert {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 3} in results["nowhere"]["reasons"]
 
 
-def test_the_table_is_filtered_sorted_and_paged(client: Client) -> None:
+def test_the_pod_table_is_filtered_sorted_and_paginated(client: Client) -> None:
     url = run(client, upload(client, as_list(node("n1", "8"), *(pod(f"p{n:02}") for n in range(12)))))["url"] + "/pods"
 
     def names(query: str) -> list[str]:
@@ -161,8 +161,8 @@ def test_the_table_is_filtered_sorted_and_paged(client: Client) -> None:
     assert client.get(f"{url}?result=scheduled&page=9").json() == {"total": 8, "page": 9, "pods": []}
 
 
-def test_events_are_read_in_portions(client: Client) -> None:
-    found = run(client, upload(client, taught()))
+def test_events_are_read_in_pages(client: Client) -> None:
+    found = run(client, upload(client, every_outcome()))
     everything = client.get(f"{found['url']}/events?limit=10000").json()
     assert [e["seq"] for e in everything["events"]] == list(range(1, found["last_seq"] + 1))
     assert everything["active"] is False
@@ -178,8 +178,8 @@ def test_events_are_read_in_portions(client: Client) -> None:
     assert pods == {"", "default/only"}
 
 
-def test_chosen_pods_bound_pods_and_copies(client: Client) -> None:
-    scenario = upload(client, taught())
+def test_selected_pods_bound_pods_and_copies(client: Client) -> None:
+    scenario = upload(client, every_outcome())
     template = "kind: Pod\nmetadata: {name: web-}\nspec: {containers: [{name: c, image: nginx}]}\n"
     found = run(client, scenario, pods=["default/only", "default/bound"], template=template, copies=2)
     done = [e["pod"] for e in client.get(f"{found['url']}/events").json()["events"] if e["type"] == "cycle.finished"]
@@ -212,8 +212,8 @@ def test_chosen_pods_bound_pods_and_copies(client: Client) -> None:
         ([], ""),
     ],
 )
-def test_wrong_settings_are_refused_before_anything_starts(client: Client, wanted: Any, says: str) -> None:
-    address = f"/api/scenarios/{upload(client, taught())}/runs"
+def test_invalid_settings_are_rejected_before_the_start(client: Client, wanted: Any, says: str) -> None:
+    address = f"/api/scenarios/{upload(client, every_outcome())}/runs"
     answer = client.post(address, json.dumps(wanted), content_type="application/json")
     assert 400 <= answer.status_code < 500
     assert says in answer.json()["error"]
@@ -236,27 +236,27 @@ def test_wrong_settings_are_refused_before_anything_starts(client: Client, wante
         ("DELETE", "/api/runs/99"),
     ],
 )
-def test_what_is_not_there_is_404(client: Client, method: str, path: str) -> None:
+def test_missing_objects_are_404(client: Client, method: str, path: str) -> None:
     answer = client.generic(method, path, "{}", content_type="application/json")
     assert answer.status_code == 404
     assert "There is no" in answer.json()["error"]
 
 
-def test_bad_queries_are_422(client: Client) -> None:
+def test_invalid_queries_are_422(client: Client) -> None:
     url = run(client, upload(client, as_list(node("n1"), pod("a"))))["url"]
     for query in ("events?since=-1", "events?since=x", "events?limit=0", "pods?page=0", "pods?sort=password"):
         assert get(client, f"{url}/{query}", 422)["error"], query
     assert get(client, f"{url}/export?format=xml", 422)["error"]
 
 
-def test_a_queued_run_is_cancelled_at_once(client: Client) -> None:
-    started = post(client, f"/api/scenarios/{upload(client, taught())}/runs", {})
+def test_a_queued_run_is_cancelled_immediately(client: Client) -> None:
+    started = post(client, f"/api/scenarios/{upload(client, every_outcome())}/runs", {})
     assert client.post(started["url"] + "/cancel").json()["state"] == "cancelled"
     execute_run(started["id"])
     assert client.get(started["url"]).json()["cycles_done"] == 0
 
 
-def test_what_the_core_refuses_fails_the_run_with_its_sentence(client: Client) -> None:
+def test_an_input_error_of_the_core_fails_the_run_with_its_message(client: Client) -> None:
     scenario = upload(client, as_list(node("n1"), pod("a", schedulerName="other")))
     found = run(client, scenario, pods=["default/a"])
     assert found["state"] == "failed"
@@ -264,23 +264,23 @@ def test_what_the_core_refuses_fails_the_run_with_its_sentence(client: Client) -
     assert client.get(f"{found['url']}/events").json()["events"][-1]["data"]["error"] == found["error"]
 
 
-def test_an_error_inside_is_told_without_a_traceback(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_shows_no_traceback(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Any) -> Iterator[Any]:
         raise ZeroDivisionError("secret detail")
         yield
 
     monkeypatch.setattr(Simulation, "run", broken)
-    found = run(client, upload(client, taught()))
+    found = run(client, upload(client, every_outcome()))
     assert found["state"] == "failed"
     assert "ZeroDivisionError" in found["error"]
     assert "secret detail" not in found["error"]
 
 
-# ------------------------------------------------------------------------------------------------ what was recorded
+# ------------------------------------------------------------------------------------------------ recorded data
 
 
 @pytest.mark.parametrize("release", selection(["v1.34", "v1.27"], 2))
-def test_a_golden_case_through_the_api_equals_what_is_expected(client: Client, release: str) -> None:
+def test_a_conformance_case_has_the_expected_result_over_the_api(client: Client, release: str) -> None:
     chosen = {case["name"].partition("-")[0]: case for case in golden_cases(release)}
     wanted = golden_decisions(release)
     for case in list(chosen.values())[::3]:
@@ -291,7 +291,7 @@ def test_a_golden_case_through_the_api_equals_what_is_expected(client: Client, r
 
 
 def decide(client: Client, case: dict[str, Any]) -> list[dict[str, Any]]:
-    """The cycles of a case that is uploaded, run and read back over HTTP."""
+    """Upload and run a case, and return its cycles over HTTP."""
     found = run(
         client,
         upload(client, as_list(*case["objects"]), case["name"]),
@@ -307,14 +307,14 @@ def decide(client: Client, case: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def comparable(value: Any) -> Any:
-    """As the conformance cases are compared: lists without regard to order; nothing is the same as absent."""
+    """Sort lists and drop empty values, as the comparison of conformance cases does."""
     if isinstance(value, dict):
         return {key: comparable(item) for key, item in value.items() if item not in (None, [], {}, "")}
     return sorted((comparable(item) for item in value), key=str) if isinstance(value, list) else value
 
 
-def test_jsonl_export_has_every_cycle(client: Client) -> None:
-    found = run(client, upload(client, taught()))
+def test_the_jsonl_export_has_every_cycle(client: Client) -> None:
+    found = run(client, upload(client, every_outcome()))
     lines = [json.loads(line) for line in body(client.get(f"{found['url']}/export")).splitlines()]
     assert lines[0]["node_order"] == found["node_names"]
     for line in lines[1:]:
@@ -323,8 +323,8 @@ def test_jsonl_export_has_every_cycle(client: Client) -> None:
     assert len(lines) == 6
 
 
-def test_simulator_export_annotates_pods_as_the_simulator_does(client: Client) -> None:
-    found = run(client, upload(client, taught()))
+def test_the_simulator_export_annotates_pods_as_the_simulator_does(client: Client) -> None:
+    found = run(client, upload(client, every_outcome()))
     pods = {
         p["metadata"]["name"]: p
         for p in json.loads(body(client.get(f"{found['url']}/export?format=simulator")))["items"]

@@ -1,4 +1,4 @@
-"""Two stored runs compared over HTTP: the counts are those of the two runs' pods."""
+"""Comparison of two stored runs over HTTP. The tests compute the counts from the pods of both runs."""
 
 from collections import Counter
 from typing import Any
@@ -27,7 +27,7 @@ profiles:
 
 
 def again(client: Client, run: Run, **settings: Any) -> Run:
-    """Another run of the same scenario."""
+    """Start another run of the same scenario."""
     return run_of(client, run.scenario_id, **settings)
 
 
@@ -43,23 +43,23 @@ def pods_of(client: Client, run: Run) -> dict[str, Any]:
 
 
 def at_end(client: Client, run: Run) -> tuple[dict[str, Any], set[str]]:
-    """The pods on nodes at the end, as `pods_of` returns them, and the pending ones."""
+    """Return the pods that have a node at the end, as `pods_of` does, and the pending ones."""
     state = get(client, f"{run.url}/state")
     on = [(pod, node["name"]) for node in state["nodes"] for pod in node["pods"]]
     return {pod: {"result": "scheduled", "node": node, "score": None} for pod, node in on}, set(state["pending"])
 
 
 def check(client: Client, a: Run, b: Run) -> Any:
-    """Every count and every pod against what the two runs say of their pods."""
-    told, one, other = compared(client, a, b), pods_of(client, a), pods_of(client, b)
-    tried, there = {*one, *other}, {entry["pod"] for entry in told["pods"]}
+    """Compare every count and every pod with the pods of the two runs."""
+    comparison, one, other = compared(client, a, b), pods_of(client, a), pods_of(client, b)
+    tried, there = {*one, *other}, {entry["pod"] for entry in comparison["pods"]}
     if a.scenario_id == b.scenario_id:
         ends, pending = zip(*(at_end(client, run) for run in (a, b)), strict=True)
         tried |= {pod for pod in ends[0].keys() | ends[1].keys() if ends[0].get(pod) != ends[1].get(pod)}
         one, other = ends[0] | one, ends[1] | other
     assert there == tried
     counted: Counter[str] = Counter()
-    for entry in told["pods"]:
+    for entry in comparison["pods"]:
         name = entry["pod"]
         gone = a.scenario_id == b.scenario_id and name not in ends[1] and name not in pending[1]
         gone = gone and (name not in other or (a.until == b.until and (name in ends[0] or name in pending[0])))
@@ -69,8 +69,8 @@ def check(client: Client, a: Run, b: Run) -> Any:
         change = "gone" if gone else expected(one.get(name), other.get(name))
         counted[change] += 1
         assert entry["change"] == change
-    assert Counter({key: value for key, value in told["summary"].items() if value}) == counted
-    return told
+    assert Counter({key: value for key, value in comparison["summary"].items() if value}) == counted
+    return comparison
 
 
 def expected(a: Any, b: Any) -> str:
@@ -88,22 +88,25 @@ SAMPLES = [*sorted(FOLDER.glob("*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
 
 
 @pytest.mark.parametrize("path", selection(SAMPLES[::-1], 6), ids=lambda path: path.stem)
-def test_the_counts_are_those_of_the_runs(client: Client, path: Any) -> None:
+def test_the_counts_agree_with_the_runs(client: Client, path: Any) -> None:
     a = ran(client, path.read_bytes(), seed=1)
     same = again(client, a, seed=1)
-    told = check(client, a, same)
-    assert set(told["summary"]) - {key for key, value in told["summary"].items() if value} >= {"moved", "lost"}
-    assert (told["settings"], told["objects"], told["divergence"]) == ([], [], None)
-    assert all(pod["first"] is None for pod in told["pods"])
-    plugins = not get_release(a.release).predicates  # 1.16 has no NodeResourcesFit that could be configured
+    comparison = check(client, a, same)
+    assert set(comparison["summary"]) - {key for key, value in comparison["summary"].items() if value} >= {
+        "moved",
+        "lost",
+    }
+    assert (comparison["settings"], comparison["objects"], comparison["divergence"]) == ([], [], None)
+    assert all(pod["first"] is None for pod in comparison["pods"])
+    plugins = not get_release(a.release).predicates  # 1.16 has no NodeResourcesFit to configure
     config = {"config": MOST} if plugins else {}
     other = again(client, a, seed=2, preemption=False, **config, **({"until": 40} if a.in_time else {}))
-    told = check(client, a, other)
-    paths = {setting["path"] for setting in told["settings"]}
+    comparison = check(client, a, other)
+    paths = {setting["path"] for setting in comparison["settings"]}
     packs = "MostAllocated" in a.config
     assert {"seed", "preemption"} <= paths
     assert ("config.args.NodeResourcesFit.scoringStrategy.type" in paths) == (plugins and not packs)
-    for pod_ in told["pods"]:
+    for pod_ in comparison["pods"]:
         if pod_["change"] not in ("same", "gone", "only_a", "only_b") and pod_["a"]["cycle"] and pod_["b"]["cycle"]:
             assert pod_["first"], pod_
             alone = compared(client, a, other, pod=pod_["pod"])
@@ -121,8 +124,8 @@ def small(client: Client) -> Run:
 def test_runs_of_two_scenarios(client: Client, small: Run) -> None:
     taken = node("n1", taints=[{"key": "a", "effect": "NoSchedule"}])
     other = ran(client, as_list(taken, node("n2"), node("n3"), pod("web"), pod("new")), tie_break="name")
-    told = check(client, small, other)
-    assert told["summary"] == {
+    comparison = check(client, small, other)
+    assert comparison["summary"] == {
         "same": 0,
         "moved": 1,
         "gained": 0,
@@ -132,27 +135,27 @@ def test_runs_of_two_scenarios(client: Client, small: Run) -> None:
         "only_a": 1,
         "only_b": 1,
     }
-    paths = {(found["kind"], found["name"], found["path"]) for found in told["objects"]}
+    paths = {(found["kind"], found["name"], found["path"]) for found in comparison["objects"]}
     assert {("Node", "n1", "spec.taints"), ("Node", "n3", ""), ("Pod", "big", ""), ("Pod", "new", "")} <= paths
-    web = next(entry for entry in told["pods"] if entry["pod"] == "default/web")
+    web = next(entry for entry in comparison["pods"] if entry["pod"] == "default/web")
     assert (web["first"]["point"], web["first"]["plugin"], web["first"]["node"]) == ("filter", "TaintToleration", "n1")
     assert web["first"]["a"] == "passes"
     assert "untolerated taint" in web["first"]["b"]
-    assert told["divergence"]["cycle"] == 1
+    assert comparison["divergence"]["cycle"] == 1
 
 
-def test_one_pass_against_time(client: Client, small: Run) -> None:
-    told = check(client, small, again(client, small, in_time=True, tie_break="name", until=60))
-    assert {"path": "in_time", "a": False, "b": True} in told["settings"]
-    assert told["summary"]["same"] == 2
+def test_single_pass_and_virtual_time(client: Client, small: Run) -> None:
+    comparison = check(client, small, again(client, small, in_time=True, tie_break="name", until=60))
+    assert {"path": "in_time", "a": False, "b": True} in comparison["settings"]
+    assert comparison["summary"]["same"] == 2
 
 
-def test_releases_differ_by_more_than_their_defaults(client: Client, small: Run) -> None:
-    told = check(client, small, again(client, small, release="1.27", tie_break="name"))
-    assert [setting["path"] for setting in told["settings"]] == ["release"]
+def test_releases_differ_in_their_defaults(client: Client, small: Run) -> None:
+    comparison = check(client, small, again(client, small, release="1.27", tie_break="name"))
+    assert [setting["path"] for setting in comparison["settings"]] == ["release"]
 
 
-def test_a_run_that_has_not_begun_or_is_gone(client: Client, small: Run) -> None:
+def test_queued_and_deleted_runs_cannot_be_compared(client: Client, small: Run) -> None:
     queued = start(client, small.scenario_id)
     assert "has not started" in compared(client, small, queued, status=409)["error"]
     number = small.pk
@@ -161,11 +164,11 @@ def test_a_run_that_has_not_begun_or_is_gone(client: Client, small: Run) -> None
 
 
 @pytest.mark.parametrize("query", [{"a": 1}, {"a": "x", "b": 1}, {"a": 0, "b": 1}, {"a": 10**30, "b": 1}])
-def test_bad_numbers(client: Client, query: dict[str, Any]) -> None:
+def test_invalid_run_numbers(client: Client, query: dict[str, Any]) -> None:
     assert get(client, "/api/compare", 422, **query)["error"]
 
 
-def test_a_pod_of_neither(client: Client, small: Run) -> None:
+def test_a_pod_of_neither_run(client: Client, small: Run) -> None:
     assert compared(client, small, small, status=400, pod="default/none")["error"] == (
         "Pod default/none: is in neither run"
     )
@@ -174,7 +177,7 @@ def test_a_pod_of_neither(client: Client, small: Run) -> None:
 def test_cause(client: Client, small: Run) -> None:
     taken = node("n1", taints=[{"key": "a", "effect": "NoSchedule"}])
     other = ran(client, as_list(taken, node("n2"), pod("web"), pod("big", cpu="64")), tie_break="name", seed=5)
-    found = caused(client, small, other, "default/web")
+    found = cause(client, small, other, "default/web")
     assert [(unit["kind"], unit["path"]) for unit in found["causes"]] == [("object", "Node/n1")]
     assert (found["a"], found["b"]) == ({"result": "scheduled", "node": "n1"}, {"result": "scheduled", "node": "n2"})
     assert found["minimal"]
@@ -184,44 +187,44 @@ def test_cause(client: Client, small: Run) -> None:
     assert "tried in neither" in get(client, "/api/compare/cause", 400, **query)["error"]
 
 
-def caused(client: Client, a: Run, b: Run, pod: str) -> Any:
-    """What made the difference; both outcomes are those that the comparison tells."""
+def cause(client: Client, a: Run, b: Run, pod: str) -> Any:
+    """Return the cause of a difference. Both outcomes are those of the comparison."""
     found = client.get("/api/compare/cause", {"a": a.pk, "b": b.pk, "pod": pod}).json()
-    (told,) = compared(client, a, b, pod=pod)["pods"]
+    (comparison,) = compared(client, a, b, pod=pod)["pods"]
     for side in ("a", "b"):
-        assert [found[side][key] for key in ("result", "node")] == [told[side][key] for key in ("result", "node")]
+        assert [found[side][key] for key in ("result", "node")] == [comparison[side][key] for key in ("result", "node")]
     return found
 
 
 @pytest.mark.parametrize("in_time", [False, True], ids=["one pass", "in time"])
-def test_cause_of_forks(client: Client, small: Run, in_time: bool) -> None:
-    """A fork's changes and settings are differences, seen from either side, and between two forks."""
+def test_cause_between_forks(client: Client, small: Run, in_time: bool) -> None:
+    """Changes and settings of a fork are differences, seen from either side and between two forks."""
     a = again(client, small, in_time=in_time, tie_break="name", **({"until": 60} if in_time else {}))
     b = forked(client, a, at=1, changes=[{"cordon": "n1"}, {"weight": {"plugin": "ImageLocality", "weight": 7}}],
              settings={"seed": 8, "release": "1.27"})  # fmt: skip
-    found = caused(client, a, b, "default/web")
+    found = cause(client, a, b, "default/web")
     assert [unit["text"] for unit in found["causes"]] == ["before cycle 1: cordon n1"]
     assert found["minimal"]
     assert ("t" in found["a"]) == in_time
-    back = caused(client, b, a, "default/web")
+    back = cause(client, b, a, "default/web")
     assert [unit["text"] for unit in back["causes"]] == ["without: before cycle 1: cordon n1"]
     other = forked(client, a, at=1, changes=[{"cordon": "n2"}, {"cordon": "n1"}])
-    assert len(caused(client, b, other, "default/web")["causes"]) == 1
-    assert caused(client, a, other, "default/big")["causes"] == []
+    assert len(cause(client, b, other, "default/web")["causes"]) == 1
+    assert cause(client, a, other, "default/big")["causes"] == []
     page = client.get(f"/compare/{a.pk}/{b.pk}/?pod=default/web&which=1").content.decode()
     assert "before cycle 1: cordon n1" in page
 
 
 @pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem[:2] in ("14", "15", "16", "17", "18")], ids=str)
-def test_cause_in_time(client: Client, path: Any) -> None:
-    """What is run again comes to what was recorded."""
+def test_cause_in_virtual_time(client: Client, path: Any) -> None:
+    """A replayed run has the recorded result."""
     a = ran(client, path.read_bytes(), seed=1)
     b = again(client, a, seed=2, preemption=False, until=30)
     for pod_ in [entry["pod"] for entry in compared(client, a, b)["pods"] if entry["a"] and entry["b"]][:3]:
-        caused(client, a, b, pod_)
+        cause(client, a, b, pod_)
 
 
-def test_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
+def test_a_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
     def refusal(a: Any, b: Any, status: int = 400, pod: str = "default/web") -> str:
         error: str = get(client, "/api/compare/cause", status, a=a, b=b, pod=pod)["error"]
         return error
@@ -243,13 +246,13 @@ def test_a_fork_outlives_its_parent(client: Client, small: Run) -> None:
     small.delete()
     for run in (b, c):
         run.refresh_from_db()
-    assert [unit["text"] for unit in caused(client, b, c, "default/web")["causes"]] == ["before cycle 1: cordon n1"]
+    assert [unit["text"] for unit in cause(client, b, c, "default/web")["causes"]] == ["before cycle 1: cordon n1"]
     assert client.get("/api/compare/partners", {"a": b.pk, "b": c.pk}).json()["parting"] == 1
     assert client.get(f"/compare/{number}/{b.pk}/").status_code == 404
 
 
-def test_partners(client: Client, small: Run) -> None:
-    """Cycles of one pod are each other's, wherever they stand."""
+def test_cycles_are_aligned(client: Client, small: Run) -> None:
+    """Cycles of one pod are aligned, whatever their numbers."""
 
     def partners(a: Run, b: Run) -> tuple[list[int], int | None]:
         found = client.get("/api/compare/partners", {"a": a.pk, "b": b.pk}).json()

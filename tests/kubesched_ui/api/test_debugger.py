@@ -1,4 +1,4 @@
-"""The debugger's addresses over stored runs: the cluster at any moment, objects as they were, cycles that match."""
+"""Debugger endpoints of stored runs: cluster state, objects, search."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
 from tests.conformance import golden_cases
 from tests.examples import selection
-from tests.kubesched_ui.api.recorded import alike, events_of
+from tests.kubesched_ui.api.run_records import assert_alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import executed, get, post, ran, start, upload
 from tests.scheduler_core.debugger.live import ROOT, Raw, Watched, add_up, told_state, watch_once, watch_time
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 EXAMPLES = ROOT / "docs" / "examples" / "time"
 TIMED = [*sorted(FOLDER.glob("1[3-8]-*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
-GROUPED = "20-pod-group"  # the states between its members: tests/kubesched_ui/runs/test_groups.py
+GROUPED = "20-pod-group"  # states within a pod group: tests/kubesched_ui/runs/test_groups.py
 ONE_PASS = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != GROUPED)
 CASES = golden_cases("v1.34", "preemption", "preemptaff")[:8]
 CYCLES = 50
@@ -39,7 +39,7 @@ def ask(client: Client, run: Run, what: str = "state", status: int = 200, **quer
 
 
 def watched(run: Run) -> Watched:
-    """The same run, played by the core alone and looked at before every cycle."""
+    """Play the run in the core and return its state before every cycle."""
     seen = Watched()
     if run.in_time:
         in_time, _ = build_simulation.start_in_virtual_time(run)
@@ -51,32 +51,32 @@ def watched(run: Run) -> Watched:
 
 
 def check(client: Client, run: Run) -> None:
-    """50 random moments of the stored run, and that what changed between two adds up."""
+    """Compare 50 random moments of the stored run, and the changes between two of them."""
     seen, chance = watched(run), random.Random(run.pk)
     assert len(seen.traces) == run.cycles_done
     numbers = range(1, run.cycles_done + 2)
-    told = {k: ask(client, run, cycle=k) for k in chance.sample(numbers, min(CYCLES, len(numbers)))}
-    for number, state in told.items():
+    states = {k: ask(client, run, cycle=k) for k in chance.sample(numbers, min(CYCLES, len(numbers)))}
+    for number, state in states.items():
         assert state["cycle"] == number
         assert told_state(state) == seen.states[number - 1], f"{run}, before cycle {number}"
         if number <= run.cycles_done:
             assert state["t"] == round(seen.times[number - 1], 6)
     for _ in range(10):
-        before, after = chance.choice(list(told)), chance.choice(list(told))
+        before, after = chance.choice(list(states)), chance.choice(list(states))
         change = ask(client, run, cycle=after, since=before)
         assert change["since"] == before
-        assert add_up(told[before], change) == told[after]
+        assert add_up(states[before], change) == states[after]
 
 
 @pytest.mark.parametrize("path", selection(TIMED, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_states_of_a_run_in_time(client: Client, path: Any) -> None:
+def test_states_of_a_virtual_time_run(client: Client, path: Any) -> None:
     run = ran(client, path.read_bytes())
     assert run.in_time
     check(client, run)
 
 
 @pytest.mark.parametrize("path", selection(ONE_PASS, 4), ids=lambda path: path.stem)
-def test_states_of_a_run_in_one_pass(client: Client, path: Any) -> None:
+def test_states_of_a_single_pass_run(client: Client, path: Any) -> None:
     check(client, ran(client, path.read_bytes(), in_time=False, seed=5))
 
 
@@ -97,11 +97,11 @@ def test_states_of_a_real_cluster(client: Client, path: Any) -> None:
     check(client, run)
 
 
-# ------------------------------------------------------------------------------------------------ taken up again
+# ------------------------------------------------------------------------------------------------ resumed runs
 
 
 class Killed(BaseException):
-    """The worker's death."""
+    """Raised instead of the death of a worker."""
 
 
 def dies_after(original: Callable[[Any], Iterator[Any]], count: int) -> Callable[[Any], Iterator[Any]]:
@@ -114,8 +114,10 @@ def dies_after(original: Callable[[Any], Iterator[Any]], count: int) -> Callable
     return run
 
 
-def twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[Run, Run]:
-    """A run, and the same run whose worker died in its middle."""
+def run_twice(
+    client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> tuple[Run, Run]:
+    """Return a run, and the same run after its worker died and another one resumed it."""
     whole = ran(client, data, **settings)
     run = start(client, whole.scenario_id, **settings)
     cls: Any = ScenarioRun if whole.in_time else Simulation
@@ -130,8 +132,8 @@ def twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPat
 
 
 def compare_twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
-    whole, again = twice(client, data, after, monkeypatch, **settings)
-    alike(whole, again)
+    whole, again = run_twice(client, data, after, monkeypatch, **settings)
+    assert_alike(whole, again)
     for part in ("moves", "facts", "objects"):
         assert stored_values(whole, part) == stored_values(again, part)
     check(client, again)
@@ -152,7 +154,7 @@ def stored_values(run: Run, part: str) -> list[Any]:
         *(("14-backoff", 30), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)),
     ],
 )
-def test_a_run_in_time_taken_up_again_is_recorded_as_one_that_was_not(
+def test_a_resumed_virtual_time_run_is_recorded_as_one_without_interruption(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
 ) -> None:
     settings.RUN_BATCH_CYCLES = 3
@@ -163,7 +165,7 @@ TIES = as_list(*(node(f"n{n}") for n in range(5)), *(pod(f"p{n:02}") for n in ra
 
 
 @pytest.mark.parametrize(("ties", "after"), [(False, 2), (False, 4), (True, 7)])
-def test_a_run_in_one_pass_taken_up_again_is_recorded_as_one_that_was_not(
+def test_a_resumed_single_pass_run_is_recorded_as_one_without_interruption(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, ties: bool, after: int
 ) -> None:
     settings.RUN_BATCH_CYCLES = 1
@@ -171,7 +173,7 @@ def test_a_run_in_one_pass_taken_up_again_is_recorded_as_one_that_was_not(
     compare_twice(client, TIES if ties else as_list(*case["objects"]), after, monkeypatch, seed=3)
 
 
-def test_a_run_under_way_is_asked_as_far_as_it_has_come(
+def test_a_running_run_can_be_queried_up_to_its_last_cycle(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.RUN_BATCH_CYCLES = 1
@@ -190,10 +192,10 @@ def test_a_run_under_way_is_asked_as_far_as_it_has_come(
     assert ask(client, run)["cycle"] == ask(client, run, "find", where="cycle > 0")["total"] + 1 > 4
 
 
-# ------------------------------------------------------------------------------------------------ what is stored
+# ------------------------------------------------------------------------------------------------ stored recordings
 
 
-def test_what_is_recorded_goes_with_the_run(client: Client) -> None:
+def test_a_recording_is_deleted_with_its_run(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
     assert RecordingBlock.objects.filter(run=run).exists()
     assert client.delete(run.url).status_code == 204
@@ -205,15 +207,15 @@ def test_a_run_without_a_recording_says_so(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
     RecordingBlock.objects.filter(run=run).delete()
     recording_cache._kept.clear()
-    asked = {"state": {}, "find": {"where": "true"}, "object": {"kind": "Node", "name": "n1"}, "map": {}}
+    queries = {"state": {}, "find": {"where": "true"}, "object": {"kind": "Node", "name": "n1"}, "map": {}}
     post(client, f"{run.url}/breakpoints", {"where": "true"}, 409)
-    for what, query in (asked | {"map/tape": {"after": 0}}).items():
-        said = ask(client, run, what, status=409, **query)["error"]
-        assert "has no recording" in said
-        assert "Run it again" in said
+    for what, query in (queries | {"map/tape": {"after": 0}}).items():
+        error = ask(client, run, what, status=409, **query)["error"]
+        assert "has no recording" in error
+        assert "Run it again" in error
 
 
-def test_a_run_that_fails_keeps_no_more_than_its_cycles(
+def test_a_failed_run_stores_no_more_than_its_cycles(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 2, 3600
@@ -235,7 +237,7 @@ def test_a_run_that_fails_keeps_no_more_than_its_cycles(
     assert len(stored_values(run, "facts")[0][2]) == 2
 
 
-def test_recordings_are_kept_within_bounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_recordings_is_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     recording_cache._kept.clear()
     made = [ran(client, as_list(*(node(f"n{i}") for i in range(9)), pod(f"a{i}"))) for i in range(9)]
     one = recording_cache.recording_of(made[0]).size * recording_cache.TEXT_FACTOR
@@ -250,10 +252,10 @@ def test_recordings_are_kept_within_bounds(client: Client, monkeypatch: pytest.M
     assert not reads
 
 
-# ------------------------------------------------------------------------------------------------ moments
+# ------------------------------------------------------------------------------------------------ timepoints
 
 
-def test_moments_of_a_run_in_time_are_cycles_seconds_or_events(client: Client) -> None:
+def test_timepoints_in_virtual_time_are_cycles_seconds_or_events(client: Client) -> None:
     run = ran(client, (FOLDER / "17-taint-eviction.yaml").read_bytes())
     found = events_of(run)
     deleted = next(e for e in found if e["type"] == "pod.deleted" and e["data"]["node"])
@@ -295,17 +297,17 @@ def test_moments_of_a_run_in_time_are_cycles_seconds_or_events(client: Client) -
         ({"cycle": 1, "since": "inf"}, 422, "since"),
     ],
 )
-def test_wrong_moments_are_refused(client: Client, query: Raw, status: int, says: str) -> None:
+def test_invalid_timepoints_are_rejected(client: Client, query: Raw, status: int, says: str) -> None:
     run = ran(client, as_list(node("n1"), pod("a"), pod("b")))
     assert says in ask(client, run, status=status, **query)["error"]
 
 
-def test_one_pass_is_one_instant(client: Client) -> None:
+def test_a_single_pass_has_one_instant(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a"), pod("b")))
     assert ask(client, run, t=0) == ask(client, run, t=99) | {"t": 0} == ask(client, run, cycle=3)
 
 
-def test_objects_as_they_were(client: Client) -> None:
+def test_objects_at_a_timepoint(client: Client) -> None:
     run = ran(client, (FOLDER / "17-taint-eviction.yaml").read_bytes())
     first = ask(client, run, "object", kind="Node", name="n1", t=0)
     assert (first["apiVersion"], first["kind"]) == ("v1", "Node")
@@ -318,10 +320,10 @@ def test_objects_as_they_were(client: Client) -> None:
     assert placed["spec"]["nodeName"] == late
 
 
-# ------------------------------------------------------------------------------------------------ find
+# ------------------------------------------------------------------------------------------------ search
 
 
-def test_find_over_stored_runs(client: Client) -> None:
+def test_search_in_stored_runs(client: Client) -> None:
     run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes(), in_time=False)
     found = ask(client, run, "find", where="victims.size() > 0")
     assert found["total"] == 1
@@ -359,9 +361,9 @@ def test_next_and_previous_go_from_match_to_match(client: Client) -> None:
         ({}, 422, "where"),
     ],
 )
-def test_wrong_searches_are_refused(client: Client, query: Raw, status: int, says: str) -> None:
+def test_invalid_searches_are_rejected(client: Client, query: Raw, status: int, says: str) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
-    said = ask(client, run, "find", status=status, **query)
-    assert says in said["error"]
+    error = ask(client, run, "find", status=status, **query)
+    assert says in error["error"]
     if "column" in says and status == 400:
-        assert (said["line"], said["column"]) == (1, 5)
+        assert (error["line"], error["column"]) == (1, 5)

@@ -1,4 +1,4 @@
-"""Feature gates of a run: given over HTTP, by page, by command; kept with its release, in forks and run files too."""
+"""Feature gates of a run, set by API, page and command. Forks and run files keep them."""
 
 import html
 import json
@@ -21,7 +21,7 @@ NAMED = "1.36 NodeDeclaredFeatures=false"
 
 
 def cluster() -> bytes:
-    """A pod that needs a feature which no node declares."""
+    """Return a pod that needs a feature which no node declares."""
     needy = pod("needy")
     needy["spec"] |= {"hostNetwork": True, "hostUsers": False}
     return as_list(node("n1"), needy)
@@ -31,21 +31,25 @@ def ran(client: Client, **wanted: Any) -> Run:
     return http_api.ran(client, cluster(), **wanted)
 
 
-def test_a_run_goes_by_its_gates_and_tells_them(client: Client) -> None:
+def test_a_run_uses_and_shows_its_gates(client: Client) -> None:
     assert ran(client, release="1.36").unschedulable == 1
     run = ran(client, release="1.36", feature_gates=OFF)
     assert (run.placed, run.release) == (1, NAMED)
-    told = client.get(run.url).json()
-    assert (told["release"], told["feature_gates"], told["differs"]) == ("1.36", OFF, ["NodeDeclaredFeatures off"])
-    assert (told["settings"]["release"], told["settings"]["feature_gates"]) == ("1.36", OFF)
-    assert start(client, run.scenario_id, **told["settings"]).release == NAMED
+    answer = client.get(run.url).json()
+    assert (answer["release"], answer["feature_gates"], answer["differs"]) == (
+        "1.36",
+        OFF,
+        ["NodeDeclaredFeatures off"],
+    )
+    assert (answer["settings"]["release"], answer["settings"]["feature_gates"]) == ("1.36", OFF)
+    assert start(client, run.scenario_id, **answer["settings"]).release == NAMED
     page = html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
     assert NAMED in page
     form = client.get(f"/scenarios/{run.scenario_id}/", {"like": run.pk}).content.decode()
     assert 'value="NodeDeclaredFeatures=false"' in form
 
 
-def test_gates_that_are_as_in_the_release_are_dropped(client: Client) -> None:
+def test_gates_with_their_default_are_dropped(client: Client) -> None:
     run = ran(client, release="1.36", feature_gates={"NodeDeclaredFeatures": True})
     assert (run.release, run.differs) == ("1.36", [])
 
@@ -60,7 +64,7 @@ def test_gates_that_are_as_in_the_release_are_dropped(client: Client) -> None:
         ({"release": "1.36 NodeDeclaredFeatures"}, "name=true or name=false"),
     ],
 )
-def test_wrong_gates_are_refused(client: Client, wanted: Any, says: str) -> None:
+def test_invalid_gates_are_rejected(client: Client, wanted: Any, says: str) -> None:
     answer = client.post(
         f"/api/scenarios/{upload(client, cluster())}/runs", json.dumps(wanted), content_type="application/json"
     )
@@ -69,7 +73,7 @@ def test_wrong_gates_are_refused(client: Client, wanted: Any, says: str) -> None
     assert not Run.objects.exists()
 
 
-def test_by_page(client: Client) -> None:
+def test_gates_are_set_on_the_page(client: Client) -> None:
     scenario = upload(client, cluster())
     given = {"which": "pending", "release": "1.36", "preemption": "on"}
     answer = client.post(f"/scenarios/{scenario}/run/", given | {"gates": "Fancy=true"})
@@ -85,17 +89,17 @@ def test_a_fork_has_other_gates(client: Client) -> None:
     assert (fork.release, fork.placed, fork.differs) == (NAMED, 1, ["NodeDeclaredFeatures off"])
     back = forked(client, fork, at=1, settings={"feature_gates": {}})
     assert (back.release, back.unschedulable) == ("1.36", 1)
-    told = client.get("/api/compare", {"a": run.pk, "b": fork.pk}).json()
-    assert "1.36" in json.dumps(told)
+    answer = client.get("/api/compare", {"a": run.pk, "b": fork.pk}).json()
+    assert "1.36" in json.dumps(answer)
 
 
-def test_a_run_file_carries_them(client: Client) -> None:
+def test_a_run_file_has_the_gates(client: Client) -> None:
     run = ran(client, release="1.36", feature_gates=OFF)
     again = imported(client, exported(client, run))
     assert (again.release, again.placed, again.imported["differs"]) == (NAMED, 1, 0)
 
 
-def test_a_scenario_in_time_has_its_own(client: Client) -> None:
+def test_a_virtual_time_scenario_has_its_own_gates(client: Client) -> None:
     document = {
         "apiVersion": "kubesched.dev/v1alpha1",
         "kind": "Scenario",
@@ -108,7 +112,7 @@ def test_a_scenario_in_time_has_its_own(client: Client) -> None:
     assert 'value="NodeDeclaredFeatures=false"' in client.get(f"/scenarios/{scenario}/").content.decode()
 
 
-def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gates_are_set_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.json").write_bytes(cluster())
     call_command("simulate", str(tmp_path / "c.json"), "--release=1.36", "--feature-gates=NodeDeclaredFeatures=false")
     assert "default/needy  scheduled" in capsys.readouterr().out

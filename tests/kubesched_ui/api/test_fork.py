@@ -1,4 +1,4 @@
-"""Forks over HTTP: the beginning is the parent's rows, and without changes the whole run is the parent's."""
+"""Forks over HTTP. A fork starts with the rows of its parent; without changes it equals its parent."""
 
 import random
 from typing import Any
@@ -13,28 +13,28 @@ from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from tests.examples import selection
-from tests.kubesched_ui.api.recorded import alike, cycles_of, events_of, lose_worker
+from tests.kubesched_ui.api.run_records import assert_alike, cycles_of, events_of, lose_worker
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import forked, post, ran
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-def asked(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:
+def request_fork(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:
     return post(client, f"{run.url}/fork", wanted, status)
 
 
-# A fork within the cycle of a pod group begins where the group does: tests/kubesched_ui/runs/test_groups.py.
+# A fork within the cycle of a pod group starts at the group: tests/kubesched_ui/runs/test_groups.py.
 SAMPLES = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != "20-pod-group")
 
 
 @pytest.mark.parametrize("path", selection(SAMPLES, 5), ids=lambda path: path.stem)
-def test_without_changes_the_whole_run_is_the_parents(client: Client, path: Any) -> None:
+def test_a_fork_without_changes_equals_its_parent(client: Client, path: Any) -> None:
     run = ran(client, path.read_bytes(), seed=3)
     chance = random.Random(path.stem)
     for at in {chance.randint(1, run.cycles_done + 1), run.cycles_done + 1}:
         fork = forked(client, run, at=at)
-        alike(fork, run)
+        assert_alike(fork, run)
         assert cycles_of(fork, at) == cycles_of(run, at), "byte for byte"
     name = (run.node_names or ["none"])[0]
     at = chance.randint(1, run.cycles_done + 1)
@@ -46,8 +46,8 @@ def test_without_changes_the_whole_run_is_the_parents(client: Client, path: Any)
     recording = recording_of(changed)
     state = StateAtTimepoint(recording, recording.end).as_dict()
     assert next(n for n in state["nodes"] if n["name"] == name)["unschedulable"]
-    # a fork of the fork at another moment has its changes, too
-    alike(forked(client, changed, at=chance.randint(1, changed.cycles_done + 1)), changed)
+    # a fork of the fork at another cycle includes its changes
+    assert_alike(forked(client, changed, at=chance.randint(1, changed.cycles_done + 1)), changed)
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ def test_changes_and_settings(client: Client, small: Run) -> None:
             "settings": {"release": "1.27", "seed": 4, "tie_break": "seed", "percentage": 50},
         }
     ]
-    alike(forked(client, older, at=4), older)
-    alike(forked(client, older, at=1), older)
+    assert_alike(forked(client, older, at=4), older)
+    assert_alike(forked(client, older, at=1), older)
 
 
-def test_after_a_second(client: Client) -> None:
+def test_a_fork_by_time(client: Client) -> None:
     run = ran(client, sorted(FOLDER.glob("13-*.yaml"))[0].read_bytes(), until=60)
     fork = forked(client, run, t=20.5, changes=[{"cordon": run.node_names[0]}], settings={"until": 90})
     (step,) = [e for e in events_of(fork) if e["type"] == "scenario.step" and e["data"]["step"] == 0]
@@ -93,12 +93,14 @@ def test_after_a_second(client: Client) -> None:
         e for e in events_of(run) if e["seq"] < step["seq"]
     ]
     assert (fork.until, fork.clock) == (90, 90)
-    assert asked(client, run, 400, t=61.0)["error"] == "Fork: t: must be in 0..60, got 61"
+    assert request_fork(client, run, 400, t=61.0)["error"] == "Fork: t: must be in 0..60, got 61"
 
 
-def test_a_worker_that_was_lost(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_fork_survives_a_lost_worker(
+    client: Client, small: Run, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     settings.RUN_BATCH_CYCLES = 1
-    number = asked(client, small, at=2, changes=[{"cordon": "n1"}])["id"]
+    number = request_fork(client, small, at=2, changes=[{"cordon": "n1"}])["id"]
     lose_worker(monkeypatch, number, after=2)
     parent = small.pk
     whole = forked(client, small, at=2, changes=[{"cordon": "n1"}])
@@ -106,11 +108,11 @@ def test_a_worker_that_was_lost(client: Client, small: Run, monkeypatch: pytest.
     execute_run(number)
     fork = Run.objects.get(pk=number)
     assert (fork.state, fork.starts, fork.parent_id) == ("done", 2, None)
-    alike(fork, whole)
+    assert_alike(fork, whole)
 
 
-def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
-    number = asked(client, small, at=2)["id"]
+def test_a_fork_of_a_deleted_parent(client: Client, small: Run) -> None:
+    number = request_fork(client, small, at=2)["id"]
     done = forked(client, small, at=2)
     small.delete()
     execute_run(number)
@@ -118,7 +120,7 @@ def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
     assert (waiting.state, "was deleted before the fork started" in waiting.error) == ("failed", True)
     done.refresh_from_db()
     assert (done.parent, done.is_fork) == (None, True)
-    alike(forked(client, done, at=3), done)
+    assert_alike(forked(client, done, at=3), done)
 
 
 @pytest.mark.parametrize(
@@ -135,38 +137,40 @@ def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
         ({"at": 1, "settings": {"until": 5}}, "Run: until: is only for runs in virtual time"),
     ],
 )
-def test_what_cannot_be_asked(client: Client, small: Run, wanted: Any, problem: str) -> None:
-    assert problem in asked(client, small, 400, **wanted)["error"]
+def test_invalid_requests_are_rejected(client: Client, small: Run, wanted: Any, problem: str) -> None:
+    assert problem in request_fork(client, small, 400, **wanted)["error"]
     assert Run.objects.count() == 1
 
 
-def test_a_change_that_cannot_be_done(client: Client, small: Run) -> None:
-    number = asked(client, small, at=3, changes=[{"cordon": "n1"}, {"cordon": "nowhere"}])["id"]
+def test_an_impossible_change_is_rejected(client: Client, small: Run) -> None:
+    number = request_fork(client, small, at=3, changes=[{"cordon": "n1"}, {"cordon": "nowhere"}])["id"]
     execute_run(number)
     fork = Run.objects.get(pk=number)
     assert (fork.state, fork.error) == ("failed", "changes[1]: cordon: Node nowhere: does not exist")
 
 
-def test_bounds(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fork_create, "MOST_STAGES", 2)
     deep = forked(client, forked(client, small, at=2), at=3)
-    assert "at the limit of" in asked(client, deep, 400, at=1)["error"]
+    assert "at the limit of" in request_fork(client, deep, 400, at=1)["error"]
     monkeypatch.setattr(fork_create, "MOST_FORKS", 1)
-    assert "delete some" in asked(client, small, 400, at=1)["error"]
+    assert "delete some" in request_fork(client, small, 400, at=1)["error"]
     queued = Run.objects.create(scenario=small.scenario)
-    assert "still running" in asked(client, queued, 400, at=1)["error"]
-    assert asked(client, Run(pk=10**9), 404, at=1)["error"].startswith("There is no run")
-    assert "at: Input should be" in asked(client, small, 422, at=0)["error"]
+    assert "still running" in request_fork(client, queued, 400, at=1)["error"]
+    assert request_fork(client, Run(pk=10**9), 404, at=1)["error"].startswith("There is no run")
+    assert "at: Input should be" in request_fork(client, small, 422, at=0)["error"]
 
 
 def test_a_fork_is_compared_with_its_parent(client: Client, small: Run) -> None:
     fork = forked(client, small, at=3, changes=[{"skip": {"pod": None, "plugin": "NodeResourcesFit"}}])
-    told = client.get("/api/compare", {"a": small.pk, "b": fork.pk}).json()
-    assert {"path": "changes[0].skip", "a": None, "b": {"pod": None, "plugin": "NodeResourcesFit"}} in told["settings"]
-    assert told["divergence"] is None or told["divergence"]["cycle"] >= 3
+    comparison = client.get("/api/compare", {"a": small.pk, "b": fork.pk}).json()
+    assert {"path": "changes[0].skip", "a": None, "b": {"pod": None, "plugin": "NodeResourcesFit"}} in comparison[
+        "settings"
+    ]
+    assert comparison["divergence"] is None or comparison["divergence"]["cycle"] >= 3
 
 
-def test_nodes_that_a_fork_adds_have_their_names(client: Client) -> None:
+def test_added_nodes_have_unique_names(client: Client) -> None:
     run = ran(client, as_list(node("n1", cpu="1"), pod("p0"), *(pod(f"p{i}") for i in (1, 2, 3))))
     fork = forked(client, run, at=2, changes=[{"create": node("a0", cpu="1")}, {"create": node("z9", cpu="1")}])
     before, *after = Cycle.objects.filter(run=fork).order_by("number")

@@ -1,4 +1,4 @@
-"""Pod groups of stored runs: API and pages; every question about a member is answered."""
+"""Pod groups of stored runs: API and pages."""
 
 from typing import Any
 
@@ -31,10 +31,10 @@ def run(client: Client) -> Run:
     return ran(client, (FOLDER / "20-pod-group.yaml").read_bytes(), tie_break="name")
 
 
-def test_the_list_says_what_became_of_each(client: Client, run: Run) -> None:
-    told = client.get(f"/api/runs/{run.pk}/groups").json()
-    assert told["total"] == 4
-    found = {group["name"]: group for group in told["groups"]}
+def test_the_list_has_the_outcome_of_each_group(client: Client, run: Run) -> None:
+    answer = client.get(f"/api/runs/{run.pk}/groups").json()
+    assert answer["total"] == 4
+    found = {group["name"]: group for group in answer["groups"]}
     assert [*found] == ["team/render", "team/train", "team/pair", "team/web"]
     assert found["team/train"]["sentence"] == TRAIN
     assert (found["team/web"]["policy"], found["team/web"]["fit"], found["team/web"]["bound"]) == ("basic", 1, 1)
@@ -43,14 +43,14 @@ def test_the_list_says_what_became_of_each(client: Client, run: Run) -> None:
     assert f'<a href="/runs/{run.pk}/groups/team/train/?cycle=4">team/train</a>' in page
 
 
-def test_a_group_opens_into_its_members(client: Client, run: Run) -> None:
-    told = client.get(f"/api/runs/{run.pk}/groups/team/train").json()
-    assert (told["sentence"], told["first"], told["last"], told["attempt"]) == (TRAIN, 4, 7, 1)
-    assert [(one["pod"], one["node"], one["fits"]) for one in told["members"]] == [
+def test_a_group_has_its_members(client: Client, run: Run) -> None:
+    answer = client.get(f"/api/runs/{run.pk}/groups/team/train").json()
+    assert (answer["sentence"], answer["first"], answer["last"], answer["attempt"]) == (TRAIN, 4, 7, 1)
+    assert [(one["pod"], one["node"], one["fits"]) for one in answer["members"]] == [
         *(("team/train-0", "n1", True), ("team/train-1", "n2", True), ("team/train-2", "n3", True)),
         ("team/train-3", "", False),
     ]
-    assert told["members"][0]["permit"]["code"] == "Wait"
+    assert answer["members"][0]["permit"]["code"] == "Wait"
     page = page_text(client, f"/runs/{run.pk}/groups/team/train/")
     assert TRAIN in page
     assert f'<a href="/runs/{run.pk}/pods/team/train-3/?cycle=7"> train-3 </a>' in page
@@ -59,7 +59,7 @@ def test_a_group_opens_into_its_members(client: Client, run: Run) -> None:
     assert "Domains tried" in page_text(client, f"/runs/{run.pk}/groups/team/pair/")
 
 
-def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) -> None:
+def test_the_page_of_a_member_shows_its_group_first(client: Client, run: Run) -> None:
     page = strip_tags(page_text(client, f"/runs/{run.pk}/pods/team/train-3/"))
     assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
     fits = strip_tags(page_text(client, f"/runs/{run.pk}/pods/team/train-0/"))
@@ -72,21 +72,24 @@ def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) ->
     assert "2 of 3 nodes are outside the topology domain that was evaluated for the pod group." in pair
 
 
-def test_what_is_not_there(client: Client, run: Run) -> None:
-    told = client.get(f"/api/runs/{run.pk}/groups/team/nobody")
-    assert (told.status_code, told.json()["error"]) == (404, f"Run {run.pk} has no cycle of a pod group team/nobody.")
+def test_missing_groups_are_404(client: Client, run: Run) -> None:
+    answer = client.get(f"/api/runs/{run.pk}/groups/team/nobody")
+    assert (answer.status_code, answer.json()["error"]) == (
+        404,
+        f"Run {run.pk} has no cycle of a pod group team/nobody.",
+    )
     assert client.get(f"/api/runs/{run.pk}/groups/team/train", {"cycle": 1}).status_code == 404
     page_text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
     page_text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)
 
 
-def test_a_run_file_has_them_again(client: Client, run: Run) -> None:
+def test_a_run_file_keeps_the_groups(client: Client, run: Run) -> None:
     again = imported(client, exported(client, run))
     assert [group.told for group in again.group_cycles.all()] == [group.told for group in run.group_cycles.all()]
     assert again.imported["differs"] == 0
 
 
-def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
+def test_a_waiting_pod_shows_its_group(client: Client) -> None:
     from tests.scheduler_core.build import node
     from tests.scheduler_core.pod_groups.test_groups import group, members
 
@@ -99,7 +102,7 @@ def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
 
 
 @pytest.mark.parametrize("case", selection(CASES, 4), ids=lambda case: str(case["name"]))
-def test_every_question_about_a_member_is_answered(client: Client, case: dict[str, Any]) -> None:
+def test_every_query_about_a_member_is_answered(client: Client, case: dict[str, Any]) -> None:
     settings = {"release": "1.36", "feature_gates": case["feature_gates"], "tie_break": "name"}
     run = ran(client, as_list(*case["objects"]), preemption=case["preempt"], percentage=case["percentage"], **settings)
     for address in (f"/runs/{run.pk}/", f"/runs/{run.pk}/together/", f"/api/runs/{run.pk}/map"):
@@ -107,8 +110,8 @@ def test_every_question_about_a_member_is_answered(client: Client, case: dict[st
     page_text(client, f"/api/runs/{run.pk}/find", where="result == 'unschedulable'")
     for group in run.group_cycles.all():
         page_text(client, f"/runs/{run.pk}/groups/{group.key}/")
-        told = client.get(f"/api/runs/{run.pk}/groups/{group.key}").json()
-        assert told["bound"] == sum(member["result"] == "scheduled" for member in told["members"])
+        answer = client.get(f"/api/runs/{run.pk}/groups/{group.key}").json()
+        assert answer["bound"] == sum(member["result"] == "scheduled" for member in answer["members"])
     for cycle in run.cycles.all():
         pod = f"pods/{cycle.namespace}/{cycle.name}"
         page_text(client, f"/api/runs/{run.pk}/state", cycle=cycle.number)

@@ -1,4 +1,4 @@
-"""Run files: a run that was exported and is imported into an instance that knows nothing of it is the same run."""
+"""Run files: a run that one instance exported equals the run that another one imports."""
 
 import gzip
 import json
@@ -15,8 +15,16 @@ from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import services
 from tests.examples import selection
-from tests.kubesched_ui.api.recorded import decided, lose_worker, recorded
-from tests.kubesched_ui.api.run_kinds import CORDON, RUNS, in_time, in_time_forked, small, twice, twice_later
+from tests.kubesched_ui.api.run_kinds import (
+    CORDON,
+    RUNS,
+    forked_twice,
+    forked_twice_later,
+    small,
+    virtual_time,
+    virtual_time_forked,
+)
+from tests.kubesched_ui.api.run_records import decided, lose_worker, recorded
 from tests.kubesched_ui.clusters import pod
 from tests.kubesched_ui.http_api import executed, exported, forked, imported, post
 
@@ -24,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def pages_of(client: Client, run: Run) -> dict[str, Any]:
-    """What is answered about a run, without its number and what it took."""
+    """Return the pages and API responses of a run, without its number and durations."""
     pod = run.pod_results.order_by("position").last()
     assert pod is not None
     pods = f"pods/{pod.namespace}/{pod.name}"
@@ -42,8 +50,8 @@ def pages_of(client: Client, run: Run) -> dict[str, Any]:
         answer = client.get(address, query)
         answers[name] = json.loads(answer.content)
         assert answer.status_code == 200, answer.content
-    # Which of two equal amounts or owners is meant depends on how rows were stored.
-    for answer in (told for told in answers.values() if isinstance(told, dict)):
+    # Which of two equal quantities or owners comes first depends on how rows were stored.
+    for answer in (export for export in answers.values() if isinstance(export, dict)):
         for column, values in (("requests", "amounts"), ("owner", "owners")):
             if isinstance(pods_of := answer.get("pods"), dict) and values in pods_of:
                 known = pods_of.pop(values)
@@ -54,14 +62,14 @@ def pages_of(client: Client, run: Run) -> dict[str, Any]:
 
 
 def shown(client: Client, address: str) -> str:
-    """The words of a page, without numbers of rows and without what something took."""
+    """Return the text of a page, without row numbers and durations."""
     source = client.get(address).content.decode().partition("<main")[2].partition("</main>")[0]
     words = " ".join(re.sub(r"<[^>]+>", " ", source).split()).replace(" ,", ",").replace(" ;", ";")
     return re.sub(r"[Rr]un \d+|[\d.,]+ (?:cycles per second|[µm]?s)\b|(?<=took )[\w. ]+? s\b", "…", words)
 
 
 def facts_of(run: Run) -> dict[str, Any]:
-    """What is stored of it, but for durations and numbers."""
+    """Return the stored data of a run, without durations and primary keys."""
     names = ("name", "summary", "notes", "changes", "stages", "origin", "fork_at", "fork_t")
     return recorded(run) | {
         "settings": services.settings_of(run),
@@ -79,14 +87,14 @@ def lines(data: bytes) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("make", "form"),
-    [*((make, "run") for make in RUNS), (twice, "parquet"), (in_time, "parquet")],
+    [*((make, "run") for make in RUNS), (forked_twice, "parquet"), (virtual_time, "parquet")],
     ids=lambda of: of if isinstance(of, str) else of.__name__,
 )
-def test_an_imported_run_is_the_one_that_was_exported(client: Client, make: Any, form: str) -> None:
+def test_an_imported_run_equals_the_exported_one(client: Client, make: Any, form: str) -> None:
     run = make(client)
     for name, where in (("ties", "tied > 1"), ("nowhere", 'result == "unschedulable"')):
         run.breakpoints.create(name=name, where=where)
-    facts, pages, told = facts_of(run), pages_of(client, run), lines(exported(client, run, "jsonl"))
+    facts, pages, export = facts_of(run), pages_of(client, run), lines(exported(client, run, "jsonl"))
     data = exported(client, run, form)
     Scenario.objects.all().delete()
     assert not Run.objects.exists()
@@ -97,15 +105,17 @@ def test_an_imported_run_is_the_one_that_was_exported(client: Client, make: Any,
     mine = facts_of(again)
     for name, value in facts.items():
         assert mine[name] == value, name
-    assert lines(exported(client, again, "jsonl")) == told
+    assert lines(exported(client, again, "jsonl")) == export
     mine = pages_of(client, again)
     for name, value in pages.items():
         assert mine[name] == value, name
     assert f"As recorded: {run.cycles_done} cycle" in shown(client, f"/runs/{again.pk}/")
 
 
-@pytest.mark.parametrize("make", selection([twice, twice_later, in_time_forked], 3), ids=lambda make: make.__name__)
-def test_an_imported_fork_is_forked_on(client: Client, make: Any) -> None:
+@pytest.mark.parametrize(
+    "make", selection([forked_twice, forked_twice_later, virtual_time_forked], 3), ids=lambda make: make.__name__
+)
+def test_an_imported_fork_can_be_forked(client: Client, make: Any) -> None:
     run = make(client)
     wanted = {"at": 2, "changes": [{"skip": {"pod": None, "plugin": "NodeResourcesFit"}}]}
     there = forked(client, run, **wanted)
@@ -113,14 +123,14 @@ def test_an_imported_fork_is_forked_on(client: Client, make: Any) -> None:
     here = forked(client, again, **wanted)
     assert decided(here) == decided(there)
     assert here.parent == again
-    told = client.get("/api/compare", {"a": again.pk, "b": here.pk}).json()
-    assert told["summary"] == client.get("/api/compare", {"a": run.pk, "b": there.pk}).json()["summary"]
+    export = client.get("/api/compare", {"a": again.pk, "b": here.pk}).json()
+    assert export["summary"] == client.get("/api/compare", {"a": run.pk, "b": there.pk}).json()["summary"]
     assert client.get(f"/compare/{again.pk}/{here.pk}/").status_code == 200
     third = imported(client, exported(client, here))
     assert decided(third) == decided(there)
 
 
-# ---- what is compared
+# ---- verification
 
 
 def stored(client: Client, run: Run) -> dict[str, Any]:
@@ -128,7 +138,7 @@ def stored(client: Client, run: Run) -> dict[str, Any]:
     return document
 
 
-def test_a_changed_file_is_told_from_which_cycle_on_it_differs(client: Client) -> None:
+def test_verification_names_the_first_cycle_that_differs(client: Client) -> None:
     document = stored(client, small(client))
     document["spec"]["scenario"]["spec"]["objects"][-2]["spec"]["nodeSelector"] = {"nobody": "has-this"}
     run = imported(client, json.dumps(document).encode())
@@ -141,7 +151,7 @@ def test_a_changed_file_is_told_from_which_cycle_on_it_differs(client: Client) -
     assert "KubeSched 9.9" in shown(client, f"/runs/{imported(client, json.dumps(document).encode()).pk}/")
 
 
-def test_more_and_fewer_cycles_than_recorded(client: Client) -> None:
+def test_verification_counts_additional_and_missing_cycles(client: Client) -> None:
     document = stored(client, small(client))
     whole = document["spec"]["scenario"]["spec"]["objects"]
     document["spec"]["scenario"]["spec"]["objects"] = [*whole, pod("one-more")]
@@ -162,9 +172,9 @@ def test_more_and_fewer_cycles_than_recorded(client: Client) -> None:
     assert broken.imported["differs"] == 3
 
 
-def test_a_worker_that_was_lost(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_an_import_survives_a_lost_worker(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
-    run = twice(client)
+    run = forked_twice(client)
     (number,) = post(client, "/api/scenarios", exported(client, run), 201)["runs"]
     lose_worker(monkeypatch, number, after=4)
     again = executed(number)
@@ -172,8 +182,8 @@ def test_a_worker_that_was_lost(client: Client, monkeypatch: pytest.MonkeyPatch,
     assert decided(again) == decided(run)
 
 
-def test_what_the_page_says_of_an_imported_fork(client: Client) -> None:
-    run = imported(client, exported(client, twice(client)))
+def test_the_page_of_an_imported_fork(client: Client) -> None:
+    run = imported(client, exported(client, forked_twice(client)))
     source = client.get(f"/runs/{run.pk}/").content.decode()
     page = shown(client, f"/runs/{run.pk}/")
     assert "The parent run was not imported. Identical to it before cycle 2, then continued with 2 changes." in page
@@ -182,10 +192,12 @@ def test_what_the_page_says_of_an_imported_fork(client: Client) -> None:
     assert "/compare/" not in source.partition("A fork")[2].partition("</section>")[0]
 
 
-# ---- the ways in
+# ---- ways to import
 
 
-def test_by_page_packed_and_by_command(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_by_page_as_archive_and_by_command(
+    client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = gzip.compress(exported(client, small(client, name="the one")))
     (tmp_path / "run-7.run.json.gz").write_bytes(data)
     with (tmp_path / "run-7.run.json.gz").open("rb") as file:
@@ -198,7 +210,7 @@ def test_by_page_packed_and_by_command(client: Client, tmp_path: Path, capsys: p
     assert Run.objects.get(pk=run.pk + 1).imported["cycles"] == 6
 
 
-def test_a_yaml_that_somebody_wrote_is_taken_too(client: Client) -> None:
+def test_a_run_file_may_be_yaml(client: Client) -> None:
     text = b"""
 apiVersion: kubesched.dev/v1alpha1
 kind: Run

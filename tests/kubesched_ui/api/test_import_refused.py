@@ -1,4 +1,4 @@
-"""Run files that are wrong: each is refused with file and field, and nothing of it stays."""
+"""Invalid run files are rejected with file and field, and leave nothing behind."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from django.test import Client
 
 from kubesched_ui.models import Scenario
 from tests.examples import selection
-from tests.kubesched_ui.api.run_kinds import in_time_forked, of_a_part, small, twice
+from tests.kubesched_ui.api.run_kinds import forked_twice, selected_pods, small, virtual_time_forked
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import executed, exported, imported, post
 
@@ -25,7 +25,7 @@ def refused(client: Client, data: bytes) -> str:
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:
-    """The document with something else at a place, or (for ...) without it."""
+    """Return the document with another value at a path, or without the value (...)."""
     *way, last = [int(part) if part.isdecimal() else part for part in path.split("/")]
     inside: Any = document
     for part in way:
@@ -109,8 +109,8 @@ HOSTILE: list[tuple[str, Any, str]] = [
 ]
 
 
-def test_what_is_refused_is_named_and_leaves_nothing(client: Client) -> None:
-    data = exported(client, twice(client))
+def test_an_invalid_value_is_named_and_leaves_nothing(client: Client) -> None:
+    data = exported(client, forked_twice(client))
     Scenario.objects.all().delete()
     for path, value, problem in HOSTILE:
         error = refused(client, broken(json.loads(data), path, value))
@@ -123,8 +123,8 @@ def test_what_is_refused_is_named_and_leaves_nothing(client: Client) -> None:
     assert "status.cycles: expected" in page.content.decode()
 
 
-def test_of_a_run_in_time(client: Client) -> None:
-    data = exported(client, in_time_forked(client))
+def test_an_invalid_virtual_time_run(client: Client) -> None:
+    data = exported(client, virtual_time_forked(client))
     for path, value, problem in (
         ("spec/settings/until", 1e9, "spec.settings.until: must be more than 0 and at most 604800 s"),
         ("spec/began/until", 0, "spec.began.until: must be more than 0"),
@@ -137,18 +137,18 @@ def test_of_a_run_in_time(client: Client) -> None:
     assert (run.state, run.error) == ("failed", "changes[0]: cordon: does not exist")
 
 
-def test_a_run_is_imported_alone(client: Client) -> None:
+def test_a_run_file_must_be_the_only_file(client: Client) -> None:
     data = exported(client, small(client))
     other = as_list(node("n9"))
     for both in (data + b"\n" + other, other + b"\n" + data, data + data):
         assert "a run file must be uploaded alone" in refused(client, both)
     files = [SimpleUploadedFile("a.json", data), SimpleUploadedFile("b.json", other)]
     assert "a run file must be uploaded alone" in client.post("/upload/", {"file": files}).content.decode()
-    told = refused(client, exported(client, small(client), "jsonl"))
-    assert "is a JSON Lines export, which contains no cluster; export the run as a run file" in told
+    error = refused(client, exported(client, small(client), "jsonl"))
+    assert "is a JSON Lines export, which contains no cluster; export the run as a run file" in error
 
 
-# ---- anything anywhere
+# ---- any value in any place
 
 ODD: list[Any] = [
     None, True, 0, -1, 7, 10**9, 2**63, 1.5, 1e300, "", "x", "n1", "default/p1", "\0", "\u202e", "a" * 5000, "30s",
@@ -160,7 +160,7 @@ ODD: list[Any] = [
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to everything in a document, to an object of the cluster but not into it."""
+    """Yield the paths of all values in a document, without those inside objects of the cluster."""
     if way:
         yield way
     if len(way) > 4 and way[3] == "objects":
@@ -170,8 +170,10 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(inner, (*way, key))
 
 
-@pytest.mark.parametrize("make", selection([twice, in_time_forked, of_a_part], 3), ids=lambda make: make.__name__)
-def test_anything_anywhere(client: Client, make: Any) -> None:
+@pytest.mark.parametrize(
+    "make", selection([forked_twice, virtual_time_forked, selected_pods], 3), ids=lambda make: make.__name__
+)
+def test_any_value_in_any_place(client: Client, make: Any) -> None:
     data = exported(client, make(client))
     chance, answers = random.Random(make.__name__), Counter[int]()
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""What the map asks for: a moment in columns, the tape from there, a cycle step by step, breakpoints."""
+"""Data of the map: cluster state in columns, change stream, cycle steps, breakpoints."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from kubesched_ui.exports import run_export
 from kubesched_ui.models import Run
 from kubesched_ui.offload.pools import stop_pools
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 from tests.kubesched_ui.http_api import get, post, ran
 
 pytestmark = pytest.mark.django_db
@@ -25,15 +25,15 @@ def ended() -> Iterator[None]:
 
 @pytest.fixture
 def run(client: Client) -> Run:
-    """Of a pod of each outcome: in the order of priority."""
-    return ran(client, taught(), tie_break="name")
+    """Return a run with a pod of each outcome, in order of priority."""
+    return ran(client, every_outcome(), tie_break="name")
 
 
 def ask(client: Client, run: Run, what: str, status: int = 200, **query: Any) -> Any:
     return get(client, f"{run.url}/{what}", status, **query)
 
 
-def test_the_picture_is_the_state_in_columns(client: Client, run: Run) -> None:
+def test_the_map_is_the_cluster_state_in_columns(client: Client, run: Run) -> None:
     for cycle in range(1, run.cycles_done + 2):
         picture, state = ask(client, run, "map", cycle=cycle), ask(client, run, "state", cycle=cycle)
         nodes, pods = picture["nodes"], picture["pods"]
@@ -52,7 +52,7 @@ def test_the_picture_is_the_state_in_columns(client: Client, run: Run) -> None:
         assert pods["priority"][pods["key"].index("default/important")] == 1000
 
 
-def test_the_tape_names_its_cycles(client: Client, run: Run) -> None:
+def test_the_change_stream_names_its_cycles(client: Client, run: Run) -> None:
     piece = ask(client, run, "map/tape", after=0)
     rows = run.cycles.order_by("number")
     assert piece["cycles"]["number"] == [row.number for row in rows]
@@ -62,7 +62,7 @@ def test_the_tape_names_its_cycles(client: Client, run: Run) -> None:
     assert {**back, "from": 0} == piece
 
 
-def test_a_run_in_time_has_its_instants(client: Client) -> None:
+def test_a_virtual_time_run_has_instants(client: Client) -> None:
     run = ran(client, (FOLDER / "16-preemption-in-time.yaml").read_bytes())
     piece = ask(client, run, "map/tape", after=0)
     assert piece["instants"]["t"] == sorted(piece["instants"]["t"])
@@ -71,33 +71,33 @@ def test_a_run_in_time_has_its_instants(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"after": 1, "until": 2}, {"after": -1}, {"after": "x"}])
-def test_pieces_that_there_are_not(client: Client, run: Run, query: dict[str, Any]) -> None:
+def test_missing_chunks_are_404(client: Client, run: Run, query: dict[str, Any]) -> None:
     answer = client.get(f"{run.url}/map/tape", query)
     assert answer.status_code in (400, 422)
     assert answer.json()["error"]
 
 
-def test_a_cycle_step_by_step(client: Client, run: Run) -> None:
+def test_steps_of_a_cycle(client: Client, run: Run) -> None:
     for row in run.cycles.order_by("number"):
-        told = ask(client, run, f"cycles/{row.number}")
-        assert told["pod"] == f"{row.namespace}/{row.name}"
-        assert told["names"] == row.nodes
-        assert told["steps"]
+        cycle = ask(client, run, f"cycles/{row.number}")
+        assert cycle["pod"] == f"{row.namespace}/{row.name}"
+        assert cycle["names"] == row.nodes
+        assert cycle["steps"]
         assert ask(client, run, f"cycles/{row.number}", known=row.nodes_version)["names"] is None
-        for plugin in told["weights"]:
-            assert len(ask(client, run, f"cycles/{row.number}", scores=plugin)["scores"]["raw"]) == len(told["total"])
+        for plugin in cycle["weights"]:
+            assert len(ask(client, run, f"cycles/{row.number}", scores=plugin)["scores"]["raw"]) == len(cycle["total"])
     assert "no cycle 99" in ask(client, run, "cycles/99", 404)["error"]
     assert "gave no scores" in ask(client, run, "cycles/1", 400, scores="Nobody")["error"]
 
 
-def test_the_cycles_of_one_pod_are_linked(client: Client) -> None:
+def test_the_cycles_of_a_pod_are_linked(client: Client) -> None:
     run = ran(client, (FOLDER / "14-backoff.yaml").read_bytes())
     pod = run.cycles.filter(attempt=2).first()
     assert pod is not None
     numbers = list(run.cycles.filter(name=pod.name).order_by("number").values_list("number", flat=True))
     for before, number, after in zip([None, *numbers], numbers, [*numbers[1:], None], strict=False):
-        told = ask(client, run, f"cycles/{number}")
-        assert (told["before"], told["after"]) == (before, after)
+        cycle = ask(client, run, f"cycles/{number}")
+        assert (cycle["before"], cycle["after"]) == (before, after)
 
 
 # ---- breakpoints
@@ -107,7 +107,7 @@ def add(client: Client, run: Run, body: Any, status: int = 201) -> Any:
     return post(client, f"{run.url}/breakpoints", body, status)
 
 
-def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
+def test_breakpoints_are_stored_with_the_run(client: Client, run: Run) -> None:
     assert ask(client, run, "breakpoints") == []
     first = add(client, run, {"name": " preempts ", "where": "size(victims) > 0"})
     second = add(client, run, {"where": "tied > 1"})
@@ -121,7 +121,7 @@ def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
     assert client.delete(f"{run.url}/breakpoints/{10**30}").status_code == 404
 
 
-def test_breakpoints_that_are_refused(client: Client, run: Run) -> None:
+def test_invalid_breakpoints_are_rejected(client: Client, run: Run) -> None:
     wrong = add(client, run, {"where": "tied >"}, 400)
     assert wrong["line"] == 1
     assert wrong["column"] >= 6

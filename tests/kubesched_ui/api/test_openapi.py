@@ -1,4 +1,4 @@
-"""What the documentation of the API says is so."""
+"""The OpenAPI document describes what the API does."""
 
 import json
 from collections import defaultdict
@@ -11,7 +11,7 @@ from ninja import Schema
 
 from kubesched_ui.api import api
 from kubesched_ui.models import Run
-from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 from tests.kubesched_ui.http_api import post, ran, start, upload
 
 DOCUMENT: dict[str, Any] = json.loads(json.dumps(api.get_openapi_schema()))
@@ -19,25 +19,25 @@ OPERATIONS = [(f"{verb} {path}", op) for path, verbs in DOCUMENT["paths"].items(
 
 
 def parts(value: Any) -> list[dict[str, Any]]:
-    """Every object of the document."""
+    """Yield every object of the document."""
     if isinstance(value, list):
         return [part for inner in value for part in parts(inner)]
     return [value, *parts(list(value.values()))] if isinstance(value, dict) else []
 
 
 def agrees(answer: Any, schema: str) -> None:
-    said = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
-    Draft202012Validator(said).validate(answer)
+    schema_of = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
+    Draft202012Validator(schema_of).validate(answer)
 
 
-def test_every_schema_is_valid_and_every_array_says_of_what() -> None:
+def test_every_schema_is_valid_and_every_array_has_item_types() -> None:
     for name, schema in DOCUMENT["components"]["schemas"].items():
         Draft202012Validator.check_schema(schema)
         assert [part for part in parts(schema) if part.get("type") == "array" and "items" not in part] == [], name
 
 
-def test_no_two_schemas_have_one_name() -> None:
-    """The document would have one of them only, for both."""
+def test_schema_names_are_unique() -> None:
+    """Otherwise the document would use one schema in both places."""
     made = list(Schema.__subclasses__())
     for one in made:
         made += one.__subclasses__()
@@ -47,18 +47,18 @@ def test_no_two_schemas_have_one_name() -> None:
     assert [name for name in DOCUMENT["components"]["schemas"] if len(places[name]) > 1] == []
 
 
-def test_bounds_are_told_in_the_words_of_json_schema() -> None:
+def test_bounds_use_json_schema_keywords() -> None:
     assert [part for part in parts(DOCUMENT["components"]) if {"gt", "ge", "lt", "le"} & part.keys()] == []
 
 
-def test_every_operation_documents_its_refusals() -> None:
+def test_every_operation_documents_its_errors() -> None:
     assert [name for name, operation in OPERATIONS if not {"404", "422"} <= operation["responses"].keys()] == []
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("in_time", [False, True])
-def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None:
-    run = ran(client, taught(), in_time=in_time).url
+def test_responses_match_their_schemas(client: Client, in_time: bool) -> None:
+    run = ran(client, every_outcome(), in_time=in_time).url
     page = client.get(f"{run}/pods").json()
     assert any(pod["reasons"] for pod in page["pods"])
     agrees(page, "PodPage")
@@ -83,14 +83,14 @@ def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None
         *[("preemption", "yes"), ("preemption", 1), ("in_time", "true"), ("feature_gates", {"SidecarContainers": 1})],
     ],
 )
-def test_true_is_no_number_and_a_text_neither(client: Client, field: str, value: Any) -> None:
+def test_booleans_and_strings_are_not_numbers(client: Client, field: str, value: Any) -> None:
     scenario = upload(client, as_list(node("n1"), pod("a")))
     assert f".{field}" in post(client, f"/api/scenarios/{scenario}/runs", {field: value}, 422)["error"]
     assert not Run.objects.exists()
 
 
 @pytest.mark.django_db
-def test_lists_come_a_page_at_a_time(client: Client) -> None:
+def test_lists_are_paginated(client: Client) -> None:
     scenarios = [upload(client, as_list(node("n1"), pod("a")), f"s{n}") for n in range(3)]
     runs = [start(client, scenarios[0]).pk for _ in range(3)]
     for address, newest in (("/api/scenarios", scenarios[::-1]), ("/api/runs", runs[::-1])):
@@ -104,7 +104,7 @@ def test_lists_come_a_page_at_a_time(client: Client) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", ["/api/nothing", "/api/runs/-1", "/api/runs/x/map", "/api/"])
-def test_where_the_api_has_nothing_the_answer_is_json_too(client: Client, address: str) -> None:
+def test_unknown_urls_of_the_api_return_json(client: Client, address: str) -> None:
     answer = client.get(address)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
     assert answer.json()["error"].endswith(".")

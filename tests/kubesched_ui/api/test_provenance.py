@@ -1,4 +1,4 @@
-"""Where a number comes from, over stored runs: in one pass and in time."""
+"""Provenance of recorded numbers in stored runs, single pass and virtual time."""
 
 import itertools
 from typing import Any
@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    """A cluster of another test's run is not this one's."""
+def empty_caches() -> None:
+    """Forget the cluster of a run of another test."""
     provenance.forget()
 
 
@@ -29,7 +29,7 @@ def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> 
 
 
 def objects_then(client: Client, run: Run, tree: dict[str, Any], cycle: int) -> dict[tuple[str, str, str], Any]:
-    """The objects that a tree names, as the run had them before the cycle."""
+    """Return the objects that a tree names, as they were before the cycle."""
     found = {}
     for leaf in nodes(tree):
         source = leaf.get("source")
@@ -42,21 +42,21 @@ def objects_then(client: Client, run: Run, tree: dict[str, Any], cycle: int) -> 
 @pytest.mark.parametrize(
     "sample", selection(["10-preemption", "12-pod-affinity", "16-preemption-in-time", "04-zone-spread"], 2)
 )
-def test_everything_recorded_can_be_asked(client: Client, sample: str) -> None:
+def test_every_recorded_number_has_a_tree(client: Client, sample: str) -> None:
     run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
-    asked = 0
+    count = 0
     for cycle in run.cycles.order_by("number")[:8]:
         key = f"{cycle.namespace}/{cycle.name}"
-        told = client.get(f"/api/runs/{run.pk}/pods/{key}").json()
+        recorded_pod = client.get(f"/api/runs/{run.pk}/pods/{key}").json()
         numbers = [row.number for row in run.cycles.filter(namespace=cycle.namespace, name=cycle.name)]
-        recorded = told["cycles"][numbers.index(cycle.number)]
+        recorded = recorded_pod["cycles"][numbers.index(cycle.number)]
         for query, value in itertools.islice(questions(recorded), 60):
             tree = ask(client, run, key, cycle=cycle.number, **query)
             assert tree["value"] == value, query
             assert tree["text"]
             assert list(problems(tree, objects_then(client, run, tree, cycle.number))) == []
-            asked += 1
-    assert asked > 10
+            count += 1
+    assert count > 10
 
 
 def questions(recorded: dict[str, Any]) -> Any:
@@ -83,15 +83,15 @@ def test_earlier_cycles_and_pages(client: Client) -> None:
     first = ask(client, run, "default/q", point="filter", plugin="NodeResourcesFit", node="n1")
     second = ask(client, run, "default/q", point="filter", plugin="NodeResourcesFit", node="n1", page=2)
     assert first["pages"] == second["pages"] == 2
-    told = [leaf for tree in (first, second) for leaf in nodes(tree) if leaf["op"] == "field" and "cycle" in leaf]
-    asked = {leaf["source"]["name"] for leaf in told}
-    assert asked == {f"p{i:02}" for i in range(30)}
-    assert {leaf["cycle"] for leaf in told} == set(range(1, 31))
+    leaves = [leaf for tree in (first, second) for leaf in nodes(tree) if leaf["op"] == "field" and "cycle" in leaf]
+    names = {leaf["source"]["name"] for leaf in leaves}
+    assert names == {f"p{i:02}" for i in range(30)}
+    assert {leaf["cycle"] for leaf in leaves} == set(range(1, 31))
     assert {leaf["op"] for tree in (first, second) for leaf in nodes(tree) if "args" not in leaf} <= LEAVES
     assert list(problems(second, objects_then(client, run, second, 31))) == []
 
 
-def test_wrong_questions_name_the_parameter(client: Client) -> None:
+def test_invalid_queries_name_the_parameter(client: Client) -> None:
     run = ran(client, as_list(node("n1"), node("n2"), pod("p")))
     fit = {"plugin": "NodeResourcesFit", "node": "n1"}
     for status, says, query in (

@@ -1,4 +1,4 @@
-"""Where the times of a pod in the queue come from: every move of every sample in time, and a second release."""
+"""Provenance of the times of a pod in the queue: every move of the virtual time samples, in two releases."""
 
 from collections import Counter
 from itertools import product
@@ -23,11 +23,11 @@ def sample(name: str, release: str) -> bytes:
     return text.replace('kubernetes: "1.34"', f'kubernetes: "{release}"').encode()
 
 
-MOVES = 150  # of a run, spread over it
+MOVES = 150  # moves of a run, spread over it
 
 
 def moves_of(client: Client, run: Run) -> Any:
-    """(pod, its move, what the history says of it) of the run's pods."""
+    """Return (pod, move, history entry) of each move of the run's pods."""
     for pod in client.get(f"/api/runs/{run.pk}/pods").json()["pods"]:
         key = f"{pod['namespace']}/{pod['name']}"
         for move in client.get(f"/api/runs/{run.pk}/pods/{key}/history").json()["moves"]:
@@ -41,13 +41,13 @@ def moves_of(client: Client, run: Run) -> Any:
             pytest.param(name, release, marks=pytest.mark.long if name == "13-queue" or n % 3 else ())
             for n, (name, release) in enumerate(product(SAMPLES, ("1.34", "1.27")))
         ),
-        *((name, "1.16") for name in SAMPLES[1:5]),  # which knows no such configuration as the last one has
+        *((name, "1.16") for name in SAMPLES[1:5]),  # the older release has no such configuration as the last sample
     ],
 )
 def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:
     run = ran(client, sample(name, release), release=release)
     assert run.release == release
-    told: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
     every = list(moves_of(client, run))
     for key, move in every[:: 1 + len(every) // MOVES]:
         tree = ask(client, run, key, move=move["seq"])
@@ -55,12 +55,12 @@ def test_every_move_of_every_sample(client: Client, name: str, release: str) -> 
         assert tree.get("label") != DISAGREES, (key, move)
         assert tree["text"]
         assert list(problems(tree, {})) == []
-        told[tree["op"]] += 1
+        labels[tree["op"]] += 1
         if move["until"] is not None:
             end = ask(client, run, key, move=move["seq"], until=True)
             assert end["value"] == move["until"]
             assert list(problems(end, {})) == []
-    assert told.total() > 3
+    assert labels.total() > 3
 
 
 def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> 
     return found
 
 
-def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:
+def test_backoff_is_explained_down_to_the_configuration(client: Client) -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npodMaxBackoffSeconds: 3\n"
     run = ran(client, sample("14-backoff", "1.34"), config=config)
     tree = ask(client, run, "default/unlucky", attempt=4)
@@ -82,7 +82,7 @@ def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:
     assert 'aria-current="location">podMaxBackoffSeconds: 3' in line.content.decode()
 
 
-def test_a_hint_and_what_is_wrong(client: Client) -> None:
+def test_queueing_hints_and_invalid_queries(client: Client) -> None:
     run = ran(client, sample("15-hints", "1.34"))
     tree = ask(client, run, "default/ssd", attempt=2)
     assert "label disk=ssd added (NodeAffinity's hint returned Queue)" in tree["text"]
@@ -94,16 +94,16 @@ def test_a_hint_and_what_is_wrong(client: Client) -> None:
     assert "no attempt 9" in ask(client, run, "default/ssd", attempt=9, status=404)["error"]
     once = ran(client, (FOLDER / "01-fit.yaml").read_bytes())
     pod = client.get(f"/api/runs/{once.pk}/pods").json()["pods"][0]
-    told = ask(client, once, f"{pod['namespace']}/{pod['name']}", status=404)
-    assert told["error"].startswith("point: queue is only for runs in virtual time")
+    labels = ask(client, once, f"{pod['namespace']}/{pod['name']}", status=404)
+    assert labels["error"].startswith("point: queue is only for runs in virtual time")
 
 
-def test_before_plugins_any_event_wakes_and_backoff_is_forgotten(client: Client) -> None:
+def test_old_releases_wake_pods_on_any_event_and_forget_backoff(client: Client) -> None:
     run = ran(client, sample("14-backoff", "1.16"), release="1.16")
-    asked = [(key, move) for key, move in moves_of(client, run) if move["from"] == "unschedulable"]
-    texts = [ask(client, run, key, move=move["seq"])["text"] for key, move in asked]
+    moves = [(key, move) for key, move in moves_of(client, run) if move["from"] == "unschedulable"]
+    texts = [ask(client, run, key, move=move["seq"])["text"] for key, move in moves]
     assert texts
     assert not any("registered" in text or "hint" in text for text in texts)
-    key = asked[0][0]
+    key = moves[0][0]
     way = client.get(f"/api/runs/{run.pk}/pods/{key}/history").json()["critical_path"]
     assert "an event, or 1 min to pass" in [part["waiting_for"] for part in way]

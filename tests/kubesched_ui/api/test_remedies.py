@@ -1,4 +1,4 @@
-"""What would have to change, over HTTP: proved answers in the contract's shape, for runs in one pass and in time."""
+"""Suggested fixes over HTTP, for single-pass and virtual time runs."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def played(client: Client, *objects: Any, **settings: Any) -> int:
     return ran(client, as_list(*objects), **{"tie_break": "name", **settings}).pk
 
 
-@pytest.mark.parametrize("asked", [{}, {"in_time": True, "until": 30}])
-def test_of_a_pod(client: Client, asked: dict[str, Any]) -> None:
-    run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **asked)
+@pytest.mark.parametrize("settings", [{}, {"in_time": True, "until": 30}])
+def test_fixes_for_a_pod(client: Client, settings: dict[str, Any]) -> None:
+    run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **settings)
     found = client.get(f"/api/runs/{run}/pods/default/big/remedies?attempt=1").json()
     assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "tied", "cost"}
     assert found[0]["text"] == "request 4 cpu instead of 9 (no node has more than 4), which n1 has left"
@@ -28,7 +28,7 @@ def test_of_a_pod(client: Client, asked: dict[str, Any]) -> None:
     assert client.get(f"/api/runs/{run}/pods/default/big/remedies").json() == found
 
 
-def test_to_a_node(client: Client) -> None:
+def test_fixes_that_prefer_a_node(client: Client) -> None:
     run = played(client, node("n1"), node("n2"), pod("web"))
     there = client.get(f"/api/runs/{run}/pods/default/web").json()["result"]["node"]
     other = "n2" if there == "n1" else "n1"
@@ -37,29 +37,29 @@ def test_to_a_node(client: Client) -> None:
     assert {remedy["node"] for remedy in found} == {other}
     assert {entry["difference"] for entry in found[0]["gap"]} == {0}, "a tie"
     assert found[0]["tied"] == [there]
-    told = get(client, f"/runs/{run}/pods/default/web/why/?node={other}").answer
-    assert told == f"{other} has the most points, but {there} has as many: {there} was chosen by name."
+    answer = get(client, f"/runs/{run}/pods/default/web/why/?node={other}").answer
+    assert answer == f"{other} has the most points, but {there} has as many: {there} was chosen by name."
     chosen = client.get(f"/runs/{run}/pods/default/web/remedies?node={there}".replace("/runs", "/api/runs")).json()
-    assert {remedy["node"] for remedy in chosen} == {there}, "what has it win outright"
-    told = get(client, f"/runs/{run}/pods/default/web/why/?node={there}").answer
-    assert told == f"{there} has the most points, but {other} has as many: it was chosen by name."
+    assert {remedy["node"] for remedy in chosen} == {there}, "fixes that make it the only best node"
+    answer = get(client, f"/runs/{run}/pods/default/web/why/?node={there}").answer
+    assert answer == f"{there} has the most points, but {other} has as many: it was chosen by name."
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies").json() == []
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 
 
-@pytest.mark.parametrize("asked", [{}, {"in_time": True, "until": 60}])
-def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
-    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **asked)
-    told = client.get(f"/api/runs/{run}/remedies").json()
-    assert (told["pending"], told["looked"]) == (3, 3)
-    assert [(b["plugin"], b["pods"]) for b in told["bottlenecks"]] == [("NodeResourcesFit", 3)]
-    assert told["lack"]["cpu"] == 9000
-    assert told["remedies"][0]["text"] == "3 more nodes like n1 place 3 of 3 pods"
-    assert len(told["remedies"][0]["changes"]) == 3
+@pytest.mark.parametrize("settings", [{}, {"in_time": True, "until": 60}])
+def test_fixes_for_all_pending_pods(client: Client, settings: dict[str, Any]) -> None:
+    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **settings)
+    answer = client.get(f"/api/runs/{run}/remedies").json()
+    assert (answer["pending"], answer["looked"]) == (3, 3)
+    assert [(b["plugin"], b["pods"]) for b in answer["bottlenecks"]] == [("NodeResourcesFit", 3)]
+    assert answer["lack"]["cpu"] == 9000
+    assert answer["remedies"][0]["text"] == "3 more nodes like n1 place 3 of 3 pods"
+    assert len(answer["remedies"][0]["changes"]) == 3
     page = client.get(f"/runs/{run}/together/").content.decode()
     assert "3 more nodes like n1 place 3 of 3 pods" in page
     assert "Trying one forks the run before cycle 2" in " ".join(page.split())
-    fork = forked(client, Run.objects.get(pk=run), at=2, changes=told["remedies"][0]["changes"])
+    fork = forked(client, Run.objects.get(pk=run), at=2, changes=answer["remedies"][0]["changes"])
     assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
 
 
@@ -95,8 +95,8 @@ spec:
 """
 
 
-def test_in_time_it_is_about_the_objects_as_they_were(client: Client) -> None:
-    """Each attempt has its own answer; what is tried from there places the pod."""
+def test_fixes_in_virtual_time_use_the_objects_of_the_attempt(client: Client) -> None:
+    """Each attempt has its own fixes. A fork from the attempt with a fix places the pod."""
     run, texts = ran(client, TIMED.encode(), tie_break="name"), {}
     for cycle in run.cycles.order_by("number"):
         first = client.get(f"{run.url}/pods/default/web/remedies?attempt={cycle.attempt}").json()[0]
@@ -107,7 +107,7 @@ def test_in_time_it_is_about_the_objects_as_they_were(client: Client) -> None:
     assert texts[2] == "tolerate dedicated=db:NoSchedule"
 
 
-def test_what_is_not_there(client: Client) -> None:
+def test_missing_objects(client: Client) -> None:
     run = played(client, node("n1"), pod("web"))
     assert client.get("/api/runs/999/remedies").status_code == 404
     assert client.get(f"/api/runs/{run}/pods/default/nobody/remedies").status_code == 404

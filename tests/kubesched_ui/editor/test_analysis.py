@@ -1,4 +1,4 @@
-"""What a text is read as: its objects with their lines, and what kubectl would refuse, at its line."""
+"""Analysis of a text in the editor: objects with their lines, errors of kubectl, warnings."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         (POD.replace("name: web", "name: Web"), 4, "cannot be a name"),
         (POD.replace("  name: web\n", ""), 3, "needs a name"),
@@ -99,9 +99,9 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name
         (CLASS.format("system-node-critical", 2_000_000_000), 4, "must be at most 1,000,000,000"),
     ],
 )  # fmt: skip
-def test_what_kubectl_would_refuse_is_an_error_at_its_line(text: str, line: int, said: str) -> None:
+def test_an_error_of_kubectl_is_at_its_line(text: str, line: int, message: str) -> None:
     found = problems(text)
-    assert any(at == line and severity == "error" and said in message for at, severity, message in found), found
+    assert any(at == line and severity == "error" and message in text for at, severity, text in found), found
 
 
 def test_fields_of_the_status_may_be_missing() -> None:
@@ -111,7 +111,7 @@ def test_fields_of_the_status_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "ConfigMap is ignored"),
         ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: c}\n", "custom resource"),
@@ -120,23 +120,23 @@ def test_fields_of_the_status_may_be_missing() -> None:
         (POD + "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", "no PersistentVolumeClaim data"),
     ],
 )
-def test_what_is_merely_left_out_or_absent_is_a_warning(text: str, said: str) -> None:
+def test_ignored_and_absent_objects_give_a_warning(text: str, message: str) -> None:
     found = problems(text)
     assert [severity for _, severity, _ in found] == ["warning"]
-    assert said in found[0][2]
+    assert message in found[0][2]
 
 
-def test_one_broken_document_hides_no_other() -> None:
+def test_an_invalid_document_does_not_hide_the_others() -> None:
     read = analyze("a: [\n---\n" + POD + "---\nb: {\n")
     assert [thing["name"] for thing in read["things"]] == ["web"]
     assert [problem["line"] for problem in read["problems"]] == [1, 13] or read["errors"] == 2
 
 
-def test_the_systems_own_classes_are_as_a_server_has_them() -> None:
+def test_default_priority_classes_exist() -> None:
     assert problems(CLASS.format("system-node-critical", 2_000_001_000)) == []
 
 
-def test_constraints_are_told_in_sentences() -> None:
+def test_constraints_are_described_in_sentences() -> None:
     text = POD + (
         "  nodeSelector: {disk: ssd}\n"
         "  topologySpreadConstraints:\n"
@@ -152,7 +152,7 @@ def test_constraints_are_told_in_sentences() -> None:
     ]
 
 
-def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
+def test_the_preview_has_nodes_and_their_pods() -> None:
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {zone: a}}\nstatus: {allocatable: {cpu: 4}}\n---\n"
     found = analyze(node + POD + "  nodeName: n1\n---\n" + POD.replace("name: web", "name: waits"))["picture"]
     assert found["nodes"]["name"] == ["n1"]
@@ -163,7 +163,7 @@ def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
     assert analyze(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
 
 
-def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_preview_has_the_labels_of_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesched_ui.scenarios.cluster_columns.MAX_CELLS", 7)
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
     found = analyze("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
@@ -178,7 +178,7 @@ def bomb() -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[" * 5000, "levels deep"),
         ("- " * 5000 + "x", "levels deep"),
@@ -190,12 +190,12 @@ def bomb() -> str:
         ("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: [null]}", "is empty"),
     ],
 )
-def test_hostile_text_is_an_error_in_words(text: str, said: str) -> None:
+def test_a_hostile_text_gives_an_error(text: str, message: str) -> None:
     found = problems(text)
-    assert any(severity == "error" and said in message for _, severity, message in found), found
+    assert any(severity == "error" and message in text for _, severity, text in found), found
 
 
-def test_too_much_is_refused() -> None:
+def test_too_large_texts_are_rejected() -> None:
     with pytest.raises(InputError, match="is larger than 1,000,000 bytes"):
         analyze("#" * (limits.MAX_BYTES + 1))
     with pytest.raises(InputError, match="documents"):
@@ -208,7 +208,7 @@ def test_too_much_is_refused() -> None:
 
 @settings(max_examples=examples(150))
 @given(st.sampled_from([MIXED, LISTED, POD]), st.integers(0, 900), st.integers(0, 40), st.text(max_size=12))
-def test_damaged_text_never_raises(text: str, at: int, cut: int, put: str) -> None:
+def test_damaged_texts_never_raise(text: str, at: int, cut: int, put: str) -> None:
     read = analyze(text[:at] + put + text[at + cut :])
     assert all(one["line"] >= 0 and one["message"] for one in read["problems"])
     first = next((number for number, one in enumerate(read["things"]) if one["kind"] == "Pod"), None)
@@ -216,7 +216,7 @@ def test_damaged_text_never_raises(text: str, at: int, cut: int, put: str) -> No
         apply_changes(text[:at] + put + text[at + cut :], [{"thing": first, "remove": True}])
 
 
-def test_odd_shapes_never_raise() -> None:
+def test_unusual_shapes_never_raise() -> None:
     odd: list[Any] = ["null", "3", "text", "[]", "{}", "[[]]", "true", "{a: }"]
     for kind in (*schema.table()["kinds"], "Scenario", "List", "KubeSchedulerConfiguration", "Policy"):
         for value in odd:

@@ -1,4 +1,4 @@
-"""The scheduler's configuration as it is typed: what a run would refuse, at its line, and what it comes to."""
+"""Scheduler configuration in the editor: errors of a run at their line, and the effective configuration."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from tests.examples import examples
-from tests.kubesched_ui.editor.texts import OURS, after, problems, spots
+from tests.kubesched_ui.editor.sample_texts import OURS, edited, paths, problems
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 CONFIG = f"""\
@@ -40,12 +40,12 @@ extenders:
 
 
 def within(text: str) -> str:
-    """As the configuration of a scenario."""
+    """Return the text as the configuration of a scenario."""
     return OURS + "spec:\n  config:\n    " + text.rstrip("\n").replace("\n", "\n    ") + "\n"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "message"),
     [
         ("profiles:", "percentageOfNodesToScor: 5\nprofiles:", 3,
          "percentageOfNodesToScor: is not a field of KubeSchedulerConfiguration; "
@@ -70,18 +70,18 @@ def within(text: str) -> str:
         ("{name: NodeAffinity, weight: 7}", "{name: NodeName}", 9, "plugin 'NodeName' does not extend score"),
     ],
 )  # fmt: skip
-def test_what_a_run_would_refuse_is_an_error_at_its_line(old: str, new: str, line: int, said: str) -> None:
+def test_an_error_of_a_run_is_at_its_line(old: str, new: str, line: int, message: str) -> None:
     assert old in CONFIG
     text = CONFIG.replace(old, new, 1)
     (found,) = problems(text)
     assert found[:2] == (line, "error")
-    assert said in found[2]
+    assert message in found[2]
     (inside,) = problems(within(text))
     assert inside[:2] == (line + 4, "error")
     assert inside[2] == f"spec.config.{found[2]}"
 
 
-def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
+def test_unknown_plugins_of_the_release_give_a_warning() -> None:
     text = CONFIG.replace("name: NodeAffinity", "name: NodeAffinty").replace(
         "name: ImageLocality", "name: TargetLoadPacking"
     )
@@ -101,13 +101,13 @@ def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
     assert "in kube-scheduler 1.22" in problems(within(old).replace("spec:\n", "spec:\n  kubernetes: '1.22'\n"))[0][2]
 
 
-def test_a_policy_and_a_text_are_checked_as_they_were() -> None:
+def test_policies_and_texts_are_validated() -> None:
     assert "Policy" in problems("kind: Policy\napiVersion: v1\n")[0][2]
     inside = OURS + "spec:\n  config: |\n    kind: KubeSchedulerConfiguration\n    profiles: 3\n"
     assert problems(inside)[0][:2] == (4, "error")
 
 
-def test_what_completes_is_what_the_core_has() -> None:
+def test_completions_are_those_of_the_core() -> None:
     found = json.loads(schema.completion_json())
     assert (
         found["kinds"]["KubeSchedulerConfiguration"]["kubescheduler.config.k8s.io/v1"] == "KubeSchedulerConfiguration"
@@ -128,7 +128,7 @@ def test_the_release_is_that_of_the_scenario() -> None:
 
 
 @pytest.mark.parametrize("place", ["config", "scenario"])
-def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
+def test_a_weight_of_a_profile_changes_one_line(place: str) -> None:
     text = CONFIG if place == "config" else within(CONFIG)
     read = analyze(text)
     value = copy.deepcopy(read[place]["value"])
@@ -138,7 +138,7 @@ def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
     assert edit
     assert [line.strip() for line in edit["lines"]] == ["- {name: NodeAffinity, weight: 9}   # near its data"]
     config["profiles"][0]["plugins"] = {"score": {"enabled": [{"name": "ImageLocality", "weight": 3}]}}
-    changed = after(text, {place: value})
+    changed = edited(text, {place: value})
     assert "schedulerName: batch   # for the night" in changed
     assert "# near its data" in changed
     now = analyze(changed)[place]["value"]
@@ -148,22 +148,22 @@ def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
 @pytest.mark.parametrize("place", ["config", "scenario"])
 def test_the_form_of_strategy_and_weights_changes_every_profile_and_keeps_comments(place: str) -> None:
     text = CONFIG if place == "config" else within(CONFIG)
-    changed = after(text, {"scoring": {"strategy": "", "weight.NodeAffinity": "9", "weight.ImageLocality": ""}})
+    changed = edited(text, {"scoring": {"strategy": "", "weight.NodeAffinity": "9", "weight.ImageLocality": ""}})
     assert "- {name: NodeAffinity, weight: 9}   # near its data" in changed
     assert "schedulerName: batch   # for the night" in changed
     assert changed.count("name: NodeAffinity") == 2
     assert not problems(changed)
-    assert "MostAllocated" not in after(text, {"scoring": {"strategy": "LeastAllocated"}})
+    assert "MostAllocated" not in edited(text, {"scoring": {"strategy": "LeastAllocated"}})
 
 
 def test_the_form_of_strategy_and_weights_begins_a_configuration() -> None:
-    empty = after("", {"scoring": {"strategy": "MostAllocated"}})
+    empty = edited("", {"scoring": {"strategy": "MostAllocated"}})
     assert analyze(empty)["scenario"]["value"]["spec"]["config"]["profiles"][0]["pluginConfig"][0] == {
         "name": "NodeResourcesFit",
         "args": {"scoringStrategy": {"type": "MostAllocated"}},
     }
     old = OURS + "spec:\n  kubernetes: '1.21'\n"
-    assert not problems(after(old, {"scoring": {"weight.NodeAffinity": "5"}})), "the default is disabled there"
+    assert not problems(edited(old, {"scoring": {"weight.NodeAffinity": "5"}})), "the default is disabled there"
     assert apply_changes("", [{"scoring": {"strategy": "", "weight.NodeAffinity": ""}}]) is None
     for text, form, why in (
         ("", {"weight.NodeAffinity": "much"}, "must be a whole number"),
@@ -201,9 +201,9 @@ keys = st.sampled_from(
 
 @settings(max_examples=examples(200))
 @given(st.data())
-def test_an_error_is_told_where_a_run_refuses_it_and_nowhere_else(data: st.DataObject) -> None:
+def test_errors_are_exactly_those_of_a_run(data: st.DataObject) -> None:
     value: Any = copy.deepcopy(BASE)
-    *way, last = data.draw(st.sampled_from(spots(value)[1:]))
+    *way, last = data.draw(st.sampled_from(paths(value)[1:]))
     place = value
     for step in way:
         place = place[step]

@@ -1,4 +1,4 @@
-"""Large texts are read by workers: the same answers, limits that hold, the newest wins."""
+"""The editor's worker pool for large texts: same results, limits, and the newest text of a page wins."""
 
 import os
 import signal
@@ -20,14 +20,14 @@ from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from scheduler_core.errors import InputError
 from tests.kubesched_ui import misbehaving
-from tests.kubesched_ui.editor.texts import MIXED
+from tests.kubesched_ui.editor.sample_texts import MIXED
 from tests.kubesched_ui.instance import until
 
 LARGE = MIXED + "#" * SMALL + "\n"
 
 
 def sleeps(seconds: float, more: str = "") -> str:
-    """A text that takes so long."""
+    """Return a text that takes so many seconds."""
     return f"# sleep {seconds}\n{more}\n{LARGE}"
 
 
@@ -40,8 +40,8 @@ def pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     stop_pools()
 
 
-def begun(ask: Callable[[], bytes]) -> tuple[threading.Thread, list[Any]]:
-    """The question in a thread, and what comes of it."""
+def started(ask: Callable[[], bytes]) -> tuple[threading.Thread, list[Any]]:
+    """Send the request in a thread. Return the thread and a list for its result."""
     found: list[Any] = []
 
     def put() -> None:
@@ -55,12 +55,12 @@ def begun(ask: Callable[[], bytes]) -> tuple[threading.Thread, list[Any]]:
     return thread, found
 
 
-def test_a_small_text_needs_no_process(pool: Pool) -> None:
+def test_a_small_text_needs_no_worker(pool: Pool) -> None:
     assert service.read(MIXED) == msgspec.json.encode(analyze(MIXED))
     assert not pool.workers
 
 
-def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
+def test_workers_return_the_same_analysis(pool: Pool) -> None:
     assert service.read(LARGE) == msgspec.json.encode(analyze(LARGE))
     change = [{"thing": 0, "remove": True}]
     assert service.change(LARGE, change) == msgspec.json.encode(apply_changes(LARGE, change))
@@ -72,7 +72,7 @@ def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
 
 
 @pytest.mark.long
-def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
+def test_the_slowest_small_texts_need_no_worker(pool: Pool) -> None:
     for name, text in shapes(SMALL):
         assert len(text) <= SMALL, name
         assert msgspec.json.decode(service.read(text))["problems"] is not None, name
@@ -82,7 +82,7 @@ def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
 
 
 @pytest.mark.long
-def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, settings: Any) -> None:
+def test_a_slow_text_is_stopped_and_the_next_one_is_analyzed(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_SECONDS = 1
     pool.config = configs()["editor"]
     with pytest.raises(InputError, match="the text: takes longer than 1 s to analyze"):
@@ -91,7 +91,7 @@ def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, set
 
 
 @pytest.mark.long
-def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
+def test_a_text_that_needs_too_much_memory_is_rejected(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_MEMORY = 150 << 20
     pool.config = configs()["editor"]
     with pytest.raises(InputError, match="the text: takes more than 150 MB of memory to analyze"):
@@ -99,17 +99,15 @@ def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_process_that_was_killed_is_replaced(pool: Pool) -> None:
+def test_a_killed_worker_is_replaced(pool: Pool) -> None:
     for _ in range(2):
         assert service.read(LARGE)
         os.kill(pool.run(os.getpid), signal.SIGKILL)
 
 
-def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_newest_text_of_a_page_stops_the_running_one(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.1)
-    thread, old = begun(lambda: service.read(sleeps(60), "page"))
+    thread, old = started(lambda: service.read(sleeps(60), "page"))
     until(lambda: pool.running, "the reading")
     assert service.read(LARGE, "page") == msgspec.json.encode(analyze(LARGE))
     thread.join(30)
@@ -117,27 +115,27 @@ def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
     assert not service._newest
 
 
-def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool) -> None:
+def test_the_newest_text_of_a_page_replaces_the_waiting_one(pool: Pool) -> None:
     with pool.worker(Ticket()):
-        thread, old = begun(lambda: service.read(LARGE, "page"))
+        thread, old = started(lambda: service.read(LARGE, "page"))
         until(lambda: pool.waiting, "the wait")
-        other, new = begun(lambda: service.read(sleeps(0, "# newer"), "page"))
+        other, new = started(lambda: service.read(sleeps(0, "# newer"), "page"))
         thread.join(30)
         assert isinstance(old[0], service.Superseded)
     other.join(30)
     assert new == [msgspec.json.encode(analyze(sleeps(0, "# newer")))]
 
 
-def test_texts_of_two_pages_do_not_mind_each_other(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_two_pages_are_independent(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.0)
-    thread, slow = begun(lambda: service.read(sleeps(0.5), "one"))
+    thread, slow = started(lambda: service.read(sleeps(0.5), "one"))
     until(lambda: pool.running, "the reading")
     assert service.read(LARGE, "two")
     thread.join(30)
     assert isinstance(slow[0], bytes)
 
 
-def test_who_finds_all_busy_is_told(pool: Pool, client: Client, db: None) -> None:
+def test_a_request_is_rejected_if_all_workers_are_busy(pool: Pool, client: Client, db: None) -> None:
     pool.config = replace(pool.config, wait_seconds=0)
     with pool.worker(Ticket()):
         with pytest.raises(PoolBusy):
@@ -148,14 +146,14 @@ def test_who_finds_all_busy_is_told(pool: Pool, client: Client, db: None) -> Non
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "message"),
     [
         (service.Superseded(), 409, "A newer version of the text replaced this one."),
         (InputError("the text", "", "takes longer than 10 s to be read"), 400, "the text: takes longer than 10 s"),
     ],
 )
-def test_the_page_is_told_in_words(
-    client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, said: str
+def test_the_page_shows_the_error(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, message: str
 ) -> None:
     def refuse(text: str, page: str) -> bytes:
         assert page == "word"
@@ -163,4 +161,4 @@ def test_the_page_is_told_in_words(
 
     monkeypatch.setattr(service, "read", refuse)
     answer = client.post("/compose/read/", "a: 1", content_type="text/plain", headers={"X-Page": "word"})
-    assert (answer.status_code, said in answer.json()["error"]) == (status, True)
+    assert (answer.status_code, message in answer.json()["error"]) == (status, True)

@@ -19,7 +19,7 @@ from kubesched_ui.scenarios import uploads
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
-from tests.kubesched_ui.clusters import as_list, node, pod, taught
+from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 
 PLACED = [
     "cycle.started", "preenqueue", "prefilter", "filter", "prescore", "score", "select", "assume", "reserve", "permit",
@@ -37,7 +37,7 @@ def schema() -> jsonschema.Draft202012Validator:
 @pytest.fixture(scope="module")
 def cycles() -> dict[str, list[dict[str, Any]]]:
     """Events by pod of the cluster that has one of each outcome."""
-    simulation = Simulation(json.loads(taught())["items"])
+    simulation = Simulation(json.loads(every_outcome())["items"])
     return {trace.pod: cycle_events(trace, simulation.nodes) for trace in simulation.run()}
 
 
@@ -122,7 +122,7 @@ def test_ranking_is_by_total_then_by_row_with_the_chosen_first(count: int) -> No
 @pytest.mark.django_db(transaction=True)
 def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Validator, settings: Any) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    scenario = uploads.store_upload([("a.json", taught())]).scenario
+    scenario = uploads.store_upload([("a.json", every_outcome())]).scenario
     done = services.create_run(scenario, services.RunSettings(), send=False)
     values = {"kind": "Pod", "namespace": "default", "name": "other", "data": pod("other", schedulerName="other")}
     ClusterObject.objects.create(scenario=scenario, position=99, **values)

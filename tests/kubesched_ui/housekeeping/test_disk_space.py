@@ -11,7 +11,7 @@ from django.test import Client
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.models import EventBlock, Run, Scenario
 from kubesched_ui.runs import tasks
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 
@@ -56,14 +56,14 @@ def test_new_work_is_refused_and_all_else_goes_on(monkeypatch: pytest.MonkeyPatc
     settings.DISK_MIN_FREE_BYTES = 10**9
     leave(monkeypatch, 1e8)
     for address, body in (
-        ("/api/scenarios", taught()),
+        ("/api/scenarios", every_outcome()),
         (f"/api/scenarios/{cluster.pk}/runs", b"{}"),
         (f"/api/runs/{run.pk}/fork", b'{"at": 1}'),
     ):
         answer = client.post(address, body, content_type="application/json")
         assert (answer.status_code, answer["Retry-After"]) == (503, "60"), address
         assert "100 MB free, 1 GB required for new work" in answer.json()["error"]
-    answer = client.post("/upload/", {"text": taught().decode()}, headers={"accept": "text/html"})
+    answer = client.post("/upload/", {"text": every_outcome().decode()}, headers={"accept": "text/html"})
     assert (answer.status_code, "almost full" in answer.content.decode()) == (503, True)
     assert "almost full" in client.get(f"/runs/{run.pk}/").content.decode()
     assert client.delete(f"/api/runs/{run.pk}").status_code == 204

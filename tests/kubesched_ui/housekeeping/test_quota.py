@@ -21,7 +21,7 @@ from kubesched_ui.models import Quota, Run, Scenario
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.upgrades.services import create_upgrade
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -39,11 +39,11 @@ def test_scenarios_and_runs(client: Client, settings: Any) -> None:
     settings.QUOTA_SCENARIOS, settings.QUOTA_RUNS = 2, 2
     Scenario.objects.create(name="of ours", origin="sample")
     cluster = scenario(node("n1"), pod("a"))
-    assert post(client, "/api/scenarios", taught())[0] == 201
-    status, said = post(client, "/api/scenarios", taught())
+    assert post(client, "/api/scenarios", every_outcome())[0] == 201
+    status, said = post(client, "/api/scenarios", every_outcome())
     assert status == 400
     assert said.startswith("You have 2 of 2 scenarios. Delete some that you do not need; the oldest are scenario")
-    pasted = client.post("/upload/", {"text": taught().decode()})
+    pasted = client.post("/upload/", {"text": every_outcome().decode()})
     assert (pasted.status_code, "You have 2 of 2 scenarios" in pasted.content.decode()) == (400, True)
     run = ran(cluster, pinned=True)
     other = ran(cluster)
@@ -87,7 +87,7 @@ def test_uploads_at_once_do_not_pass_the_quota(
         try:
             quota.check_scenario()
             ready.wait(60)
-            uploads.store_upload([("a.json", taught())])
+            uploads.store_upload([("a.json", every_outcome())])
         except OverQuota as error:
             return str(error)
         finally:
@@ -109,7 +109,7 @@ def test_a_check_needs_the_transaction_that_stores() -> None:
 def test_the_editor_and_lessons_have_the_same_limits(client: Client, settings: Any) -> None:
     settings.QUOTA_SCENARIOS = 1
     scenario(node("n1"))
-    status, said = post(client, "/compose/save/", {"text": taught().decode()})
+    status, said = post(client, "/compose/save/", {"text": every_outcome().decode()})
     assert (status, said[:26]) == (400, "You have 1 of 1 scenarios.")
     lesson = next(one for one in catalog.lessons()[0] if not isinstance(one.head.scenario, str))
     with pytest.raises(OverQuota):
@@ -162,7 +162,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
 
 def test_nothing_is_limited_by_default() -> None:
     assert set(vars(quota.default_limits()).values()) == {0}
-    uploads.store_upload([("a.json", taught())])
+    uploads.store_upload([("a.json", every_outcome())])
 
 
 def test_the_administrator_gives_limits(admin_client: Client) -> None:

@@ -13,7 +13,7 @@ from kubesched_ui.ingest.api_versions import external
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.examples import examples
-from tests.kubesched_ui.editor.texts import spots
+from tests.kubesched_ui.editor.sample_texts import paths
 from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
 OBJECTS = [obj for path in sorted(FOLDER.glob("*.yaml")) for obj in ingest_files([(path.name, path)]).objects]
@@ -58,7 +58,7 @@ def read(data: bytes, name: str = "upload") -> None:
 @given(st.sampled_from(OBJECTS), st.data(), NASTY)
 def test_any_field_may_be_anything(obj: dict[str, Any], data: st.DataObject, nasty: Any) -> None:
     obj = copy.deepcopy(obj)
-    path = data.draw(st.sampled_from(spots(obj)[1:]))
+    path = data.draw(st.sampled_from(paths(obj)[1:]))
     parent = obj
     for step in path[:-1]:
         parent = parent[step]

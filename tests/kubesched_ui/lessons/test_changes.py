@@ -1,4 +1,4 @@
-"""A step asks for a change of one field: the engine judges what the changed run comes to."""
+"""Questions that ask for a change of one field. The engine judges the outcome of the changed run."""
 
 import pytest
 from django.test import Client
@@ -63,7 +63,7 @@ def question() -> Question:
     return found
 
 
-def test_the_engine_judges(question: Question) -> None:
+def test_the_engine_judges_the_changed_run(question: Question) -> None:
     assert questions.judge(question, [TAINT, ""]).right
     wrong = questions.judge(question, [CPU, "6"])
     assert not wrong.right
@@ -89,28 +89,28 @@ def test_the_engine_judges(question: Question) -> None:
         ("Pod/web spec.nodeName", "n2", "Choose a field"),
     ],
 )
-def test_what_cannot_be_is_not_accepted(question: Question, field: str, text: str, problem: str) -> None:
+def test_impossible_changes_are_rejected(question: Question, field: str, text: str, problem: str) -> None:
     verdict = questions.judge(question, [field, text])
     assert not verdict.right
     assert problem in verdict.problem
 
 
-def test_numbers_words_and_missing_fields_are_set(question: Question) -> None:
+def test_numbers_strings_and_missing_fields_are_set(question: Question) -> None:
     run = question.facts.run
 
-    def seen(field: str, text: str) -> str:
+    def changed_value(field: str, text: str) -> str:
         made = changes.ChangedRuns(question.facts.runs, field, text)["run"]
         assert made.cycles
         assert changes.current(run, field) != text
         return changes.current(made, field)
 
     for field, text in ((PRIORITY, "7"), (PERCENTAGE, "50"), (WEIGHT, "8"), (LABEL, "5"), (TAINT, "")):
-        assert seen(field, text) == text
+        assert changed_value(field, text) == text
     assert run.settings.percentage is None
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("== 'n2'", "== 'n1'", "has a goal that the run reaches without a change"),
         (f'["{TAINT}", ""]', f'["{CPU}", "4"]', "rejects its own answer"),
@@ -121,14 +121,14 @@ def test_numbers_words_and_missing_fields_are_set(question: Question) -> None:
         ("It fits.", 'It goes to {{ in_run("changed", node_of("web")) }}.', "the lesson has no run 'changed'"),
     ],
 )
-def test_the_check_refuses(old: str, new: str, said: str) -> None:
+def test_lint_rejects_invalid_questions(old: str, new: str, message: str) -> None:
     assert old in LESSON
     with pytest.raises(LessonError) as caught:
         lint.check_lesson(lesson(LESSON.replace(old, new, 1)))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_the_small_one_holds() -> None:
+def test_the_example_lesson_is_valid() -> None:
     assert lint.check_lesson(lesson()).questions == 1
 
 
@@ -138,9 +138,9 @@ def test_the_page_shows_the_changed_run(client: Client) -> None:
     step = len(here.steps)
     address = f"/learn/{here.name}/{step}/"
     field = "Node/n1 status.allocatable.cpu"
-    asked = client.get(address).content.decode()
-    assert 'id="revealed"' not in asked
-    assert "The run with this change" not in asked
+    page = client.get(address).content.decode()
+    assert 'id="revealed"' not in page
+    assert "The run with this change" not in page
     reached = client.post(address, {"answer": [field, "32"]}).content.decode()
     assert f"{field} = 32" in reached.partition('id="verdict"')[2].partition("</p>")[0], "the student's own change"
     assert "data-right" in reached

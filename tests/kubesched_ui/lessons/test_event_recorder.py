@@ -1,4 +1,4 @@
-"""The series of the event recorder: what is counted, and what the API server knows."""
+"""Event series of the event recorder: repetitions, and what the API server stores."""
 
 import pytest
 
@@ -16,7 +16,7 @@ FAILED = "FailedScheduling"
         ([0, 10, 20], 800, [(3, 3)]),  # the end of the series writes its count
         ([*range(0, 1801, 300)], 1801, [(7, 6)]),  # counts are written every half an hour
         ([*range(0, 1500, 300)], 1500, [(5, 2)]),
-        ([0, 721], 800, [(1, 1), (1, 1)]),  # a single event is forgotten, too
+        ([0, 721], 800, [(1, 1), (1, 1)]),  # a single event expires, too
         ([0, 350], 800, [(2, 2)]),
     ],
 )
@@ -26,6 +26,6 @@ def test_counts(times: list[float], end: float, objects: list[tuple[int, int]]) 
     assert found[0].note == "message 0"
 
 
-def test_another_reason_is_another_object() -> None:
+def test_another_reason_is_another_event() -> None:
     found = recorded([(0, FAILED, "no"), (5, "Scheduled", "yes"), (6, FAILED, "no")], 10)
     assert [(event.reason, event.count) for event in found] == [(FAILED, 2), ("Scheduled", 1)]

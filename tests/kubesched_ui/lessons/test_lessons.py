@@ -1,4 +1,4 @@
-"""The lessons hold, all of them; what does not hold is refused with file and line."""
+"""All lessons are valid. Lint rejects an invalid lesson with file and line."""
 
 import itertools
 import re
@@ -41,8 +41,8 @@ It goes to {{ node_of("web") }}.
 """
 
 
-def checked(text: str) -> str:
-    """What is wrong with a lesson; "" for nothing."""
+def problems_of(text: str) -> str:
+    """Return the problems of a lesson, or ""."""
     try:
         lint.check_lesson(Lesson(parser.parsed("small", text.encode())))
     except LessonError as problem:
@@ -50,17 +50,17 @@ def checked(text: str) -> str:
     return ""
 
 
-def test_all_hold() -> None:
+def test_all_lessons_are_valid() -> None:
     found = lint.check(catalog.FOLDER, searches=False)
     assert found.lessons == len(catalog.paths())
     assert found.figures > 4 * found.lessons
 
 
 @pytest.mark.long
-def test_all_show_what_decides(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_lessons_show_the_decisive_fields(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("lessons", "--check")
-    said = capsys.readouterr().out.strip()
-    assert re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", said), said
+    message = capsys.readouterr().out.strip()
+    assert re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", message), message
 
 
 TERM = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}"
@@ -72,7 +72,7 @@ AVOIDED = AVOIDED.replace("{name: n2}", "{name: n2, labels: {kubernetes.io/hostn
 AVOIDED = AVOIDED.replace("{name: web}", "{name: web, labels: {app: web}}")
 
 
-def test_what_decides_is_shown() -> None:
+def test_a_decisive_field_must_be_shown() -> None:
     """The anti-affinity of a running pod decides. The page shows it only if the text does."""
     term = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
     hidden = {one.field for one in hidden_fields(Lesson(parser.parsed("small", AVOIDED.encode())))}
@@ -80,11 +80,11 @@ def test_what_decides_is_shown() -> None:
     steps = str(list(path_steps(term))).strip("[]")
     rests = ("'labelSelector', 'matchLabels', 'app'", "'topologyKey'")
     shown = " ".join(f"{{{{ field('Pod', 'old', {steps}, {rest}) }}}}" for rest in rests)
-    told = AVOIDED.replace("CPUs.\n", f"CPUs. {shown}\n", 1)
-    assert list(hidden_fields(Lesson(parser.parsed("small", told.encode())))) == []
+    revealed = AVOIDED.replace("CPUs.\n", f"CPUs. {shown}\n", 1)
+    assert list(hidden_fields(Lesson(parser.parsed("small", revealed.encode())))) == []
 
 
-def test_a_field_that_decides_and_is_hidden_is_refused() -> None:
+def test_a_hidden_decisive_field_is_rejected() -> None:
     with pytest.raises(LessonError, match=r"small\.md, line 1\d: steps\[0\]\.ask: no page shows Pod old"):
         lint.check_hidden_fields(Lesson(parser.parsed("small", AVOIDED.encode())))
 
@@ -100,7 +100,7 @@ CHANGE = """  - title: Now break it
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "lights", "change", "said"),
+    ("name", "questions", "lights", "change", "message"),
     [
         ("small", 3, True, CHANGE, "1 lesson, 4 questions, 6 figures: all hold"),
         ("small", 1, True, CHANGE, "small.md, line 1: asks 2 questions; a lesson asks at least 3"),
@@ -109,11 +109,13 @@ CHANGE = """  - title: Now break it
         ("small", 3, False, CHANGE, "small.md, line 1: must name the parts of the picture that it lights"),
     ],
 )
-def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, lights: bool, change: str, said: str) -> None:
+def test_a_lesson_passes_lint(
+    tmp_path: Path, name: str, questions: int, lights: bool, change: str, message: str
+) -> None:
     head, step, text = re.split(r"(?<=steps:\n)|(?=---\n\n)", LESSON)
     head = head.replace("scenario:", "lights: [filter]\nscenario:", 1) if lights else head
-    steps = "".join(step.replace("Where", f"Where {'again ' * i}") for i in range(asked))
-    texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(asked))
+    steps = "".join(step.replace("Where", f"Where {'again ' * i}") for i in range(questions))
+    texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(questions))
     texts += "\n## Now break it\n" if change else ""
     (tmp_path / f"{name}.md").write_text(f"{head}{steps}{change}---\n{texts}")
     (tmp_path / "course.txt").write_text("small\n")
@@ -122,26 +124,26 @@ def test_a_lesson_is_checked_alone(tmp_path: Path, name: str, asked: int, lights
         call_command("lessons", "sm", "--check", "--folder", str(tmp_path), stdout=out)
     except CommandError as problem:
         out.write(str(problem))
-    assert out.getvalue().strip().startswith(said)
+    assert out.getvalue().strip().startswith(message)
 
 
-def test_the_small_one_holds() -> None:
-    assert checked(LESSON) == ""
+def test_the_example_lesson_is_valid() -> None:
+    assert problems_of(LESSON) == ""
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
-        # what a changed scenario makes false, or leaves without a value
+        # invalid after a change of the scenario
         ('cpu: "2"', 'cpu: "8"', "line 13: steps[0].holds[0]: node_of('web') == 'n1' is not true"),
         ("name: web", "name: other", "line 11: steps[0].focus: the run never tried pod 'default/web'"),
         ("name: n1", "name: n3", "line 18: `n1` has a digit and is not a name in the scenario"),
-        # figures by hand
+        # numbers without an expression
         ("goes to {{", "goes to one of 2, {{", "line 22: '2' is not computed"),
         ("goes to {{", "goes to one of two, {{", "line 22: 'two' is not computed"),
         ("`n1` has", "`n7` has", "line 18: `n7` has a digit and is not a name in the scenario"),
         ("summary: To", "summary: 3 To", "line 3: summary: '3' is not computed"),
-        # what is asked, told before
+        # the answer before the question
         ('{{ allocatable("n1", "cpu") }}', '{{ feasible("web") }}', "which is the answer"),
         ("kind: passes}", "kind: passes, hint: \"{{ node_of('web') }}\"}", "which is the answer"),
         ("goes to {{", "goes to {{ plain(1) }} {{", "line 22: {{ plain(1) }} does not use the run"),
@@ -173,7 +175,7 @@ def test_the_small_one_holds() -> None:
             "{kind: choice, options: {It fits.: {if: \"node_of('web') == 'n1'\", say: Yes.}, It waits.: \"False\"}}",
             "steps[0].ask: explains the right option 'It fits.' with `say`",
         ),
-        # heads
+        # front matter
         ("title: A", "titel: A", "line 2: Object contains unknown field `titel`"),
         ("kind: passes", "kind: guess", "line 12: steps[0].ask.kind: Invalid enum value 'guess'"),
         ("kind: passes", "kind: refuses", "line 11: steps[0].focus: must name the node of the question (refuses)"),
@@ -185,11 +187,11 @@ def test_the_small_one_holds() -> None:
         ("---\ntitle", "title", "line 1: must begin with a head in YAML between two lines of ---"),
     ],
 )
-def test_what_does_not_hold_is_refused(old: str, new: str, said: str) -> None:
+def test_an_invalid_lesson_is_rejected(old: str, new: str, message: str) -> None:
     assert old in LESSON
-    found = checked(LESSON.replace(old, new, 1))
+    found = problems_of(LESSON.replace(old, new, 1))
     assert found.startswith("small.md, line "), found
-    assert said in found
+    assert message in found
 
 
 def test_hostile_files() -> None:
@@ -200,7 +202,7 @@ def test_hostile_files() -> None:
             parser.parsed("x", data)
 
 
-def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
+def test_the_command_names_the_file_and_exits(tmp_path: Path) -> None:
     (tmp_path / "small.md").write_text(LESSON.replace('cpu: "2"', 'cpu: "8"'))
     with pytest.raises(CommandError, match=r"course\.txt, line 1: must list small\.md"):
         call_command("lessons", "--check", "--folder", str(tmp_path))
@@ -221,9 +223,9 @@ def test_html_in_a_lesson_is_text() -> None:
     assert 'href="javascript' not in view["text"]
 
 
-def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
-    """Neither which of the nodes comes first nor what any of them comes to."""
-    asked = 0
+def test_feedback_on_a_wrong_order_hides_the_right_one() -> None:
+    """It names neither the first node nor the score of any node."""
+    count = 0
     for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
             if step.ask is None or step.ask.kind != "order":
@@ -236,20 +238,20 @@ def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
                 verdict = questions.judge(question, [str(place) for place in places])
                 if verdict.right:
                     continue
-                said = " ".join(map(str, feedback.explain(question, verdict)))
-                assert not set(re.findall(r"[\w.-]+", said)) & {*known, *values}, said
-                asked += 1
-    assert asked > 3
+                message = " ".join(map(str, feedback.explain(question, verdict)))
+                assert not set(re.findall(r"[\w.-]+", message)) & {*known, *values}, message
+                count += 1
+    assert count > 3
 
 
-def test_generated_feedback_keeps_the_answer() -> None:
+def test_generated_feedback_hides_the_answer() -> None:
     lesson = catalog.lesson("nominated-nodes")
     assert lesson is not None
     question = lesson.question(4)
     assert question is not None
-    said = " ".join(feedback.explain(question, questions.judge(question, ["7"])))
-    assert "podInitialBackoffSeconds" in said
-    assert shown(questions.answer(question)) not in said
+    message = " ".join(feedback.explain(question, questions.judge(question, ["7"])))
+    assert "podInitialBackoffSeconds" in message
+    assert shown(questions.answer(question)) not in message
     alone = catalog.lesson("preemption-victims")
     assert alone is not None
     never = alone.question(3)
@@ -259,7 +261,7 @@ def test_generated_feedback_keeps_the_answer() -> None:
     ]
 
 
-def test_the_walk_is_what_the_run_recorded() -> None:
+def test_the_object_flow_matches_the_run() -> None:
     lesson = catalog.lesson("how-the-scheduler-knows")
     assert lesson is not None
     first, last = walks(lesson.facts(1)), walks(lesson.facts(len(lesson.steps)))

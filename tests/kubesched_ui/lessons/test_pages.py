@@ -1,4 +1,4 @@
-"""The pages of lessons: nothing of an answer is sent before it is revealed, wrong answers are explained."""
+"""Pages of lessons: they hide answers before the reveal and explain wrong answers."""
 
 import re
 from pathlib import Path
@@ -22,19 +22,19 @@ def address(name: str, step: int) -> str:
     return reverse("lesson-step", args=[name, step])
 
 
-def test_the_course_lists_all_lessons(client: Client) -> None:
+def test_the_list_has_all_lessons(client: Client) -> None:
     page = client.get(reverse("learn"))
     assert page.status_code == 200
     assert all(reverse("lesson", args=[name]) in page.content.decode() for name in NAMES)
 
 
 @pytest.mark.parametrize("name", selection(NAMES, 4))
-def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is sent of a step comes about without its answer, what the cycle found and the text below `Revealed`."""
+def test_hidden_answers_are_not_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page is rendered without the answer, the decision of the cycle and the text below `Revealed`."""
     lesson = catalog.lesson(name)
     assert lesson is not None
     asking = [i for i, step in enumerate(lesson.steps, 1) if step.ask and step.ask.kind != "change"]
-    told = {step: client.post(address(name, step), {"reveal": "1"}).content.decode() for step in asking}
+    pages = {step: client.post(address(name, step), {"reveal": "1"}).content.decode() for step in asking}
 
     def never(*args: object, **kwargs: object) -> None:
         raise AssertionError("what is asked was computed before it is revealed")
@@ -44,10 +44,10 @@ def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pyte
     for step in asking:
         sent = client.get(address(name, step)).content.decode()
         after = markdown.render(lesson.section(step).after.text, lesson.facts(step))
-        assert after in told[step], "it is there once it is revealed"
+        assert after in pages[step], "it is there once it is revealed"
         for paragraph in re.findall(r"<p>(.+?)</p>", after):
             assert paragraph not in sent
-        hidden = told[step].partition('id="verdict"')[2].partition("</div>")[0]
+        hidden = pages[step].partition('id="verdict"')[2].partition("</div>")[0]
         line = re.sub(r"<[^>]*>|\s+", " ", hidden).replace("The answer", "").strip()
         assert line
         assert 'id="revealed"' not in sent
@@ -55,8 +55,8 @@ def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None:
-    """The facts that a text may use before it is revealed do not tell what the cycle in focus came to."""
+def test_shown_values_do_not_depend_on_the_outcome(name: str) -> None:
+    """The values that a text may use before the reveal do not depend on the outcome of the cycle."""
     lesson = catalog.lesson(name)
     assert lesson is not None
     for number, step in enumerate(lesson.steps, 1):
@@ -69,7 +69,7 @@ def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None
 
 
 @pytest.mark.parametrize("name", selection(NAMES, 4))
-def test_wrong_then_right(client: Client, name: str) -> None:
+def test_a_wrong_answer_then_the_right_one(client: Client, name: str) -> None:
     lesson = catalog.lesson(name)
     assert lesson is not None
     for step in range(1, len(lesson.steps) + 1):
@@ -89,7 +89,7 @@ def test_wrong_then_right(client: Client, name: str) -> None:
     "answers",
     [[], [""], ["<script>alert(1)</script>"], ["9" * 5000], ["nan"], ["1e999"], ["n1"] * 900, ["\u0000"], ["-0"]],
 )
-def test_hostile_answers_are_answers(client: Client, answers: list[str]) -> None:
+def test_hostile_answers_are_handled_as_answers(client: Client, answers: list[str]) -> None:
     for name in NAMES[:3]:
         lesson = catalog.lesson(name)
         assert lesson is not None
@@ -100,46 +100,46 @@ def test_hostile_answers_are_answers(client: Client, answers: list[str]) -> None
                 assert "<script>alert" not in page.content.decode()
 
 
-def test_the_cluster_is_drawn_without_what_may_be_asked(client: Client) -> None:
+def test_the_diagram_hides_the_answer(client: Client) -> None:
     drawn = client.get(address(NAMES[0], 1)).content.decode().partition('class="lesson-map"')[2].partition("<table")[0]
     assert drawn.count('class="glass"') > 2
     assert "free" not in drawn
     assert "asks for" not in drawn
 
 
-def test_for_a_room_every_link_stays_large(client: Client) -> None:
+def test_links_keep_the_presentation_mode(client: Client) -> None:
     page = client.get(f"{address(NAMES[0], 2)}?present=1").content.decode()
     assert 'class="presenting"' in page
     ways = re.findall(r'href="(/learn/[^"]+/\d+/[^"]*)"', page)
     assert len([way for way in ways if way.endswith("?present=1")]) == len(ways) - 1, "all but the one that leaves"
     assert re.search(r'action="[^"]+\?present=1"\s+class="card question', page)
     assert page.count('id="go-after"') == 1, "which shows the answer"
-    told = client.post(f"{address(NAMES[0], 2)}?present=1", {"reveal": "1"}).content.decode()
-    assert re.search(r'<a[^>]*id="go-after"', told)
-    assert "data-revealed" in told
+    pages = client.post(f"{address(NAMES[0], 2)}?present=1", {"reveal": "1"}).content.decode()
+    assert re.search(r'<a[^>]*id="go-after"', pages)
+    assert "data-revealed" in pages
     assert 'class="presenting"' not in client.get(address(NAMES[0], 2)).content.decode()
 
 
-def test_a_program_of_the_lessons_own_takes_part_and_is_not_opened(client: Client) -> None:
-    for name, said in (("write-your-own-plugin", "RackLimit"), ("extenders", "Extender requests")):
+def test_an_extender_of_a_lesson_takes_part_without_a_connection(client: Client) -> None:
+    for name, message in (("write-your-own-plugin", "RackLimit"), ("extenders", "Extender requests")):
         lesson = catalog.lesson(name)
         assert lesson is not None
         last = len(lesson.steps)
-        told = client.post(address(name, last), {"reveal": "1"}).content.decode()
-        assert said in told
-        assert "cannot be opened in the browser" in told
+        pages = client.post(address(name, last), {"reveal": "1"}).content.decode()
+        assert message in pages
+        assert "cannot be opened in the browser" in pages
         assert client.post(reverse("lesson-open", args=[name, last])).status_code == 404
     assert Run.objects.count() == 0
 
 
-def test_what_is_not_there(client: Client) -> None:
+def test_missing_pages_are_404(client: Client) -> None:
     for wrong in ("/learn/99-none/", f"/learn/{NAMES[0]}/99/", f"/learn/{NAMES[0]}/0/", "/learn/..%2f..%2fx/"):
         assert client.get(wrong).status_code == 404
     assert client.get(reverse("lesson-open", args=[NAMES[0], 1])).status_code == 405
 
 
-def test_addresses_with_numbers_redirect(client: Client) -> None:
-    """Version 1.0.0 began the names of lessons with numbers."""
+def test_numbered_addresses_redirect(client: Client) -> None:
+    """In version 1.0.0, names of lessons began with numbers."""
     for old, now in (
         ("/learn/07-topology-spread/", "/learn/topology-spread/1/"),
         ("/learn/07-topology-spread/2/?present=1", "/learn/topology-spread/2/?present=1"),
@@ -152,7 +152,7 @@ def test_addresses_with_numbers_redirect(client: Client) -> None:
     assert lesson.number == NAMES.index("topology-spread") + 1
 
 
-def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
+def test_the_run_of_a_lesson_opens_in_the_product(client: Client) -> None:
     name = "requests-and-allocatable"
     lesson = catalog.lesson(name)
     assert lesson is not None

@@ -1,4 +1,4 @@
-"""Lessons that users write: their text, its problems, the file, and frames of other sites."""
+"""Lessons written by users: text, problems, file, and embedding in other sites."""
 
 import html
 import re
@@ -56,7 +56,7 @@ def test_a_new_lesson_works(client: Client, written: WrittenLesson) -> None:
     assert written.name in client.get(reverse("learn")).content.decode()
 
 
-def test_the_exported_file_is_a_lesson_of_the_course(client: Client, written: WrittenLesson) -> None:
+def test_the_exported_file_is_a_valid_lesson(client: Client, written: WrittenLesson) -> None:
     data = client.get(reverse("written-export", args=[written.pk])).content
     lesson = Lesson(parser.parsed("small", data))
     assert lint.check_lesson(lesson).questions == 1
@@ -69,7 +69,7 @@ def test_the_exported_file_is_a_lesson_of_the_course(client: Client, written: Wr
     assert client.get(reverse("written-export", args=[again.pk])).content.decode().count("scenario:") == 1
 
 
-def test_lessons_of_the_course_can_be_imported() -> None:
+def test_lessons_of_the_product_can_be_imported() -> None:
     for path in sorted((parser.Path(parser.__file__).parent / "content").glob("*.md"))[::6]:
         text, _, document = written_lessons.separated(path.read_bytes())
         assert "\nscenario:" not in text.partition("\n---\n")[0]
@@ -78,7 +78,7 @@ def test_lessons_of_the_course_can_be_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("{{ count(nodes()) }}", "7", "Step 1</a>, Text, line 1: &#x27;7&#x27; is not computed"),
         ("kind: lands", "kind: guess", "Step 1</a>, Kind of question: Invalid enum value"),
@@ -90,13 +90,13 @@ def test_lessons_of_the_course_can_be_imported() -> None:
         ("---\n", "", "must begin with a head in YAML"),
     ],
 )
-def test_problems_are_listed_and_the_text_stays(
-    client: Client, written: WrittenLesson, old: str, new: str, said: str
+def test_problems_are_listed_and_the_text_is_kept(
+    client: Client, written: WrittenLesson, old: str, new: str, message: str
 ) -> None:
     assert old in written.text
     text = written.text.replace(old, new)
     assert save(client, written, text).status_code == 302
-    assert said in problems(client, written)
+    assert message in problems(client, written)
     page = client.get(f"{reverse('written-edit', args=[written.pk])}?as=markdown").content.decode()
     assert html.escape(new) in page
     assert client.get(reverse("written-lesson", args=[written.pk])).status_code in (200, 404)
@@ -156,7 +156,7 @@ def test_sizes_are_bounded(client: Client, written: WrittenLesson, monkeypatch: 
     page = save(client, written, "x" * (written_lessons.MAX_TEXT + 1))
     assert page.status_code == 400
     assert "the maximum is 60,000" in page.content.decode()
-    save(client, written, "{{ " * 15_000)  # unclosed braces take no quadratic time
+    save(client, written, "{{ " * 15_000)  # unclosed braces do not need quadratic time
     assert "must begin with a head" in problems(client, written)
     monkeypatch.setattr(written_lessons, "MAX_OBJECTS", 2)
     page = client.post(reverse("written-new", args=[written.scenario_id]), follow=True)
@@ -168,7 +168,7 @@ def test_sizes_are_bounded(client: Client, written: WrittenLesson, monkeypatch: 
     assert WrittenLesson.objects.count() == 1
 
 
-def test_it_belongs_to_its_scenario(written: WrittenLesson, settings: Any) -> None:
+def test_a_lesson_is_deleted_with_its_scenario(written: WrittenLesson, settings: Any) -> None:
     scenario = written.scenario
     assert quota.parts(Scenario) == {ClusterObject: "scenario", WrittenLesson: "scenario"}
     before = quota.measure(scenario)
@@ -214,7 +214,7 @@ def test_only_listed_sites_embed_lessons(client: Client, written: WrittenLesson,
 
 
 @pytest.mark.parametrize("wrong", ["*", "wiki.example.com", "https://a.example.com; script-src *", "'self'", "data:"])
-def test_the_setting_has_origins(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+def test_the_setting_accepts_origins(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     monkeypatch.setenv("KUBESCHED_EMBED_ORIGINS", f"{SITE}, https://*.example.org:8443")
     assert env.origins("EMBED_ORIGINS") == [SITE, "https://*.example.org:8443"]
     monkeypatch.setenv("KUBESCHED_EMBED_ORIGINS", wrong)

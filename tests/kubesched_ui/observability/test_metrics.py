@@ -20,7 +20,7 @@ from kubesched_ui.observability import collectors, http_metrics
 from kubesched_ui.observability.bounded_probe import BoundedProbe
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.websockets import socket_metrics
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_requests_are_counted_by_route_and_status(client: Client) -> None:
 @pytest.mark.django_db
 def test_uploads_and_sockets_are_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     before = read(client)
-    for body, status in ((taught(), 201), (b"{", 400)):
+    for body, status in ((every_outcome(), 201), (b"{", 400)):
         answer = client.post("/api/scenarios", body, content_type="application/octet-stream")
         assert answer.status_code == status
     monkeypatch.setattr(socket_metrics, "sockets", [SimpleNamespace(lag=3), SimpleNamespace(lag=40)])
@@ -89,7 +89,7 @@ def test_uploads_and_sockets_are_counted(client: Client, monkeypatch: pytest.Mon
         key = (("outcome", how),)
         assert found["kubesched_uploads_total"][key] - before["kubesched_uploads_total"][key] == number
     size = found["kubesched_upload_bytes_total"][()] - before["kubesched_upload_bytes_total"][()]
-    assert size == len(taught()) + 1
+    assert size == len(every_outcome()) + 1
     assert found["kubesched_websockets"][()] == 2
     assert found["kubesched_websocket_lag_events_max"][()] == 40
     assert found["kubesched_websocket_lag_events_sum"][()] == 43

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.clusters import every_outcome
 from tests.kubesched_ui.pages import Page
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 from tests.kubesched_ui.views.test_pod_context import sample
@@ -49,7 +49,7 @@ def tour(client: Client, run: Run, query: str = "", most: int = 200) -> list[Sho
 
 @pytest.fixture
 def run() -> Run:
-    return ran(scenario(*json.loads(taught())["items"]))
+    return ran(scenario(*json.loads(every_outcome())["items"]))
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Texts as people type them into the composer, and what tests ask of them."""
+"""Texts for tests of the editor."""
 
 from typing import Any
 
@@ -65,12 +65,12 @@ spec:
 
 
 def problems(text: str) -> list[tuple[int, str, str]]:
-    """(line from 1, severity, message) of each."""
+    """Return (line from 1, severity, message) of each diagnostic."""
     return [(one["line"] + 1, one["severity"], one["message"]) for one in analyze(text)["problems"]]
 
 
-def after(text: str, *changes: dict[str, Any]) -> str:
-    """The text with the changes."""
+def edited(text: str, *changes: dict[str, Any]) -> str:
+    """Return the text after the edits."""
     edit = apply_changes(text, list(changes))
     if edit is None:
         return text
@@ -79,7 +79,7 @@ def after(text: str, *changes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a value."""
+def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Yield every path in a value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
+    return [path, *(spot for key, one in inner for spot in paths(one, (*path, key)))]

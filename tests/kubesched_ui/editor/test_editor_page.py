@@ -1,4 +1,4 @@
-"""The composer's page and what it asks: text in, readings, changes, scenarios and runs out."""
+"""Page and requests of the scenario editor: text in; analysis, edits, scenarios and runs out."""
 
 import json
 from pathlib import Path
@@ -16,13 +16,13 @@ from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.tasks import record
 from kubesched_ui.scenarios.samples import load_samples
 from tests.clusters import CLUSTERS, cluster_id
-from tests.kubesched_ui.editor.texts import MIXED
+from tests.kubesched_ui.editor.sample_texts import MIXED
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-def ask(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:
+def post(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:
     sent = body if isinstance(body, str | bytes) else json.dumps(body)
     response = client.post(f"/compose/{what}/", sent, content_type="application/json")
     return response.status_code, response.json()
@@ -41,17 +41,17 @@ def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) ->
 
 
 @pytest.mark.parametrize("path", CLUSTERS[::8], ids=cluster_id)
-def test_a_real_cluster_opens_without_an_error_and_is_the_same_again(client: Client, path: Path) -> None:
+def test_a_real_cluster_opens_without_errors_and_unchanged(client: Client, path: Path) -> None:
     found = store(ingest_files([(path.name, path)]), path.name)
-    told = analyze(text := client.get(f"/compose/?scenario={found.pk}").context["text"])
-    assert [one for one in told["problems"] if one["severity"] == "error"] == []
+    analysis = analyze(text := client.get(f"/compose/?scenario={found.pk}").context["text"])
+    assert [one for one in analysis["problems"] if one["severity"] == "error"] == []
     again = ingest_files([("again.yaml", text.encode())])
     assert again.counts == ingest_files([(path.name, path)]).counts
     assert again.kubernetes == found.kubernetes
 
 
-def test_an_old_cluster_opens_without_an_error(client: Client) -> None:
-    """Of a version that there is no release of, with what servers write null for an empty list."""
+def test_an_old_cluster_opens_without_errors(client: Client) -> None:
+    """Its version is not supported, and its empty lists are null."""
     drivers = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n1"}, "spec": {}}
     stored = scenario(node("n1"), drivers)
     Scenario.objects.filter(pk=stored.pk).update(kubernetes="v1.13.5")
@@ -60,26 +60,26 @@ def test_an_old_cluster_opens_without_an_error(client: Client) -> None:
     assert ingest_files([("again.yaml", text.encode())]).counts == {"Node": 1, "CSINode": 1}
 
 
-def test_every_sample_opens_without_an_error_and_is_the_same_again(client: Client) -> None:
+def test_every_sample_opens_without_errors_and_unchanged(client: Client) -> None:
     load_samples()
     for sample in Scenario.objects.filter(origin=Scenario.Origin.SAMPLE):
         text = client.get(f"/compose/?scenario={sample.pk}").context["text"]
-        status, read = ask(client, "read", text.encode())
+        status, read = post(client, "read", text.encode())
         assert (status, read["errors"]) == (200, 0), (sample.name, read["problems"])
-        status, saved = ask(client, "save", {"text": text})
+        status, saved = post(client, "save", {"text": text})
         assert status == 200, saved
         again = Scenario.objects.latest("id")
         assert (again.name, again.description, again.time) == (sample.name, sample.description, sample.time)
         assert list(again.objects_of()) == list(sample.objects_of())
 
 
-def test_a_change_is_told_as_lines(client: Client) -> None:
-    status, answer = ask(client, "change", {"text": "a: 1\n", "changes": [{"thing": 0, "value": {"a": 2}}]})
+def test_an_edit_is_returned_as_lines(client: Client) -> None:
+    status, answer = post(client, "change", {"text": "a: 1\n", "changes": [{"thing": 0, "value": {"a": 2}}]})
     assert (status, answer) == (200, {"edit": {"first": 0, "last": 0, "lines": ["a: 2"]}})
 
 
-def test_a_run_of_what_is_typed(client: Client) -> None:
-    status, answer = ask(client, "run", {"text": MIXED, "tries": []})
+def test_a_text_is_run(client: Client) -> None:
+    status, answer = post(client, "run", {"text": MIXED, "tries": []})
     assert status == 200, answer
     run = Run.objects.latest("id")
     assert answer == {"url": f"/runs/{run.pk}/", "scenario": run.scenario_id}
@@ -87,9 +87,9 @@ def test_a_run_of_what_is_typed(client: Client) -> None:
     assert (run.scenario.origin, run.scenario.name) == ("composed", "Three zones")
 
 
-def test_a_deployment_in_one_pass_becomes_its_replicas(client: Client) -> None:
-    text = MIXED[MIXED.index("---\n") + 4 :]  # without what makes it a scenario in time
-    status, answer = ask(client, "run", {"text": text})
+def test_a_single_pass_deployment_becomes_its_replicas(client: Client) -> None:
+    text = MIXED[MIXED.index("---\n") + 4 :]  # without the fields that select virtual time
+    status, answer = post(client, "run", {"text": text})
     assert status == 200, answer
     run = Run.objects.latest("id")
     assert not run.in_time
@@ -103,26 +103,26 @@ def test_a_deployment_in_one_pass_becomes_its_replicas(client: Client) -> None:
     assert owners.pop().startswith("web-")
 
 
-def test_only_the_latest_tries_stay(client: Client) -> None:
+def test_only_the_latest_trial_runs_are_kept(client: Client) -> None:
     tries: list[int] = []
     for _ in range(7):
-        _, answer = ask(client, "run", {"text": MIXED, "tries": tries})
+        _, answer = post(client, "run", {"text": MIXED, "tries": tries})
         tries.append(answer["scenario"])
         Run.objects.filter(scenario_id=tries[-1]).update(finished_at="2026-01-01T00:00Z", state="done")
         if len(tries) == 1:
             Scenario.objects.filter(pk=tries[0]).update(pinned=True)
     assert list(Scenario.objects.order_by("id").values_list("id", flat=True)) == [tries[0], *tries[2:]]
     uploaded = scenario(node("n1"))
-    ask(client, "run", {"text": MIXED, "tries": [uploaded.pk, *tries]})
+    post(client, "run", {"text": MIXED, "tries": [uploaded.pk, *tries]})
     assert Scenario.objects.filter(pk=uploaded.pk).exists(), "what was not composed stays"
 
 
 @pytest.mark.parametrize("what", ["run", "save"])
-def test_what_has_an_error_is_neither_run_nor_saved(client: Client, what: str) -> None:
-    status, answer = ask(client, what, {"text": MIXED.replace("cpu: 500m", "cpu: much")})
+def test_a_text_with_an_error_is_neither_run_nor_saved(client: Client, what: str) -> None:
+    status, answer = post(client, what, {"text": MIXED.replace("cpu: 500m", "cpu: much")})
     assert status == 400
     assert "1 error to fix, the first in line 30: spec.template.spec.containers[0]" in answer["error"]
-    assert ask(client, what, {"text": ""})[0] == 400
+    assert post(client, what, {"text": ""})[0] == 400
     assert not Scenario.objects.exists()
 
 
@@ -134,13 +134,13 @@ def test_what_has_an_error_is_neither_run_nor_saved(client: Client, what: str) -
         ("change", '"' + "x" * limits.MAX_BODY + '"'), ("run", '{"text": "\\ud800"}'),
     ],
 )  # fmt: skip
-def test_odd_bodies_are_refused_in_words(client: Client, what: str, body: Any) -> None:
-    status, answer = ask(client, what, body)
+def test_invalid_requests_are_rejected_with_a_message(client: Client, what: str, body: Any) -> None:
+    status, answer = post(client, what, body)
     assert status == 400, answer
     assert answer["error"]
 
 
-def test_a_scenario_that_is_too_large_is_said_to_be(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_large_scenario_gives_a_message(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesched_ui.editor.try_runs.MAX_BYTES", 100)
     stored = scenario(node("n1"))
     page = client.get(f"/compose/?scenario={stored.pk}").content.decode()

@@ -1,4 +1,4 @@
-"""What is stored of a run, to compare two runs without the time that they took."""
+"""Stored data of a run, without durations, to compare two runs."""
 
 from typing import Any
 
@@ -55,8 +55,8 @@ def recorded(run: Run) -> dict[str, Any]:
     }
 
 
-def alike(run: Run, other: Run) -> None:
-    """Compare everything that is stored, and the states of the cluster that are derived from it."""
+def assert_alike(run: Run, other: Run) -> None:
+    """Compare all stored data of two runs, and the cluster states derived from it."""
     mine, theirs = recorded(run), recorded(other)
     for name, value in mine.items():
         assert value == theirs[name], name

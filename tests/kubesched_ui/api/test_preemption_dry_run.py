@@ -1,4 +1,4 @@
-"""Trials of preemption over stored runs: they come to what the run recorded; wrong questions are answered."""
+"""Preemption dry runs in stored runs agree with the recorded victims."""
 
 import pytest
 from django.test import Client
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 @pytest.mark.parametrize(
     "sample", ["10-preemption", "16-preemption-in-time", pytest.param("13-queue", marks=pytest.mark.long)]
 )
-def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
+def test_dry_runs_agree_with_the_recorded_victims(client: Client, sample: str) -> None:
     run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
     for cycle in run.cycles.order_by("number"):
         key = f"{cycle.namespace}/{cycle.name}"
@@ -20,9 +20,9 @@ def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
         if answer.status_code == 404:
             assert answer.json()["error"].startswith("point: DefaultPreemption did not run")
             continue
-        told = answer.json()
-        assert told["total"] == len(told["nodes"])
-        for node in told["nodes"]:
+        dry_runs = answer.json()
+        assert dry_runs["total"] == len(dry_runs["nodes"])
+        for node in dry_runs["nodes"]:
             again = client.get(
                 f"/api/runs/{run.pk}/pods/{key}/trials", {"cycle": cycle.number, "node": node["node"]}
             ).json()["trial"]
@@ -31,7 +31,7 @@ def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
             assert bool(again["victims"]) is node["candidate"]
 
 
-def test_a_person_steps_through_them_on_a_page(client: Client) -> None:
+def test_the_page_steps_through_the_dry_runs(client: Client) -> None:
     run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes())
     page = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "n1"}).content.decode()
     assert "default/quorum-0" in page
