@@ -145,3 +145,36 @@ def test_a_lesson_for_a_room_goes_on_by_one_key(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/3/?present=1")
     assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.prose')).fontSize)") >= 28
+
+
+@pytest.mark.long
+def test_a_lesson_is_written_by_keyboard(quiet_page: Page, recorded: dict[str, int]) -> None:
+    page = quiet_page  # it asks before it leaves unsaved changes
+    page.goto(f"/scenarios/{recorded['scenario']}/")
+    page.get_by_role("button", name="Write a lesson").click()
+    title, kind = page.get_by_label("Title"), page.get_by_label("Kind of question")
+    title.fill("Where it goes")
+    title.press("Enter")
+    preview = page.locator("[data-check]")
+    expect(preview).to_contain_text("1. Where it goes")
+    expect(preview).to_contain_text("The answer")
+    expect(preview).to_contain_text("The search for hidden fields that decide an answer is complete")
+    page.get_by_role("button", name="Add step").press("Enter")
+    expect(page.get_by_role("heading", name="Step 2", exact=True)).to_be_visible()
+    expect(page.get_by_label("Question", exact=True)).to_be_hidden()
+    kind.select_option("change")
+    expect(page.get_by_role("textbox", name="Goal")).to_be_visible()
+    expect(page.get_by_label("Option 1")).to_be_hidden()
+    kind.select_option("choice")
+    expect(page.get_by_role("textbox", name="Goal")).to_be_hidden()
+    page.get_by_label("Option 1").fill("It is placed")
+    page.get_by_role("button", name="Move up").press("Enter")
+    expect(page.get_by_role("heading", name="Step 1", exact=True)).to_be_visible()
+    expect(preview).to_contain_text("Step 1, Question")
+    expect(page.get_by_label("Option 1")).to_have_value("It is placed")
+    page.get_by_role("button", name="Delete step").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").press("Enter")
+    expect(title).to_have_value("Where it goes")
+    title.fill("Not saved")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(title).to_have_value("Not saved")
