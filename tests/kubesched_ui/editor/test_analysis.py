@@ -11,7 +11,7 @@ from kubesched_ui.editor.analysis import analyze
 from kubesched_ui.editor.apply_edits import apply_changes
 from scheduler_core.errors import InputError
 from tests.examples import examples
-from tests.kubesched_ui.editor.texts import LISTED, MIXED, OURS, problems
+from tests.kubesched_ui.editor.sample_texts import LISTED, MIXED, OURS, problems
 from tests.scheduler_core.virtual_time.test_scenario import LIST
 
 POD = """\
