@@ -117,9 +117,9 @@ def test_a_preempted_pod_that_waits_takes_its_group_along() -> None:
     big = pod("big", requests={"cpu": "3"}, priority=9)
     order = ["default/a", "default/b", "default/big"]
     traces = run(node("n1", cpu="4"), group(3), member("a"), member("b"), gated, big, pods=order)
-    assert (traces["big"].nominated_node, traces["big"].victims) == ("n1", ["default/b"])
-    assert traces["b"].message == "0/1 nodes are available: 1 preempted."
-    assert traces["a"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+    assert (traces["big"].nominated_node, traces["big"].victims) == ("n1", ["default/a"])
+    assert traces["a"].message == "0/1 nodes are available: 1 preempted."
+    assert traces["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
 
 
 def test_a_group_stays_together_in_the_queue() -> None:
