@@ -14,10 +14,8 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, StorageClass, Volume
+from scheduler_core.api.objects import Node
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -30,7 +28,7 @@ from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
-from scheduler_core.plugins.node_volume_limits import Attachment, NodeVolumeLimits
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.non_csi_limits import (
     NITRO,
     AzureDiskLimits,
@@ -289,26 +287,11 @@ class MaxCinderVolumeCount(_Counted, CinderLimits):
 
 
 class MaxCSIVolumeCountPred(NodeVolumeLimits):
-    """Counts only claims, because a pod cannot contain CSI volumes directly, and no in-tree volumes."""
-
     name = "MaxCSIVolumeCountPred"
-
-    def _inline(self, volume: Volume) -> Attachment | None:
-        return None
-
-    def _of_claim(self, claim: PersistentVolumeClaim) -> Attachment | None:
-        found = super()._of_claim(claim)
-        return None if found is not None and found.plugin else found
-
-    def _counts(self, attachment: Attachment, csi_node: CSINode | None) -> bool:
-        return True
 
 
 class CheckVolumeBinding(VolumeBinding):
     name = "CheckVolumeBinding"
-
-    def _has_capacity(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> fwk.Bool:
-        return np.ones(len(self.cluster.nodes), np.bool_)  # drivers do not report their capacity yet
 
 
 class NoVolumeZoneConflict(VolumeZone):

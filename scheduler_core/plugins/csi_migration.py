@@ -65,11 +65,8 @@ def announced(csi_node: CSINode | None, plugin: str) -> bool:
 
 
 def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> bool:
-    """Return whether volume limits count the plugin's volumes on a node as CSI volumes (upstream isCSIMigrationOn).
-
-    1.16 never does.
-    """
-    if csi_node is None or release.predicates:
+    """Return whether volume limits count the plugin's volumes on a node as CSI volumes (upstream isCSIMigrationOn)."""
+    if csi_node is None or not release.in_tree_disks_are_csi:
         return False
     if plugin in (EBS, AZURE_DISK, CINDER):
         return True
@@ -80,8 +77,8 @@ def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> b
 
 def placed_as_csi(plugin: str, release: Release) -> bool:
     """Return whether VolumeBinding treats the plugin's volumes as CSI volumes on nodes that list the plugin as
-    migrated. 1.16 never does."""
-    if release.predicates:
+    migrated."""
+    if not release.in_tree_disks_are_csi:
         return False
     return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migration)
 

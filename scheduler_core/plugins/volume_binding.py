@@ -341,11 +341,14 @@ class VolumeBinding(
 
     def _has_capacity(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> fwk.Bool:
         """Return where the driver reports enough capacity; all nodes if it reports no capacities."""
-        driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         amount = claim.spec.resources.requests.get("storage")
-        if amount is None or driver is None or not driver.spec.storage_capacity:
+        if amount is None or not self._reports_capacity(storage_class):
             return np.ones(len(self.cluster.nodes), np.bool_)
         return self._available_storage.largest(storage_class.name) >= quantity.value(amount)
+
+    def _reports_capacity(self, storage_class: StorageClass) -> bool:
+        driver = self.cluster.csi_drivers.get(storage_class.provisioner)
+        return driver is not None and driver.spec.storage_capacity and self.cluster.release.storage_capacity
 
     # ---- scores depend on feature gates that are off by default
 
@@ -572,8 +575,7 @@ class VolumeBinding(
             empty = [i for i, term in enumerate(found.allowed_topologies) if not term.match_label_expressions]
             allowed = [constant(False, "empty term") if i in empty else tree for i, tree in enumerate(allowed)]
             parts.append(some(allowed, f"{found.name} allows the node"))
-        driver = self.cluster.csi_drivers.get(found.provisioner)
-        if driver is not None and driver.spec.storage_capacity and "storage" in claim.spec.resources.requests:
+        if self._reports_capacity(found) and "storage" in claim.spec.resources.requests:
             asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
             number, largest = len(self.cluster.capacities), int(self._available_storage.largest(found.name)[view.row])
             room = over(

@@ -490,6 +490,13 @@ class Release:
         since="1.23",
         pull=105196,
     )
+    storage_capacity: bool = on(
+        "VolumeBinding checks the capacity that a driver reports",
+        "VolumeBinding ignores the capacity of storage",
+        "pods no longer go to nodes where too little storage is left for their volumes",
+        since="1.21",
+        kep=1472,
+    )
     local_volumes_prefilter_nodes: bool = off(
         "VolumeBinding keeps only the nodes of bound local volumes in PreFilter",
         "the nodes of bound local volumes are only checked in Filter",
@@ -593,6 +600,13 @@ class Release:
         "a missing claim is an error of NodeVolumeLimits",
         "the event and the result differ; the pod stays pending in both",
         since="1.32",
+    )
+    in_tree_disks_are_csi: bool = on(
+        "in-tree disks count as CSI volumes on nodes where a CSI driver replaces the in-tree plugin",
+        "in-tree disks are not CSI volumes",
+        "the limits and the topology of CSI drivers apply to in-tree disks",
+        since="1.23",
+        kep=625,
     )
     gce_pd_is_csi: bool = on(
         "GCE PD counts as CSI on every node with a CSINode, whatever the CSINode announces",

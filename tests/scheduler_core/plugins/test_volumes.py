@@ -273,6 +273,8 @@ def test_long_driver_names_are_hashed() -> None:
     [
         ("1.34", EBS, "kubernetes.io/aws-ebs", "ebs_csi_aws_com", False, True),
         ("1.27", EBS, "kubernetes.io/aws-ebs", "ebs_csi_aws_com", False, True),
+        ("1.23", EBS, "kubernetes.io/aws-ebs", "ebs_csi_aws_com", True, True),
+        ("1.22", EBS, "kubernetes.io/aws-ebs", "ebs_csi_aws_com", True, False),
         ("1.34", GCE, "kubernetes.io/gce-pd", "pd_csi_storage_gke_io", False, True),
         ("1.27", GCE, "kubernetes.io/gce-pd", "pd_csi_storage_gke_io", False, False),
         ("1.27", GCE, "kubernetes.io/gce-pd", "pd_csi_storage_gke_io", True, True),
@@ -332,6 +334,15 @@ def test_ebs_limit_by_instance_type_and_migration() -> None:
     nitro = node("nitro", **{"node.kubernetes.io__instance-type": "m5.large"})
     world = World(nitro, node("old"), node("moved"), csi_node("moved"), pod("p", *disks), release="1.27")
     assert world.judge(EBSLimits, "p") == {"nitro": (TOO_MANY,)}
+
+
+@pytest.mark.parametrize(
+    ("release", "limited"), [("1.18", ["old", "moved"]), ("1.22", ["old", "moved"]), ("1.23", ["old"])]
+)
+def test_in_tree_limits_hold_next_to_a_csi_driver_until_1_22(release: str, limited: list[str]) -> None:
+    disks = [{"awsElasticBlockStore": {"volumeID": f"vol-{i}"}} for i in range(40)]
+    world = World(node("old"), node("moved"), csi_node("moved"), pod("p", *disks), release=release)
+    assert world.judge(EBSLimits, "p") == dict.fromkeys(limited, (TOO_MANY,))
 
 
 # ---------------------------------------------------------------- VolumeBinding: bound claims
@@ -398,3 +409,13 @@ def capacity(name: str, topology: Raw | None, cls: str = "late", **amounts: str)
         "storageClassName": cls,
     }
     return raw | amounts | ({"nodeTopology": topology} if topology is not None else {})
+
+
+@pytest.mark.parametrize("release", ["1.17", "1.20", "1.21"])
+def test_storage_capacity_counts_from_1_21(release: str) -> None:
+    driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": True}}
+    here = capacity("a", {"matchLabels": {"kubernetes.io/hostname": "a"}}, capacity="20Gi")
+    objects = [driver, here, storage_class("late"), claim("c", cls="late")]
+    world = World(node("a"), node("b"), *objects, pod("p", uses("c")), release=release)
+    too_small = {"b": ("node(s) did not have enough free storage",)}
+    assert world.judge(VolumeBinding, "p") == (too_small if release == "1.21" else {})
