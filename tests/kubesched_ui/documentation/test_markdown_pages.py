@@ -1,4 +1,4 @@
-"""The documentation as pages: every page and link of docs/ works here, and nothing else is served."""
+"""Documentation pages: every page and link of docs/ works, and no other file is served."""
 
 import html
 import re
@@ -20,7 +20,7 @@ def test_the_contents_list_every_page_once(client: Client) -> None:
     assert [group.title for group in markdown_pages.groups()][-1] == "Develop", "the README lists them all"
 
 
-def test_links_and_anchors_lead_somewhere() -> None:
+def test_links_and_anchors_have_a_target() -> None:
     pages = markdown_pages.pages()
     anchors = {name: re.findall(r' id="([^"]*)"', page.html) for name, page in pages.items()}
     assert [name for name, found in anchors.items() if len(found) != len(set(found))] == []
@@ -52,7 +52,7 @@ def test_no_other_file_is_served(client: Client, path: str) -> None:
     assert client.get(f"/docs/files/{path}").status_code == 404
 
 
-def test_an_unknown_page_says_where_the_contents_are(client: Client) -> None:
+def test_an_unknown_page_links_to_the_contents(client: Client) -> None:
     assert "The contents list all pages" in get(client, "/docs/nothing/", 404).source
 
 
@@ -62,7 +62,7 @@ def test_text_is_escaped() -> None:
     assert "href" not in rendered
 
 
-def test_pages_lead_to_the_documentation_about_them(client: Client, db: None) -> None:
+def test_pages_link_to_their_documentation(client: Client, db: None) -> None:
     names = {pattern.name for pattern in urlpatterns}
     for name, (page, anchor) in markdown_pages.ABOUT.items():
         assert name in names or reverse(name)

@@ -1,6 +1,6 @@
-"""Hostile and broken uploads, each as (name, files, what the answer must contain). Used in and out of process.
+"""Hostile and broken uploads, each as (name, files, expected text). Tests use them in and out of process.
 
-`python -m tests.kubesched_ui.ingest.hostile NAME` reads one of them with little memory allowed and prints the answer.
+`python -m tests.kubesched_ui.ingest.hostile NAME` reads one with a small memory limit and prints the answer.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from kubesched_ui.ingest import IngestError, Limits, ingest_files
 
 MB = 1024 * 1024
 LIMITS = Limits(max_bytes=64 * MB, max_text=64 * MB, max_members=20_000)
-MEMORY = 700 * MB  # address space of the process that reads the worst ones
+MEMORY = 700 * MB  # address space of the process that reads the worst uploads
 
 NODE = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}'
 POD = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},"spec":%s}'
@@ -81,7 +81,7 @@ def encrypted_zip() -> bytes:
 
 
 def lying_zip() -> bytes:
-    """A member that says it holds one byte."""
+    """Return an archive whose member claims to hold one byte."""
     data = bytearray(zipped(("a.json", b" " * (80 * MB) + NODE)))
     at = data.index(b"PK\x01\x02") + 24
     data[at : at + 4] = struct.pack("<I", 1)
@@ -100,7 +100,7 @@ def merges(levels: int) -> bytes:
     return "\n".join(lines).encode()
 
 
-# Name -> file, its content (or a function that makes a large one), what the answer must contain.
+# Name -> file, its content (or a function that creates a large one), expected text of the answer.
 REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     # nesting
     "json 100,000 open brackets": ("a.json", lambda: b"[" * 100_000, "nested too deeply"),
@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "overlong encoding": ("a.yaml", b"a: \xc0\xaf", "byte 0xc0"),
     "utf-16 cut off": ("a.json", b"\xff\xfe{\0a", "looks like UTF-16"),
     "control characters": ("a.yaml", b"a: \x07", "not valid YAML"),
-    # no text at all
+    # no text
     "empty": ("a.json", b"", "is empty"),
     "blanks": ("a.json", b" \n\t ", "is empty"),
     "picture": ("a.json", b"\x89PNG\r\n\x1a\n", "is a PNG picture"),
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "gz damaged": ("a.gz", lambda: gzip.compress(NODE)[:12] + b"\xff" * 20, "damaged gz"),
     "tar cut off": ("a.tar", lambda: tarred(("a.json", NODE * 50), mode="w")[:700], "a.tar"),
     "empty zip": ("a.zip", zipped, "no object"),
-    # too much of it
+    # too large
     "10,001 nodes": (
         "a.json",
         lambda: listed(*(NODE.replace(b"n1", b"n%d" % i) for i in range(10_001))),
@@ -262,7 +262,7 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "file name": ("<script>\n\x1b[31m.json", b"", "is empty"),
 }
 
-# Objects that are left out, in a cluster that is taken: what the warning must contain.
+# Objects that are left out of an accepted cluster: expected text of the warning.
 BROKEN: dict[str, tuple[bytes, str]] = {
     "no name": (b'{"kind":"Pod","metadata":{}}', "metadata.name: is missing"),
     "no metadata": (b'{"kind":"Pod"}', "metadata: is missing"),
@@ -287,7 +287,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 
 def answer(name: str, memory: int = 0) -> str:
-    """What an upload of REFUSED is answered with, in `memory` bytes of address space if given."""
+    """Return the answer to an upload of REFUSED, with `memory` bytes of address space if given."""
     file, content, _ = REFUSED[name]
     upload = [(file, content if isinstance(content, bytes) else content())]
     if memory:

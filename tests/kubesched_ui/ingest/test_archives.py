@@ -1,4 +1,4 @@
-"""Archives in the wild: what they are packed with, what is beside the objects in them, how they name files."""
+"""Archives: compression formats, other files between the objects, file names."""
 
 import bz2
 import gzip
@@ -91,14 +91,14 @@ SHAPES: dict[str, Members] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes(name: str) -> None:
+def test_layouts_of_archives(name: str) -> None:
     for data, file in ((tarred(SHAPES[name]), "b.tar.gz"), (zipped(SHAPES[name]), "b.zip")):
         result = read(data, file)
         assert sorted(result.records) == KEYS
         assert {w.code for w in result.warnings} <= {"skipped-file"}
 
 
-def test_what_is_not_read_of_a_must_gather_is_counted() -> None:
+def test_ignored_files_of_a_must_gather_are_counted() -> None:
     result = read(tarred(SHAPES["must-gather"]))
     assert result.unknown == {"Widget.apps.example.org": 2}
     assert [w.message for w in result.warnings] == [
@@ -106,7 +106,7 @@ def test_what_is_not_read_of_a_must_gather_is_counted() -> None:
     ]
 
 
-def test_metrics_of_nodes_are_no_nodes() -> None:
+def test_node_metrics_are_not_nodes() -> None:
     assert read(tarred(SHAPES["sonobuoy"])).unknown == {"Node.metrics.k8s.io": 1}
 
 
@@ -122,7 +122,7 @@ def test_metrics_of_nodes_are_no_nodes() -> None:
         ("a.zip", lambda m: zipped({"inner.tgz": tarred(m), "p.json.bz2": bz2.compress(json.dumps(POD).encode())})),
     ],
 )
-def test_packed_with(name: str, pack: Callable[[Members], bytes]) -> None:
+def test_compression_formats(name: str, pack: Callable[[Members], bytes]) -> None:
     assert sorted(read(pack({"nodes.json": listed(NODE), "pods.json": listed(POD)}), name).records) == KEYS
 
 
@@ -131,7 +131,7 @@ def test_windows_names() -> None:
     assert sorted(result.records) == KEYS
 
 
-def test_logs_count_towards_no_limit() -> None:
+def test_logs_do_not_count_towards_limits() -> None:
     limits = replace(Limits(), max_text=5_000, max_bytes=50_000, max_ratio=2, ratio_from=1_000)
     log = b"I0101 line\n" * 20_000
     members: Members = {f"logs/{i}.log": log for i in range(20)} | {"nodes.json": [NODE], "pods.json": [POD]}
@@ -139,7 +139,7 @@ def test_logs_count_towards_no_limit() -> None:
         assert sorted(read(data, name, limits).records) == KEYS
 
 
-def test_a_member_that_cannot_be_read_is_no_reason_to_refuse_the_rest() -> None:
+def test_an_unreadable_member_does_not_reject_the_archive() -> None:
     deep = b"{}"
     for _ in range(9):
         deep = gzip.compress(deep)
@@ -154,19 +154,19 @@ def test_a_member_that_cannot_be_read_is_no_reason_to_refuse_the_rest() -> None:
     }
     result = read(tarred(members))
     assert sorted(result.records) == KEYS
-    said = " ".join(w.message for w in result.warnings)
+    messages = " ".join(w.message for w in result.warnings)
     assert [w.code for w in result.warnings] == ["unreadable-member"] * 5
     for word in ("damaged gz", "nested more than 3 deep", "zstd archive", "broken.json", "damaged zip"):
-        assert word in said
+        assert word in messages
 
 
-def test_files_that_are_no_objects_are_one_remark() -> None:
+def test_files_without_objects_give_one_warning() -> None:
     members: Members = {f"meta/{i}.json": {"info": i} for i in range(380)} | {"nodes.json": [NODE]}
     (warning,) = read(tarred(members)).warnings
     assert (warning.code, warning.message) == ("skipped-file", "bundle.tar.gz: 380 files contain no Kubernetes object")
 
 
-def test_objects_that_occur_alone_and_in_a_list_are_not_remarked_on() -> None:
+def test_duplicates_of_list_items_give_no_warning() -> None:
     result = read(tarred({"nodes.json": listed(NODE), "nodes/n1.json": NODE}))
     assert result.counts == {"Node": 1}
     assert result.warnings == []
@@ -182,7 +182,7 @@ def test_objects_that_occur_alone_and_in_a_list_are_not_remarked_on() -> None:
         {"nodes": {"items": [bare(NODE)]}, "pods": [bare(POD)]},
     ],
 )
-def test_a_map_keyed_by_path_or_kind(value: dict[str, Any]) -> None:
+def test_objects_in_a_map_by_path_or_kind(value: dict[str, Any]) -> None:
     result = ingest_files([("all.json", json.dumps(value).encode())])
     assert sorted(result.records) == KEYS
     assert result.warnings == []
@@ -196,17 +196,17 @@ def test_a_map_keyed_by_path_or_kind(value: dict[str, Any]) -> None:
         {"clientVersion": {"gitVersion": "v1.31.0"}, "serverVersion": {"gitVersion": "v1.20.4"}},
     ],
 )
-def test_the_version_that_the_server_says(version: dict[str, Any]) -> None:
+def test_the_server_version_is_read(version: dict[str, Any]) -> None:
     assert read(tarred({"serverversion.json": version, "nodes.json": [NODE]})).kubernetes == "v1.20.4"
 
 
-def test_a_folder_that_tells_a_kind_makes_no_object_of_what_is_none() -> None:
+def test_a_folder_named_after_a_kind_does_not_turn_other_files_into_objects() -> None:
     result = read(tarred({"nodes.json": [NODE], "nodes/n1/sysctl.json": {"vm.swappiness": {"value": 1}}}))
     assert result.counts == {"Node": 1}
     assert result.warnings[0].message == "bundle.tar.gz: 1 file contains no Kubernetes object"
 
 
-def test_reading_is_watched(tmp_path: Path) -> None:
+def test_reading_reports_progress(tmp_path: Path) -> None:
     path = tmp_path / "a.tgz"
     path.write_bytes(tarred({f"{i}.json": {**NODE, "metadata": {"name": f"n{i}"}} for i in range(200)}))
     seen: list[tuple[int, int]] = []

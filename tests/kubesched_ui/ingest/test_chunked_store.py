@@ -1,4 +1,4 @@
-"""Scenarios stored part by part: not there before they are complete, and gone when nobody completes them."""
+"""Scenarios stored in chunks: invisible until complete, and deleted if never completed."""
 
 import sqlite3
 from datetime import timedelta
@@ -23,19 +23,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunked_store, "PART", 2)
 
 
 def unfinished(objects: int = 5) -> Scenario:
-    """What a reader leaves that was killed."""
+    """Return what a killed worker leaves behind."""
     scenario = Scenario.everything.create(name="half", storing_at=timezone.now(), counts={"Pod": 9})
     chunked_store.add(scenario, [(n, "Pod", "v1", "default", f"p{n}", pack(b"{}")) for n in range(objects)])
     return scenario
 
 
-def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the whole scenario as one transaction the other writer would wait for all of it."""
+def test_other_connections_write_between_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one transaction for the whole scenario, the other writer would wait for all of it."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL has many writers")
     written, name = chunked_store.write, connection.settings_dict["NAME"]
@@ -53,8 +53,8 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
-def test_others_get_as_long_as_a_part_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite lets in whoever tries at the moment: a writer that goes on at once would be the next one, too."""
+def test_other_writers_get_as_much_time_as_a_chunk_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite serves any waiting writer. Without a pause, the same one could always be next."""
     clock, slept = count(0, 0.25), []
     monkeypatch.setattr(chunked_store, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
     store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
@@ -65,7 +65,7 @@ def test_others_get_as_long_as_a_part_took(monkeypatch: pytest.MonkeyPatch) -> N
     assert slept == [chunked_store.LONGEST_PAUSE_S] * 3
 
 
-def test_what_is_not_complete_is_not_there(client: Client) -> None:
+def test_an_incomplete_scenario_is_invisible(client: Client) -> None:
     scenario, obj = unfinished(), ClusterObject.objects.get(name="p0")
     number = scenario.pk
     assert client.get("/api/scenarios").json() == []
@@ -82,7 +82,7 @@ def test_what_is_not_complete_is_not_there(client: Client) -> None:
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_scenarios_are_removed_in_small_steps(minutes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     left, alive = unfinished(), unfinished()
     Scenario.everything.filter(pk=left.pk).update(storing_at=timezone.now() + timedelta(minutes=minutes))
     monkeypatch.setattr(chunked_store, "REMOVED_AT_ONCE", 2)
@@ -93,7 +93,7 @@ def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monke
     assert set(ClusterObject.objects.values_list("scenario_id", flat=True)) == {alive.pk}
 
 
-def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_lost_its_lease_stores_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     written = chunked_store.write
 
     def write(scenario: Scenario, *given: Any) -> None:
@@ -107,7 +107,7 @@ def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPa
     assert not ClusterObject.objects.exists()
 
 
-def test_an_edit_copies_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_copies_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
     version = edits.create_version(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert [o["metadata"]["name"] for o in version.objects_of()] == ["n", "p0", "p1", "p2", "p4"]

@@ -1,4 +1,4 @@
-"""The newest FailedScheduling event of each pod is kept, nothing else."""
+"""The newest FailedScheduling event of each pod is stored, no other event."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def read(*objects: dict[str, Any]) -> list[dict[str, Any]]:
     return [obj for obj in ingested(*objects).objects if obj["kind"] == "Event"]
 
 
-def test_the_newest_wins_whatever_the_order() -> None:
+def test_the_newest_event_wins_in_any_order() -> None:
     old, new = event("old", "2024-01-01T00:00:00Z"), event("new", "2024-01-02T00:00:00Z", count=7)
     for order in ((old, new), (new, old)):
         (kept,) = read(POD, *order)
@@ -44,7 +44,7 @@ def test_the_newest_wins_whatever_the_order() -> None:
         }
 
 
-def test_events_of_the_new_api() -> None:
+def test_events_of_the_events_k8s_io_api() -> None:
     newer = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -60,12 +60,12 @@ def test_events_of_the_new_api() -> None:
     assert kept["source"] == {"component": "default-scheduler"}
 
 
-def test_other_events_and_those_of_other_pods_go() -> None:
+def test_other_events_are_dropped() -> None:
     elsewhere = event("x", "", involvedObject={"kind": "Pod", "namespace": "shop", "name": "gone"})
     assert read(POD, event("pulled", "", reason="Pulled"), elsewhere, event("odd", "", involvedObject="p")) == []
 
 
-def test_odd_shapes_do_no_harm() -> None:
+def test_unusual_shapes_are_ignored() -> None:
     odd = event("x", "", source=[], series="x", count="many", lastTimestamp=5, message=None, type={})
     (kept,) = read(POD, odd)
     assert (kept["message"], kept["count"], kept["lastTimestamp"], kept["type"]) == ("", 1, "", "")

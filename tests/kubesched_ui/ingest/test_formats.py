@@ -1,4 +1,4 @@
-"""Every format that is read, as people have it."""
+"""Every supported upload format."""
 
 import gzip
 import json
@@ -79,7 +79,7 @@ def pretty(value: object) -> str:
         ("warned.yaml", f"Warning: policy/v1beta1 is deprecated\n{to_yaml(NODE)}---\n{to_yaml(POD)}"),
     ],
 )  # fmt: skip
-def test_reads(name: str, data: bytes | str) -> None:
+def test_formats_are_read(name: str, data: bytes | str) -> None:
     result = read(data, name)
     assert sorted(result.records) == KEYS
     assert result.warnings == []
@@ -99,27 +99,27 @@ def test_json_and_yaml_give_the_same_objects() -> None:
     assert read(to_yaml(LIST), "a.yaml").objects == read(text(LIST)).objects
 
 
-def test_a_scenario_keeps_what_it_says_of_itself() -> None:
+def test_a_scenario_keeps_its_metadata() -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     result = read(to_yaml(scenario_document("My cluster", [NODE], "Look here", "v1.30.1", config)), "s.yaml")
     assert (result.name, result.description) == ("My cluster", "Look here")
     assert (result.kubernetes, result.config) == ("v1.30.1", config)
 
 
-def test_the_simulators_configuration_is_kept_as_yaml() -> None:
+def test_the_simulator_configuration_is_stored_as_yaml() -> None:
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 8}
     result = read(text({"nodes": [NODE], "schedulerConfig": config}))
     assert result.config == to_yaml(config)
     assert result.counts == {"Node": 1}
 
 
-def test_a_configuration_beside_the_objects_is_kept() -> None:
+def test_a_configuration_next_to_the_objects_is_stored() -> None:
     result = read(f"{to_yaml(NODE)}---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
     assert "KubeSchedulerConfiguration" in result.config
     assert result.counts == {"Node": 1}
 
 
-def test_most_kubelets_give_the_version() -> None:
+def test_the_most_common_kubelet_version_is_the_version() -> None:
     nodes = [
         {"kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"nodeInfo": {"kubeletVersion": v}}}
         for i, v in enumerate(("v1.29.1", "v1.30.0", "v1.30.0"))
@@ -127,7 +127,7 @@ def test_most_kubelets_give_the_version() -> None:
     assert read(text(nodes)).kubernetes == "v1.30.0"
 
 
-def test_duplicates_the_last_wins() -> None:
+def test_the_last_duplicate_wins() -> None:
     second = {**POD, "spec": {"nodeName": "n1"}}
     result = read(text([NODE, POD, second]))
     assert [obj["spec"]["nodeName"] for obj in result.objects if obj["kind"] == "Pod"] == ["n1"]
@@ -147,23 +147,23 @@ def test_unknown_kinds_are_counted() -> None:
     assert result.unknown == {"Ingress.networking.k8s.io": 2, "Node.metal.example.org": 2, "Endpoints": 2}
 
 
-def test_only_unknown_kinds_are_refused_by_name() -> None:
+def test_an_upload_of_unknown_kinds_only_is_rejected_by_name() -> None:
     with pytest.raises(IngestError, match=r"no object that the scheduler uses, only 1 Ingress"):
         read('{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"i"}}')
 
 
-def test_a_cluster_without_nodes_is_taken_and_remarked_on() -> None:
+def test_a_cluster_without_nodes_gives_a_warning() -> None:
     assert [w.code for w in read(text(POD)).warnings] == ["no-nodes"]
 
 
-def test_pods_on_nodes_that_are_not_there_are_remarked_on() -> None:
+def test_pods_on_missing_nodes_give_a_warning() -> None:
     pods = [{"kind": "Pod", "metadata": {"name": f"p{i}"}, "spec": {"nodeName": "gone"}} for i in range(2)]
     (warning,) = read(text([NODE, *pods])).warnings
     assert (warning.code, warning.name) == ("missing-node", "gone")
     assert warning.message == "2 pods are on node gone, which is not in the upload"
 
 
-def test_a_dump_folder_as_archive() -> None:
+def test_a_dump_folder_as_an_archive() -> None:
     members = {
         "dump/nodes.json": text(NODE_LIST),
         "dump/shop/pods.json": text(POD_LIST),
@@ -179,7 +179,7 @@ def test_a_dump_folder_as_archive() -> None:
     assert "2 files were skipped" in result.warnings[1].message
 
 
-def test_a_dump_on_one_stream_with_logs_between() -> None:
+def test_a_dump_on_one_stream_with_logs() -> None:
     stream = (
         pretty(NODE_LIST)
         + pretty(POD_LIST)
@@ -290,13 +290,13 @@ def read_object(obj: dict[str, Any]) -> dict[str, Any]:
         ("", "Node", "v1"),
     ],
 )
-def test_version_becomes_current(old: str, kind: str, current: str) -> None:
+def test_old_api_versions_become_current(old: str, kind: str, current: str) -> None:
     obj = read_object({"apiVersion": old, "kind": kind, "metadata": {"name": "x"}})
     assert (obj["apiVersion"], obj["kind"]) == (current, kind)
     assert list(obj)[:2] == ["apiVersion", "kind"]
 
 
-def test_namespaces_are_set_where_a_kind_has_them() -> None:
+def test_namespaces_are_set_for_namespaced_kinds() -> None:
     assert read_object({"kind": "Pod", "metadata": {"name": "x"}})["metadata"]["namespace"] == "default"
     assert "namespace" not in read_object({"kind": "Node", "metadata": {"name": "x", "namespace": "y"}})["metadata"]
 
@@ -307,7 +307,7 @@ def test_an_empty_selector_of_an_old_budget_matches_nothing() -> None:
     assert read_object({"apiVersion": "policy/v1", **budget})["spec"] == {"selector": {}, "minAvailable": 1}
 
 
-def test_an_old_workload_selects_its_templates_labels() -> None:
+def test_an_old_workload_selects_the_labels_of_its_template() -> None:
     workload = {
         "kind": "ReplicaSet",
         "metadata": {"name": "x"},

@@ -1,4 +1,4 @@
-"""Hostile uploads: a clear answer, memory bounded, the process alive."""
+"""Hostile uploads: a clear answer, bounded memory, a living process."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tests.kubesched_ui.ingest.hostile import BROKEN, LIMITS, NODE, POD, REFUSED
 
 pytestmark = pytest.mark.slow
 
-# Read in a process of their own with 700 MB of address space: where it dies, so does only the test.
+# These are read in a process with 700 MB of address space, which may die.
 WORST = [
     name
     for name in REFUSED
@@ -21,12 +21,12 @@ WORST = [
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name not in WORST])
-def test_refused(name: str) -> None:
-    said = answer(name)
-    assert said.startswith("refused: ")
-    assert REFUSED[name][2] in said
-    assert len(said) < 600
-    assert said.isprintable()
+def test_a_hostile_upload_is_rejected(name: str) -> None:
+    message = answer(name)
+    assert message.startswith("refused: ")
+    assert REFUSED[name][2] in message
+    assert len(message) < 600
+    assert message.isprintable()
 
 
 LARGEST = [name for name in WORST if "million" in name]
@@ -39,7 +39,7 @@ LARGEST = [name for name in WORST if "million" in name]
         *(pytest.param(name, marks=pytest.mark.long) for name in LARGEST),
     ],
 )
-def test_refused_with_little_memory(name: str, checkout: Path) -> None:
+def test_a_hostile_upload_is_rejected_with_little_memory(name: str, checkout: Path) -> None:
     command = [sys.executable, "-m", "tests.kubesched_ui.ingest.hostile", name]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
@@ -49,7 +49,7 @@ def test_refused_with_little_memory(name: str, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_object_is_left_out_with_a_warning(name: str) -> None:
+def test_an_invalid_object_is_left_out_with_a_warning(name: str) -> None:
     raw, wanted = BROKEN[name]
     result = ingest_files([("a.json", listed(NODE, raw))], LIMITS)
     assert result.counts == {"Node": 1}
@@ -60,14 +60,14 @@ def test_a_broken_object_is_left_out_with_a_warning(name: str) -> None:
     assert warning.message.isprintable()
 
 
-def test_markup_is_kept_as_text_where_it_can_be_a_name() -> None:
+def test_markup_in_a_name_is_stored_as_text() -> None:
     markup = "<img src=x onerror=alert(1)>"
     raw = POD.replace(b'"p"', f'"{markup}"'.encode()) % b"{}"
     result = ingest_files([("a.json", listed(NODE, raw))], LIMITS)
     assert ("Pod", "default", markup) in result.records
 
 
-def test_one_problem_of_many_objects_is_one_warning() -> None:
+def test_a_problem_of_many_objects_gives_one_warning() -> None:
     result = ingest_files([("a.json", listed(NODE, *[b'{"kind":"Pod"}'] * 5000))], LIMITS)
     (warning,) = result.warnings
     assert warning.message.endswith("metadata: is missing (and 4,999 more like it)")

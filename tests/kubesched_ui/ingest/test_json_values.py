@@ -1,4 +1,4 @@
-"""Splitting JSON without building it."""
+"""Splitting JSON without parsing it."""
 
 import json
 
@@ -16,7 +16,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES), st.sampled_from([None, 2]), st.booleans())
-def test_elements_are_those_of_the_array(values: list[object], indent: int | None, ascii_only: bool) -> None:
+def test_elements_equal_those_of_the_array(values: list[object], indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     if "\\ud" in text.decode().lower():
         return
@@ -24,7 +24,7 @@ def test_elements_are_those_of_the_array(values: list[object], indent: int | Non
 
 
 @given(VALUES, VALUES, st.sampled_from([" ", "\n", "\n\n  "]))
-def test_the_next_value_ends_where_the_next_one_starts(first: object, second: object, between: str) -> None:
+def test_a_value_ends_where_the_next_one_starts(first: object, second: object, between: str) -> None:
     texts = [json.dumps(v, ensure_ascii=False) for v in ([first], [second])]
     text = memoryview((texts[0] + between + texts[1]).encode())
     value, end = next_value(text)

@@ -1,4 +1,4 @@
-"""Limits come from the settings and each of them holds."""
+"""Upload limits come from the settings and are enforced."""
 
 import json
 from dataclasses import replace
@@ -21,7 +21,7 @@ def test_settings_change_limits(settings) -> None:  # type: ignore[no-untyped-de
 
 
 @pytest.mark.parametrize(
-    ("kind", "number", "said"),
+    ("kind", "number", "message"),
     [
         ("Node", 3, "more than 2 nodes"),
         ("Pod", 4, "more than 3 pods"),
@@ -29,23 +29,23 @@ def test_settings_change_limits(settings) -> None:  # type: ignore[no-untyped-de
         ("Service", 80, "larger than"),
     ],
 )
-def test_each_limit_holds(kind: str, number: int, said: str) -> None:
-    with pytest.raises(IngestError, match=said):
+def test_each_limit_is_enforced(kind: str, number: int, message: str) -> None:
+    with pytest.raises(IngestError, match=message):
         ingest_files([("a.json", objects(kind, number))], SMALL)
 
 
-def test_a_full_upload_is_taken() -> None:
+def test_an_upload_at_the_limit_is_accepted() -> None:
     result = ingest_files([("n.json", objects("Node", 2)), ("p.json", objects("Pod", 3))], SMALL)
     assert result.counts == {"Node": 2, "Pod": 3}
 
 
-def test_bytes_count_over_all_files() -> None:
+def test_bytes_of_all_files_are_added() -> None:
     part = b" " * 900 + objects("Node", 1)
     with pytest.raises(IngestError, match=r"^c\.json: the upload is larger than 1\.953 kB"):
         ingest_files([("a.json", part), ("b.json", part), ("c.json", part)], SMALL)
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_a_missing_file() -> None:
     from pathlib import Path
 
     with pytest.raises(IngestError, match=r"^x\.json: cannot be read: no such file"):

@@ -1,4 +1,4 @@
-"""Uploads are filled in as an API server would, and say what a run would be told of them."""
+"""Uploads get the defaults of an API server, and list the warnings of a run."""
 
 import json
 from typing import Any
@@ -25,15 +25,15 @@ WEB: dict[str, Any] = {
 WEB["spec"]["template"] = {"metadata": {"labels": {"app": "web"}}, "spec": LIMITED["spec"]}
 
 
-def said(result: IngestResult) -> dict[str, str]:
+def warnings_by_code(result: IngestResult) -> dict[str, str]:
     return {remark["code"]: remark["message"] for remark in scenario_warnings(result)}
 
 
-def test_what_is_filled_in_is_kept_and_told() -> None:
+def test_defaults_are_stored_with_a_warning() -> None:
     result = ingested(node("n1"), LIMITED, pod("real"))
     typed, real = (obj["spec"] for obj in result.objects if obj["kind"] == "Pod")
     assert typed["containers"][0]["resources"]["requests"] == {"cpu": "2"}
-    assert "requests from limits (1 container of 1 pod)" in said(result)["filled"]
+    assert "requests from limits (1 container of 1 pod)" in warnings_by_code(result)["filled"]
     assert "restartPolicy" not in real, "it has a status"
     again = ingested(*result.objects)
     assert again.objects == result.objects
@@ -48,35 +48,37 @@ def test_a_scenario_without_admission_gets_no_tolerations() -> None:
     assert typed["spec"]["restartPolicy"] == "Always"
 
 
-def test_what_a_run_would_be_told() -> None:
+def test_warnings_of_a_run_are_listed() -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     gone = pod("gone")
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     others = [pod("a", schedulerName="volcano"), pod("b", volumes=volumes), pod("c", priorityClassName="gold"), gone]
-    told = said(ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others))
-    assert told["other-schedulers"].startswith("1 pod waits for another scheduler and is left to it: volcano (1: ")
+    messages = warnings_by_code(
+        ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others)
+    )
+    assert messages["other-schedulers"].startswith("1 pod waits for another scheduler and is left to it: volcano (1: ")
     assert (
         "the snapshot has no claims. Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`"
-        in told["absent-claims"]
+        in messages["absent-claims"]
     )
-    assert told["priority-class"].startswith("1 pod names 1 PriorityClass missing from the snapshot")
-    assert told["deleting"].startswith("1 pod without a node is being deleted")
-    assert told["workloads"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
+    assert messages["priority-class"].startswith("1 pod names 1 PriorityClass missing from the snapshot")
+    assert messages["deleting"].startswith("1 pod without a node is being deleted")
+    assert messages["workloads"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
     agent = WEB | {"kind": "DaemonSet", "metadata": {"name": "agent"}}
-    told = said(ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
-    assert told["workloads"] == "1 pod is created for workloads without pods: DaemonSet default/agent (1)."
+    messages = warnings_by_code(ingested(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
+    assert messages["workloads"] == "1 pod is created for workloads without pods: DaemonSet default/agent (1)."
 
 
-def test_schedulers_of_the_configuration_that_came_along_are_ours() -> None:
+def test_schedulers_of_the_uploaded_configuration_are_simulated() -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "mine"}],
     }
-    assert "other-schedulers" not in said(ingested(node("n1"), pod("a", schedulerName="mine"), config))
+    assert "other-schedulers" not in warnings_by_code(ingested(node("n1"), pod("a", schedulerName="mine"), config))
 
 
-def test_a_broken_template_is_left_out_if_its_pods_would_be_made() -> None:
+def test_a_broken_template_is_left_out_if_its_pods_would_be_created() -> None:
     broken = json.loads(json.dumps(WEB).replace('"2"', '"lots"'))
     result = ingested(node("n1"), broken)
     assert [(w.code, w.kind, w.field) for w in result.warnings] == [
@@ -86,7 +88,7 @@ def test_a_broken_template_is_left_out_if_its_pods_would_be_made() -> None:
 
 
 @pytest.mark.django_db
-def test_an_edit_is_filled_in_and_says_what_is_so_now() -> None:
+def test_an_edit_gets_defaults_and_new_warnings() -> None:
     scenario = store(ingested(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
     assert [remark["code"] for remark in scenario.warnings] == ["other-schedulers"]
     changed = scenario.cluster_objects.get(name="a")

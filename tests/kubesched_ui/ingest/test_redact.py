@@ -1,4 +1,4 @@
-"""What must not get past the door."""
+"""Secrets are removed from uploads."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def template() -> dict[str, Any]:
     ],
     ids=lambda obj: obj["kind"],
 )
-def test_nothing_secret_is_kept(obj: dict[str, Any]) -> None:
+def test_no_secret_is_stored(obj: dict[str, Any]) -> None:
     node = {"kind": "Node", "metadata": {"name": "n"}}
     result = ingested(node, obj)
     assert SECRET not in json.dumps(result.objects)
@@ -71,7 +71,7 @@ def test_nothing_secret_is_kept(obj: dict[str, Any]) -> None:
     assert result.dropped or result.unknown
 
 
-def test_what_was_dropped_is_said() -> None:
+def test_removed_fields_give_a_warning() -> None:
     pods = [{"kind": "Pod", "metadata": meta(f"p{i}"), "spec": spec(nodeName="n")} for i in range(2)]
     objects = [{"kind": "Node", "metadata": {"name": "n"}}, *pods, {"kind": "Secret", "metadata": {"name": "s"}}]
     result = ingested(*objects)
@@ -83,7 +83,7 @@ def test_what_was_dropped_is_said() -> None:
     ]
 
 
-def test_the_rest_is_kept() -> None:
+def test_other_fields_are_kept() -> None:
     pod = {"kind": "Pod", "metadata": meta("p"), "spec": spec()}
     (kept,) = ingested(pod).objects
     assert kept["metadata"]["annotations"] == {"kept": "yes"}

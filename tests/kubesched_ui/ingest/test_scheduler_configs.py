@@ -1,4 +1,4 @@
-"""Scheduler configurations in uploads: found, one of them chosen, nothing else of a ConfigMap kept."""
+"""Scheduler configurations in uploads: one is selected, and nothing else of a ConfigMap is stored."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ POLICY = '{"kind": "Policy", "apiVersion": "v1", "extenders": []}'
 
 
 @pytest.mark.parametrize("key", ["config__yaml", "scheduler-config__yaml", "kube-scheduler-config__yaml", "anything"])
-def test_one_in_a_config_map_is_found_and_nothing_else_of_it_is_kept(key: str) -> None:
+def test_a_configuration_in_a_config_map_is_found_and_the_rest_dropped(key: str) -> None:
     text = "# ours\n" + to_yaml(config(percentageOfNodesToScore=7))
     result = ingested(NODE, config_map("sched", **{key: text, "password": "hunter2"}), config_map("other", x="hunter2"))
     assert result.config == text
@@ -43,11 +43,11 @@ def test_one_in_a_config_map_is_found_and_nothing_else_of_it_is_kept(key: str) -
 
 
 @pytest.mark.parametrize("key", ["policy__cfg", "policy__json"])
-def test_a_policy_is_found_too(key: str) -> None:
+def test_a_policy_is_found(key: str) -> None:
     assert ingested(NODE, config_map("sched", **{key: POLICY})).config == POLICY
 
 
-def test_in_lists_in_yaml_and_beside_typed_lists() -> None:
+def test_configurations_in_lists_in_yaml_and_next_to_typed_lists() -> None:
     held = config_map("sched", config__yaml=to_yaml(config(parallelism=3)))
     bare = {key: value for key, value in held.items() if key not in ("apiVersion", "kind")}
     for document in (
@@ -58,25 +58,25 @@ def test_in_lists_in_yaml_and_beside_typed_lists() -> None:
             assert "parallelism: 3" in ingest_files([(name, data.encode())]).config
 
 
-def test_of_several_a_document_goes_first_and_the_others_are_named() -> None:
+def test_a_document_takes_precedence_and_the_others_are_named() -> None:
     first = config_map("a", config__yaml=to_yaml(config(parallelism=1)))
     last = config_map("b", config__yaml=to_yaml(config(parallelism=2)), policy__cfg=POLICY)
     assert "parallelism: 2" in ingested(NODE, first, last).config
     result = ingested(NODE, config(parallelism=9), first, last)
     assert "parallelism: 9" in result.config
-    (said,) = remarks(result)
-    assert said.startswith("of 4 configurations a KubeSchedulerConfiguration of its own counts; left out: ConfigMap")
-    assert "'kube-system/b' key 'policy.cfg'" in said
+    (remark,) = remarks(result)
+    assert remark.startswith("of 4 configurations a KubeSchedulerConfiguration of its own counts; left out: ConfigMap")
+    assert "'kube-system/b' key 'policy.cfg'" in remark
 
 
-def test_policies_of_others_are_none() -> None:
+def test_other_policies_are_ignored() -> None:
     audit = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "metadata": {}, "rules": []}
     result = ingested(NODE, audit, config_map("audit", policy__yaml=to_yaml(audit)))
     assert result.config == ""
     assert remarks(result) == []
 
 
-def test_one_that_cannot_be_read_is_a_remark() -> None:
+def test_an_unreadable_configuration_gives_a_warning() -> None:
     template = "apiVersion: x\nkind: KubeSchedulerConfiguration\nprofiles: {{ .Values.x }}\n"
     result = ingested(NODE, config_map("sched", config__yaml=template))
     assert result.config == ""
@@ -86,7 +86,7 @@ def test_one_that_cannot_be_read_is_a_remark() -> None:
 
 
 @pytest.mark.parametrize("wrap", [False, True])
-def test_private_keys_of_extenders_are_not_kept(wrap: bool) -> None:
+def test_private_keys_of_extenders_are_removed(wrap: bool) -> None:
     tls = {"insecure": True, "keyData": "aHVudGVyMg==", "certFile": "/x"}
     mine = config(extenders=[{"urlPrefix": "https://x", "tlsConfig": tls}, {"urlPrefix": "https://y"}])
     text = ingested(NODE, config_map("s", c=to_yaml(mine)) if wrap else mine).config
@@ -94,6 +94,6 @@ def test_private_keys_of_extenders_are_not_kept(wrap: bool) -> None:
     assert "certFile: /x" in text
 
 
-def test_a_configuration_alone_is_no_cluster() -> None:
+def test_a_configuration_without_objects_is_rejected() -> None:
     with pytest.raises(IngestError, match="contains a scheduler configuration but no cluster; upload both together"):
         ingested(config())

@@ -1,4 +1,4 @@
-"""Uploads in the database, by function and by command."""
+"""Uploads are stored in the database by function and by command."""
 
 import json
 from io import StringIO
@@ -30,7 +30,7 @@ TEXT = json.dumps(OBJECTS).encode()
 pytestmark = pytest.mark.django_db
 
 
-def test_stores_all_that_was_read() -> None:
+def test_all_objects_are_stored() -> None:
     result = ingest_files([("a.json", TEXT)])
     scenario = Scenario.objects.get(pk=store(result, "My cluster", description="Look here").pk)
     assert (scenario.name, scenario.description, scenario.origin) == ("My cluster", "Look here", "upload")
@@ -55,7 +55,7 @@ def test_command(tmp_path: Path) -> None:
     assert "dump/default/pods.json, document 1, item 3" in err.getvalue()
 
 
-def test_command_says_what_is_wrong(tmp_path: Path) -> None:
+def test_the_command_names_an_error(tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"kind":')
     with pytest.raises(CommandError, match=r"^bad\.json, document 1: is not complete JSON"):
@@ -65,7 +65,7 @@ def test_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert not Scenario.objects.exists()
 
 
-def test_dry_run_stores_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_stores_nothing(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_bytes(TEXT)
     out = StringIO()
@@ -74,7 +74,7 @@ def test_dry_run_stores_nothing(tmp_path: Path) -> None:
     assert not Scenario.objects.exists()
 
 
-def test_an_exported_scenario_reads_back_the_same() -> None:
+def test_an_exported_scenario_reads_back_unchanged() -> None:
     odd = {"kind": "Pod", "metadata": {"name": "q", "labels": {"a": "yes", "b": "0o10", "c": "line\nline"}}}
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     first = ingest_files([("a.json", json.dumps([*OBJECTS[:2], odd, config]).encode())])
@@ -88,7 +88,7 @@ def test_an_exported_scenario_reads_back_the_same() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", selection([*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], 4), ids=lambda path: path.name)
-def test_the_scenario_of_a_run_file_is_the_stored_one(path: Path) -> None:
+def test_a_run_file_contains_the_stored_scenario(path: Path) -> None:
     stored = store(ingest_files([(path.name, path)]), "its name", description="what for")
     data = b"".join(run_file.document(Run(pk=1, scenario=stored, name="a run"), b""))
     read = ingest_files([("run-1.run.json", data)])

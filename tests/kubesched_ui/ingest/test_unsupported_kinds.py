@@ -1,4 +1,4 @@
-"""What a cluster has beside: named, with what it would change."""
+"""Warnings about kinds that are not simulated, with their effect on scheduling."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from tests.kubesched_ui.clusters import ingested
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 
-def said(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
-    """code -> messages, of an upload with an object of each `group/version/Kind`."""
+def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
+    """Upload an object of each `group/version/Kind`. Return code -> messages."""
     objects = [NODE, *more]
     for kind in kinds:
         api_version, _, name = kind.rpartition("/")
@@ -37,29 +37,29 @@ def said(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
         ("autoscaling/v2/HorizontalPodAutoscaler", "1 HorizontalPodAutoscaler", "number of pods"),
     ],
 )
-def test_named_with_what_it_would_change(kind: str, named: str, change: str) -> None:
-    found = said(kind)
+def test_a_warning_names_the_kind_and_its_effect(kind: str, named: str, change: str) -> None:
+    found = warnings_of(kind)
     (message,) = found["beside"]
     assert message.startswith(f"The upload contains {named}: ")
     assert change in message
-    assert "unknown" not in found  # it is not said that the scheduler does not look at it
+    assert "unknown" not in found  # no warning that the scheduler ignores the kind
 
 
-def test_one_remark_for_what_belongs_together() -> None:
-    (message,) = said("kueue.x-k8s.io/v1beta1/ClusterQueue", "kueue.x-k8s.io/v1beta1/LocalQueue")["beside"]
+def test_related_kinds_give_one_warning() -> None:
+    (message,) = warnings_of("kueue.x-k8s.io/v1beta1/ClusterQueue", "kueue.x-k8s.io/v1beta1/LocalQueue")["beside"]
     assert "1 ClusterQueue, 1 LocalQueue: " in message
 
 
-def test_what_the_scheduler_does_not_look_at_is_still_counted() -> None:
-    assert said("networking.k8s.io/v1/Ingress")["unknown"] == [
+def test_kinds_that_the_scheduler_ignores_are_counted() -> None:
+    assert warnings_of("networking.k8s.io/v1/Ingress")["unknown"] == [
         "Not stored, because the scheduler does not use them: 1 Ingress.networking.k8s.io"
     ]
 
 
-def test_pod_groups_are_looked_at_where_the_configuration_enables_coscheduling() -> None:
+def test_pod_groups_are_used_if_the_configuration_enables_coscheduling() -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}],
     }
-    assert "beside" not in said("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[config])
+    assert "beside" not in warnings_of("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[config])

@@ -1,4 +1,4 @@
-"""What people upload and what is no snapshot: told what to type instead."""
+"""Uploads that are no snapshot are rejected with a hint what to run instead."""
 
 import msgspec
 import pytest
@@ -28,7 +28,7 @@ TRACE = {"version": 2, "config": {"trackedObjects": {"apps/v1.Deployment": {}}},
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("node.txt", DESCRIBED, "`kubectl describe`"),
         ("pods.txt", WIDE, "is a table"),
@@ -48,21 +48,21 @@ TRACE = {"version": 2, "config": {"trackedObjects": {"apps/v1.Deployment": {}}},
         ("notes.md", "# Nodes\n\n```yaml\nkind: Node\nmetadata: {name: n}\n```\n", "is Markdown"),
     ],
 )
-def test_told_what_to_upload(name: str, data: str | bytes, said: str) -> None:
+def test_the_hint_names_the_right_input(name: str, data: str | bytes, message: str) -> None:
     with pytest.raises(IngestError) as caught:
         ingest_files([(name, data.encode() if isinstance(data, str) else data)])
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith(f"{name}: ")
-    assert str(caught.value).count(said) == 1
+    assert str(caught.value).count(message) == 1
 
 
-def test_a_json_file_is_not_judged_as_yaml_alone() -> None:
+def test_json_files_are_not_checked_as_yaml() -> None:
     with pytest.raises(IngestError, match=r"a\.json, document 1: is not JSON as its name says, and not YAML in line 2"):
         ingest_files([("a.json", b"hello: [")])
     with pytest.raises(IngestError, match=r"a\.yaml, document 1: is not valid YAML in line 2"):
         ingest_files([("a.yaml", b"hello: [")])
 
 
-def test_braces_within_texts_are_no_template() -> None:
+def test_braces_in_strings_are_not_a_template() -> None:
     pod = 'kind: Pod\nmetadata: {name: p, annotations: {a: "{{ .Values.x }}"}}\nspec: {nodeName: node}\n'
     assert ingest_files([("a.yaml", pod.encode())]).counts == {"Pod": 1}

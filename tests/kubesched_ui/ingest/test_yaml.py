@@ -1,4 +1,4 @@
-"""YAML read as Kubernetes reads it, and written so that it is read back the same."""
+"""YAML is read as Kubernetes reads it, and written YAML reads back unchanged."""
 
 import json
 
@@ -17,7 +17,7 @@ def read(text: str) -> list[object]:
     return [json.loads(document) for _, document in documents(text.encode(), Where("a.yaml"), Limits())]
 
 
-# Source: resolve.go of goyaml.v2 in sigs.k8s.io/yaml, and Go's encoding/json for what becomes of numbers.
+# Source: resolve.go of goyaml.v2 in sigs.k8s.io/yaml, and encoding/json of Go for numbers.
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -39,12 +39,12 @@ def test_plain_scalars(text: str, value: object) -> None:
     assert type(got) is type(value)
 
 
-def test_quoted_is_always_text() -> None:
+def test_quoted_scalars_are_strings() -> None:
     assert read("""{a: "1", b: 'yes', c: "null", d: !!str 5}""") == [{"a": "1", "b": "yes", "c": "null", "d": "5"}]
     assert read("a: |\n  5\nb: >-\n  true\n") == [{"a": "5\n", "b": "true"}]
 
 
-def test_keys_become_text_as_in_json() -> None:
+def test_keys_become_strings_as_in_json() -> None:
     assert read("1: a\ntrue: b\n1.5: c\nyes: d\n'yes': e\n".replace("yes: d\n", "", 1)) == [
         {"1": "a", "true": "b", "1.5": "c", "yes": "e"}
     ]
@@ -56,11 +56,11 @@ def test_a_small_alias_is_expanded() -> None:
     ]
 
 
-def test_a_quoted_merge_key_is_a_key() -> None:
+def test_a_quoted_merge_key_is_a_plain_key() -> None:
     assert read("'<<': 1") == [{"<<": 1}]
 
 
-def test_documents_are_numbered_and_empty_ones_left_out() -> None:
+def test_documents_are_numbered_and_empty_ones_dropped() -> None:
     text = "---\n---\na: 1\n---\n# nothing\n---\nb: 2\n"
     assert [number for number, _ in documents(text.encode(), Where("a.yaml"), Limits())] == [2, 4]
 
@@ -79,13 +79,13 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.di
 
 
 @given(VALUES)
-def test_what_is_written_is_read_back(value: object) -> None:
-    # A file cannot hold what YAML has no escape for; everything else survives.
+def test_written_yaml_reads_back_unchanged(value: object) -> None:
+    # A file cannot contain characters for which YAML has no escape. All others are preserved.
     assert read(to_yaml({"value": value})) == [{"value": value}]
 
 
 def same(ours: object, theirs: object) -> bool:
-    """Whether two values have one structure, and are equal where ours are texts (PyYAML is asked for texts only)."""
+    """Compare the structure of two values, and their strings (PyYAML reads other scalars differently)."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return len(ours) == len(theirs) and all(map(same, ours.values(), theirs.values()))
     if isinstance(ours, list) and isinstance(theirs, list):
@@ -94,7 +94,7 @@ def same(ours: object, theirs: object) -> bool:
 
 
 @given(st.text(alphabet="ab:-?[]{}&*!|>'\"%@`, \n\t#01.~", max_size=60))
-def test_any_text_is_read_as_pyyaml_does_or_refused(text: str) -> None:
+def test_any_text_is_read_as_by_pyyaml_or_rejected(text: str) -> None:
     try:
         ours = [document for document in read(text) if document != ""]
     except IngestError:

@@ -1,4 +1,4 @@
-"""Which configuration a run has, on the page, in the API and on the command line: the same everywhere."""
+"""Configuration of a run: page, API and command select the same one."""
 
 import html
 import json
@@ -17,7 +17,7 @@ from tests.kubesched_ui.clusters import node, pod
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("at_once")]
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-# Only pods of "mine" have a profile, so where this counts can be seen.
+# Only pods of "mine" have a profile, which shows whether this configuration is used.
 GOOD = HEAD | {"profiles": [{"schedulerName": "mine"}]}
 UNKNOWN = HEAD | {
     "profiles": [{"schedulerName": "mine", "plugins": {"filter": {"enabled": [{"name": "Dynamic"}, {"name": "Odd"}]}}}]
@@ -47,7 +47,7 @@ def placed(run: Run) -> list[str]:
     return [result.name for result in run.pod_results.filter(result="scheduled")]
 
 
-def test_the_api_uses_the_one_that_came_along(client: Client) -> None:
+def test_the_api_uses_the_uploaded_configuration(client: Client) -> None:
     answer = start(client, GOOD)
     assert answer.json()["notes"] == []
     assert placed(Run.objects.get()) == ["a"]
@@ -62,7 +62,9 @@ def test_the_api_uses_the_one_that_came_along(client: Client) -> None:
         (WRONG, OTHER, "the run has its own configuration"),
     ],
 )
-def test_the_api_says_that_another_was_given(client: Client, came_along: dict[str, Any], given: str, says: str) -> None:
+def test_the_api_names_a_replaced_configuration(
+    client: Client, came_along: dict[str, Any], given: str, says: str
+) -> None:
     answer = start(client, came_along, config=given)
     (note,) = answer.json()["notes"]
     assert note.startswith("The scheduler configuration of the upload is not used: ")
@@ -76,7 +78,7 @@ def test_the_api_says_that_another_was_given(client: Client, came_along: dict[st
     ("config", "says"),
     [(UNKNOWN, f"2 plugins are not part of kube-scheduler {NEWEST}"), (WRONG, "unknown field enable")],
 )
-def test_one_that_cannot_be_used_is_left_out_and_it_is_said(client: Client, config: dict[str, Any], says: str) -> None:
+def test_an_invalid_configuration_is_left_out_with_a_warning(client: Client, config: dict[str, Any], says: str) -> None:
     answer = start(client, config)
     assert answer.status_code == 202
     (note,) = answer.json()["notes"]
@@ -85,7 +87,7 @@ def test_one_that_cannot_be_used_is_left_out_and_it_is_said(client: Client, conf
 
 
 @pytest.mark.parametrize("in_time", [False, True])
-def test_unknown_plugins_of_the_one_that_came_along_can_be_left_out(client: Client, in_time: bool) -> None:
+def test_unknown_plugins_of_the_uploaded_configuration_can_be_left_out(client: Client, in_time: bool) -> None:
     answer = start(client, UNKNOWN, unknown_plugins="leave_out", in_time=in_time)
     assert answer.json()["notes"] == []
     run = Run.objects.get()
@@ -93,13 +95,13 @@ def test_unknown_plugins_of_the_one_that_came_along_can_be_left_out(client: Clie
     assert [w for w in warnings_of(run) if "'Dynamic' is not part of" in w and "left out of filter" in w]
 
 
-def test_the_api_names_unknown_plugins_and_the_way_out(client: Client) -> None:
+def test_the_api_names_unknown_plugins_and_the_setting_to_leave_them_out(client: Client) -> None:
     answer = start(client, None, config=json.dumps(UNKNOWN))
     assert answer.status_code == 400
-    said = answer.json()
-    assert [plugin["name"] for plugin in said["unknown_plugins"]] == ["Dynamic", "Odd"]
-    assert said["unknown_plugins"][0]["what"].startswith("Crane: ")
-    assert said["error"].endswith('; "unknown_plugins": "leave_out" starts the run without them')
+    content = answer.json()
+    assert [plugin["name"] for plugin in content["unknown_plugins"]] == ["Dynamic", "Odd"]
+    assert content["unknown_plugins"][0]["what"].startswith("Crane: ")
+    assert content["error"].endswith('; "unknown_plugins": "leave_out" starts the run without them')
     assert start(client, None, config=json.dumps(UNKNOWN), unknown_plugins="leave_out").status_code == 202
     assert start(client, None, unknown_plugins="perhaps").status_code == 422
 
@@ -108,7 +110,7 @@ def form(config: str, **more: str) -> dict[str, str]:
     return {"which": "pending", "mode": "once", "release": "1.34", "config": config, "preemption": "on", **more}
 
 
-def test_the_page_offers_to_leave_unknown_plugins_out(client: Client) -> None:
+def test_the_page_offers_to_leave_out_unknown_plugins(client: Client) -> None:
     address = f"/scenarios/{uploaded(client, UNKNOWN)}/"
     config = Scenario.objects.get().config
     assert html.escape(config[:30]) in client.get(address).content.decode()
@@ -124,7 +126,7 @@ def test_the_page_offers_to_leave_unknown_plugins_out(client: Client) -> None:
     assert (placed(run), run.notes) == (["a"], [])
 
 
-def test_the_page_offers_to_start_without_a_configuration_that_is_wrong(client: Client) -> None:
+def test_the_page_offers_to_start_without_an_invalid_configuration(client: Client) -> None:
     address = f"/scenarios/{uploaded(client, WRONG)}/run/"
     page = client.post(address, form(Scenario.objects.get().config)).content.decode()
     assert "unknown field enable" in page
@@ -159,7 +161,7 @@ def test_simulate(
     assert ("left out" in printed.err or "is not used" in printed.err) == bool(says)
 
 
-def test_simulate_names_the_way_out(tmp_path: Path) -> None:
+def test_simulate_names_the_option_to_leave_them_out(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="; --leave-out-unknown ignores them") as refused:
         simulate(tmp_path, None, "--config", "DIR/unknown.json")
     assert refused.value.returncode == 2
@@ -168,7 +170,7 @@ def test_simulate_names_the_way_out(tmp_path: Path) -> None:
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 2}]}
 
 
-def test_a_policy_that_the_release_does_not_read_comes_with_what_does_the_same(client: Client) -> None:
+def test_an_unsupported_policy_is_shown_as_a_configuration(client: Client) -> None:
     address = f"/scenarios/{uploaded(client, None)}/run/"
     answer = client.post(address, form(json.dumps(POLICY), release=NEWEST))
     page = answer.content.decode()
@@ -181,7 +183,7 @@ def test_a_policy_that_the_release_does_not_read_comes_with_what_does_the_same(c
     assert client.post(address, form(json.dumps(POLICY), release="1.20")).status_code == 302, "it reads it"
 
 
-def test_so_it_does_in_the_api_and_on_the_command_line(client: Client, tmp_path: Path) -> None:
+def test_the_api_and_the_command_show_it(client: Client, tmp_path: Path) -> None:
     answer = start(client, None, config=json.dumps(POLICY), release=NEWEST)
     assert answer.status_code == 400
     written = answer.json()["instead"]

@@ -1,4 +1,4 @@
-"""Runs of clusters with pod groups: recorded as a whole, forked where a group begins, with the gates they need."""
+"""Runs of clusters with pod groups: recording, forks and feature gates."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ GATES = f"{NEWEST} GangScheduling=true,GenericWorkload=true"
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
-    """Room for three of `train`, and for `web` whichever way that goes."""
+    """Return a cluster with capacity for three pods of `train`, and in any case for `web`."""
     nodes = [node("n1", zone="a", cpu="4"), node("n2", zone="b", cpu="2")]
     return as_list(
         *nodes, group("train", at_least, **spec), *members("train", 4), group("web"), *members("web", 1, "1")
@@ -59,7 +59,7 @@ def test_a_group_is_recorded_with_its_members(client: Client) -> None:
     assert (run.placed, run.unschedulable) == (1, 4)
 
 
-def test_what_fits_is_given_back_and_a_state_between_has_it(client: Client) -> None:
+def test_placed_members_of_a_failed_group_are_released(client: Client) -> None:
     run = ran(client, tie_break="name")
     then = client.get(f"/api/runs/{run.pk}/state", {"cycle": 3}).json()
     assert then["waiting"] == {"default/train-0": "n1", "default/train-1": "n1"}
@@ -69,7 +69,7 @@ def test_what_fits_is_given_back_and_a_state_between_has_it(client: Client) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_its_events_are_as_the_schema_says(client: Client, settings: Any) -> None:
+def test_group_events_match_the_schema(client: Client, settings: Any) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     run = ran(client)
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -86,7 +86,7 @@ def test_its_events_are_as_the_schema_says(client: Client, settings: Any) -> Non
 
 
 @pytest.mark.parametrize(("at", "begins"), [(1, 1), (3, 1), (5, 5), (6, 6)])
-def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int) -> None:
+def test_a_fork_starts_at_the_beginning_of_the_group(client: Client, at: int, begins: int) -> None:
     run = ran(client, tie_break="name")
     more = [{"create": node("n3", cpu="2")}] if at < 5 else []
     fork = ran(client, address=f"/api/runs/{run.pk}/fork", at=at, changes=more)
@@ -99,13 +99,13 @@ def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int
         assert train.told == run.group_cycles.get(name="train").told
 
 
-def test_a_group_is_tried_once_for_pods_that_are_named(client: Client) -> None:
+def test_selecting_members_tries_the_group_once(client: Client) -> None:
     run = ran(client, tie_break="name", pods=["default/train-1", "default/train-3"])
     assert [one.key for one in run.group_cycles.all()] == ["default/train"]
     assert (run.cycles_done, run.cycles_total) == (4, 4)
 
 
-def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client) -> None:
+def test_required_gates_are_set_by_default(client: Client) -> None:
     number = stored(
         client, cluster(schedulingConstraints={"topology": [{"key": ZONE}]}, priority=3, disruptionMode="PodGroup")
     )
@@ -124,7 +124,7 @@ def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client
         ("1.34", "together, choose release 1.36 and set the feature gates GangScheduling=true,GenericWorkload=true."),
     ],
 )
-def test_a_run_without_them_says_so_and_what_to_set(client: Client, release: str, way: str) -> None:
+def test_a_run_without_the_gates_gives_a_warning(client: Client, release: str, way: str) -> None:
     run = ran(client, release=release)
     (note,) = client.get(f"/api/runs/{run.pk}").json()["warnings"]
     assert note.startswith("The cluster has 2 PodGroups, but this run schedules each pod individually.")
@@ -133,7 +133,7 @@ def test_a_run_without_them_says_so_and_what_to_set(client: Client, release: str
     assert note in client.get(f"/runs/{run.pk}/").content.decode()
 
 
-def test_in_time_is_refused_at_once(client: Client) -> None:
+def test_virtual_time_is_rejected(client: Client) -> None:
     address = f"/api/scenarios/{stored(client, cluster())}/runs"
     wanted = json.dumps({"in_time": True, "release": "1.36", "feature_gates": {"GenericWorkload": True}})
     answer = client.post(address, wanted, content_type="application/json")
@@ -144,7 +144,7 @@ def test_in_time_is_refused_at_once(client: Client) -> None:
     assert "only in single-pass runs" in plain.json()["notes"][0]
 
 
-def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
+def test_both_kinds_of_pod_group_are_stored(client: Client) -> None:
     other = {**group("train"), "apiVersion": "scheduling.x-k8s.io/v1alpha1", "spec": {"minMember": 2}}
     workload = {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
@@ -163,7 +163,7 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
     assert "with PodGroups" in refused["warnings"][0]["message"]
 
 
-def test_two_releases_compared_have_the_gates_that_they_know(client: Client) -> None:
+def test_a_preview_uses_the_gates_that_each_release_has(client: Client) -> None:
     number = stored(client, cluster())
     first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": NEWEST})
     assert (first.release, second.release) == ("1.34", GATES)

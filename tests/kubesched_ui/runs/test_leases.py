@@ -1,4 +1,4 @@
-"""What a worker that leaves, or whose database is in trouble, lets go of: others go on, and no start is counted."""
+"""Leases of workers: stopped workers and database outages release runs without counting an attempt."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ def claimed(token: str) -> Run:
     return run
 
 
-def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[Any]) -> None:
+def test_a_stopped_worker_releases_its_own_runs(sent: list[Any]) -> None:
     ours, others = claimed(leases.lease_token()), claimed("another:1:2")
     leases.requeue_all()
     assert [number for _, number in sent] == [ours.pk]
@@ -41,7 +41,7 @@ def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[Any]) -> Non
         InternalError("cannot execute UPDATE in a read-only transaction"),
     ],
 )
-def test_trouble_with_the_database_costs_a_run_no_start(
+def test_a_database_outage_does_not_count_as_an_attempt(
     sent: list[Any], monkeypatch: pytest.MonkeyPatch, settings: Any, trouble: Exception
 ) -> None:
     run = Run.objects.create(scenario=scenario(node("n"), pod("p")))
@@ -66,7 +66,7 @@ def test_trouble_with_the_database_costs_a_run_no_start(
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
-def test_a_worker_whose_clock_is_wrong_takes_nothing_from_others_and_keeps_its_own(
+def test_a_worker_with_a_wrong_clock_takes_no_runs_and_keeps_its_own(
     hours: int, sent: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = claimed("another:1:2")

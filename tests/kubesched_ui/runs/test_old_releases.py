@@ -1,4 +1,4 @@
-"""Runs of 1.16, with a Policy, predicates and priorities, and of 1.18, with its own configuration and plugins."""
+"""Runs of 1.16 with a Policy, predicates and priorities, and of 1.18 with its configuration and plugins."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def started(client: Client, objects: list[dict[str, Any]], **settings: Any) -> A
     return client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), "application/json")
 
 
-def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
+def test_pages_of_1_16_show_predicates_and_priorities(client: Client) -> None:
     objects = [node("n1"), node("n2"), pod("fits"), pod("big", cpu="400")]
     run = started(client, objects, release="1.16", config=json.dumps(POLICY)).json()
     assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
@@ -35,14 +35,14 @@ def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
     assert "0/2 nodes are available: 2 Insufficient cpu." in strip_tags(refused)
 
 
-def test_what_it_cannot_do_is_refused(client: Client) -> None:
+def test_unsupported_settings_are_rejected(client: Client) -> None:
     newer = {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"}
     answer = started(client, [node("n1"), pod("a")], release="1.16", config=json.dumps(newer))
     assert answer.status_code == 400
     assert "1.16 reads kubescheduler.config.k8s.io/v1alpha1, or a Policy" in answer.content.decode()
 
 
-def test_a_run_in_time(client: Client) -> None:
+def test_a_virtual_time_run(client: Client) -> None:
     objects = [node("n1"), pod("fits"), pod("big", cpu="400")]
     run = started(client, objects, release="1.16", in_time=True, until=100, config=json.dumps(POLICY)).json()
     assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
@@ -63,7 +63,7 @@ profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name
 
 
 @pytest.mark.parametrize("in_time", [False, True])
-def test_its_plugins_are_shown(client: Client, in_time: bool) -> None:
+def test_plugins_of_1_18_are_shown(client: Client, in_time: bool) -> None:
     objects = [node("n1"), node("n2"), pod("fits"), pod("big", cpu="400")]
     settings = {"in_time": True, "until": 100} if in_time else {}
     run = started(client, objects, release="1.18", config=CONFIG, **settings).json()
@@ -74,7 +74,7 @@ def test_its_plugins_are_shown(client: Client, in_time: bool) -> None:
     assert "0/2 nodes are available: 2 Insufficient cpu." in strip_tags(refused)
 
 
-def test_its_configuration_is_refused_by_newer_releases(client: Client) -> None:
+def test_newer_releases_reject_the_configuration_of_1_18(client: Client) -> None:
     answer = started(client, [node("n1"), pod("a")], release="1.19", config=CONFIG)
     assert answer.status_code == 400
     assert "v1alpha2 is read by kube-scheduler 1.18 only" in json.loads(answer.content)["error"]

@@ -1,4 +1,4 @@
-"""Which run is next, how long it will take, and what happens to one that takes longer."""
+"""Run queue: order, estimates and time limits."""
 
 import threading
 from datetime import timedelta
@@ -35,26 +35,26 @@ def running(scenario: Scenario, lane: str = LONG, **columns: Any) -> Run:
 
 
 @pytest.fixture
-def people(db: None) -> list[User]:
+def users(db: None) -> list[User]:
     return [User.objects.create(username=name) for name in ("ada", "bob", "eve")]
 
 
-def names(lane: str = LONG) -> list[str]:
+def run_names(lane: str = LONG) -> list[str]:
     return [Run.objects.get(pk=run.pk).name for run in queue.queue_order(lane)]
 
 
-def test_people_take_turns(people: list[User]) -> None:
-    scenario, (ada, bob, eve) = small(), people
+def test_users_take_turns(users: list[User]) -> None:
+    scenario, (ada, bob, eve) = small(), users
     for number in (1, 2, 3):
         queued(scenario, owner=ada, name=f"ada {number}")
     queued(scenario, owner=bob, name="bob 1")
     queued(scenario, owner=bob, name="bob 2", low=True)
     queued(scenario, owner=eve, name="eve 1")
-    assert names() == ["ada 1", "bob 1", "eve 1", "ada 2", "ada 3", "bob 2"]
+    assert run_names() == ["ada 1", "bob 1", "eve 1", "ada 2", "ada 3", "bob 2"]
     running(scenario, owner=ada)
-    assert names() == ["bob 1", "eve 1", "ada 1", "ada 2", "ada 3", "bob 2"]
+    assert run_names() == ["bob 1", "eve 1", "ada 1", "ada 2", "ada 3", "bob 2"]
     Run.objects.filter(state="running").update(state="done")
-    assert names()[0] == "bob 1"  # she has begun one since
+    assert run_names()[0] == "bob 1"  # one of her runs has started since
 
 
 def test_without_accounts_scenarios_take_turns(db: None) -> None:
@@ -63,11 +63,11 @@ def test_without_accounts_scenarios_take_turns(db: None) -> None:
         queued(first, name=f"first {number}")
     queued(second, name="second 1")
     queued(first, name="before there were lanes", lane="")
-    assert names() == ["first 1", "second 1", "first 2", "before there were lanes"]
+    assert run_names() == ["first 1", "second 1", "first 2", "before there were lanes"]
 
 
-def test_a_person_has_so_many_long_ones_at_once(people: list[User], settings: Any) -> None:
-    scenario, (ada, bob, _) = small(), people
+def test_a_user_has_a_limited_number_of_active_long_runs(users: list[User], settings: Any) -> None:
+    scenario, (ada, bob, _) = small(), users
     settings.RUN_LONG_PER_PERSON = 1
     mine, mine_too, hers = (queued(scenario, owner=who) for who in (ada, ada, bob))
     assert queue.claim_next(LONG, "a") == mine
@@ -78,8 +78,8 @@ def test_a_person_has_so_many_long_ones_at_once(people: list[User], settings: An
     assert queue.claim_next(LONG, "c") == mine_too
 
 
-def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[User], settings: Any) -> None:
-    scenario, (ada, *_) = small(), people
+def test_short_runs_are_unlimited_and_do_not_wait_for_long_ones(users: list[User], settings: Any) -> None:
+    scenario, (ada, *_) = small(), users
     settings.RUN_LONG_PER_PERSON = 1
     running(scenario, owner=ada)
     queued(scenario, owner=ada)
@@ -87,7 +87,7 @@ def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[Use
     assert [queue.claim_next(SHORT, "a"), queue.claim_next(SHORT, "b")] == some
 
 
-def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
+def test_a_run_of_a_lost_worker_is_claimed_again(db: None) -> None:
     lost = running(small(), heartbeat_at=timezone.now() - timedelta(minutes=5), worker="gone")
     taken = queue.claim_next(LONG, "new")
     assert taken == lost
@@ -96,7 +96,7 @@ def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_short_run_is_played_while_a_long_one_is_held(sent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_finishes_while_a_long_one_is_blocked(sent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario, hold, began = small(), threading.Event(), threading.Event()
     recorded = tasks.record
 
@@ -127,8 +127,8 @@ def test_a_short_run_is_played_while_a_long_one_is_held(sent: Any, monkeypatch: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_message_means_that_there_is_one_not_which(sent: list[tuple[str, int]], people: list[User]) -> None:
-    scenario, (ada, bob, _) = small(), people
+def test_a_message_triggers_the_next_run_of_the_queue(sent: list[tuple[str, int]], users: list[User]) -> None:
+    scenario, (ada, bob, _) = small(), users
     over: list[int] = []
     services.run_finished.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
     running(scenario, owner=ada, starts=1)
@@ -142,7 +142,7 @@ def test_a_message_means_that_there_is_one_not_which(sent: list[tuple[str, int]]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_that_is_not_short_goes_on_among_the_long_ones(sent: list[tuple[str, int]], settings: Any) -> None:
+def test_a_run_that_exceeds_the_short_limit_moves_to_the_long_queue(sent: list[tuple[str, int]], settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     run = queued(small(5), SHORT)
     settings.RUN_SHORT_GRACE = 0
@@ -168,7 +168,7 @@ def test_a_run_has_a_time_limit(sent: Any, settings: Any) -> None:
     assert run.finished_at is not None
 
 
-def test_the_lane_is_chosen_by_the_estimate(db: None, sent: list[tuple[str, int]], settings: Any) -> None:
+def test_the_estimate_selects_the_queue(db: None, sent: list[tuple[str, int]], settings: Any) -> None:
     scenario = small()
     assert scenario.pending == 3
     run = services.create_run(scenario, RunSettings(), low=True)
@@ -184,7 +184,7 @@ def test_the_lane_is_chosen_by_the_estimate(db: None, sent: list[tuple[str, int]
     assert sent == [("kubesched.take_short", run.pk), ("kubesched.take_long", huge.pk)]
 
 
-def test_estimates_learn_from_what_runs_took(db: None) -> None:
+def test_estimates_use_the_durations_of_earlier_runs(db: None) -> None:
     scenario, other = small(), small()
     expected = estimate.before(scenario, "1.34", False)
     then = timezone.now()
@@ -192,8 +192,10 @@ def test_estimates_learn_from_what_runs_took(db: None) -> None:
     done = {"state": "done", "starts": 1, "started_at": then, "finished_at": then + took, "cycles_done": 3}
     queued(scenario, release="1.34", **done)
     assert estimate.before(scenario, "1.34", False).seconds == pytest.approx(expected.seconds * 10, rel=0.5)
-    assert estimate.before(other, "1.34", False).seconds == expected.seconds  # one of another scenario is not enough
-    assert estimate.before(other, "1.34", False).most > expected.most * 5  # but the machine is busy
+    assert (
+        estimate.before(other, "1.34", False).seconds == expected.seconds
+    )  # one run of another scenario is not enough
+    assert estimate.before(other, "1.34", False).most > expected.most * 5  # the machine is busy
     for _ in range(2):
         queued(scenario, release="1.34", **done)
     assert estimate.before(other, "1.34", False).seconds > expected.seconds
@@ -203,7 +205,7 @@ def test_estimates_learn_from_what_runs_took(db: None) -> None:
     assert queue.estimate_text(estimate.Estimate(11, 3, 1, 108)) == busy
 
 
-def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None, settings: Any) -> None:
+def test_the_estimate_is_shown_before_the_start_and_while_queued(client: Client, db: None, settings: Any) -> None:
     settings.RUN_SHORT_SLOTS = settings.RUN_LONG_SLOTS = 1
     scenario = small()
     address = f"/api/scenarios/{scenario.pk}/estimate"
@@ -232,7 +234,7 @@ def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None
         assert waits.low is (low == "1")
 
 
-def test_the_start_form_takes_a_lower_priority(client: Client, db: None) -> None:
+def test_the_start_form_accepts_a_lower_priority(client: Client, db: None) -> None:
     scenario = small()
     form = {"which": "pending", "mode": "once", "release": "1.34", "low": "on"}
     answer = client.post(f"/scenarios/{scenario.pk}/run/", form)

@@ -1,4 +1,4 @@
-"""The scoring form: which configuration it makes, and that the core reads it so in every release."""
+"""Scoring form: the configuration that it creates, in every release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def effective(text: str, release: str = NEWEST) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("release", [name for name in RELEASES if name != "1.16"])
-def test_every_release_reads_it(release: str) -> None:
+def test_every_release_reads_the_configuration(release: str) -> None:
     for strategy in STRATEGIES[1:]:
         text = scored("", release, Scoring(strategy, {"ImageLocality": 9, "NodeAffinity": 0}))
         summary = config_summary(text, release)
@@ -42,16 +42,16 @@ def test_every_release_reads_it(release: str) -> None:
         (scores,) = effective(text, release)
         assert scores["ImageLocality"] == 9
         assert "NodeAffinity" not in scores
-        assert "NodeResourcesLeastAllocated" not in scores  # of 1.21 and older: it would cancel the other strategy
+        assert "NodeResourcesLeastAllocated" not in scores  # up to 1.21, it would cancel the other strategy
         assert config_summary(scored(text, release, Scoring(STRATEGIES[0])), release).count("Allocated") == 0
 
 
-def test_nothing_chosen_changes_nothing() -> None:
+def test_an_empty_form_changes_nothing() -> None:
     assert scored(OWN, NEWEST, Scoring()) == OWN
     assert scored("", NEWEST, Scoring()) == scored("", NEWEST, Scoring("LeastAllocated")) == ""
 
 
-def test_the_rest_of_a_configuration_stays() -> None:
+def test_the_rest_of_a_configuration_is_kept() -> None:
     text = scored(OWN, NEWEST, Scoring("LeastAllocated", {"ImageLocality": 0, "PodTopologySpread": 7}))
     found = load(text, get_release(NEWEST))
     assert found.percentage_of_nodes_to_score == 70
@@ -92,7 +92,7 @@ def test_the_form_is_read() -> None:
         ({"weight.ImageLocality": "²"}, "Run: weight.ImageLocality: must be"),
     ],
 )
-def test_a_form_that_is_wrong(form: dict[str, str], problem: str) -> None:
+def test_an_invalid_form_is_rejected(form: dict[str, str], problem: str) -> None:
     with pytest.raises(InputError) as refused:
         scoring_in(form)
     assert str(refused.value).startswith(problem)
@@ -107,7 +107,7 @@ def test_a_form_that_is_wrong(form: dict[str, str], problem: str) -> None:
         ("", NEWEST, Scoring(weights={"NodeName": 3}), "Run: weight.NodeName: is no default Score plugin of 1."),
     ],
 )
-def test_what_cannot_be_scored(config: str, release: str, scoring: Scoring, problem: str) -> None:
+def test_unsupported_scoring_is_rejected(config: str, release: str, scoring: Scoring, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         scored(config, release, scoring)
     assert str(refused.value).startswith(problem)

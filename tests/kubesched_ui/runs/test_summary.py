@@ -1,4 +1,4 @@
-"""What sets a run apart, in a few words: settings that differ, what a configuration changes."""
+"""Short summaries of settings and configurations."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -17,7 +17,7 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "summary"),
     [
         ("", ""),
         (HEAD, DEFAULT),
@@ -44,12 +44,12 @@ QUIET = "{plugins: {score: {disabled: [{name: '*'}]}}}"
         ('{"kind": "Policy", "apiVersion": "v1"}', "Policy"),
     ],
 )
-def test_digest(release: str, text: str, told: str) -> None:
-    assert config_summary(text, release) == told
+def test_summary_of_a_configuration(release: str, text: str, summary: str) -> None:
+    assert config_summary(text, release) == summary
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "summary"),
     [
         ({}, []),
         ({"seed": 7, "tie_break": "name"}, ["seed 7", "ties by name"]),
@@ -62,12 +62,12 @@ def test_digest(release: str, text: str, told: str) -> None:
         ({"config": HEAD}, ["own configuration, as default"]),
     ],
 )
-def test_differences(chosen: dict[str, Any], told: list[str]) -> None:
-    assert differences(RunSettings(**chosen), RunSettings()) == told
+def test_summary_of_settings(chosen: dict[str, Any], summary: list[str]) -> None:
+    assert differences(RunSettings(**chosen), RunSettings()) == summary
 
 
-def test_no_setting_differs_unsaid() -> None:
-    """A new setting is told by its name until somebody finds words for it."""
+def test_every_setting_is_in_the_summary() -> None:
+    """A setting without a text is listed by its name."""
     others = {"release": "1.27"}  # has a column of its own
     config = f"{HEAD}percentageOfNodesToScore: 5"
     needed = {"until": {"in_time": True}, "copies": {"template": "{kind: Pod, spec: {}}"}}

@@ -1,4 +1,4 @@
-"""A scenario's nodes and pods as the pages list them."""
+"""Nodes and pods of a scenario in the lists of pages."""
 
 from collections import Counter
 from typing import Any
@@ -40,12 +40,12 @@ def test_requests_of_finished_pods_do_not_count() -> None:
     assert VIEW.nodes["a"].use("cpu") == 75
 
 
-def test_messages_of_condition_and_of_event() -> None:
+def test_messages_of_conditions_and_events() -> None:
     assert VIEW.pods["default/waits"].message == "no room"
     assert VIEW.pods["default/gated"].message == "the event"
 
 
-def test_priority_of_a_class() -> None:
+def test_the_priority_comes_from_the_class() -> None:
     assert VIEW.pods["default/important"].priority == 1000
 
 

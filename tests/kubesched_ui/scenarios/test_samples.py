@@ -1,4 +1,4 @@
-"""The sample scenarios: readable, explained, and each shows what its text promises."""
+"""Sample scenarios: each one runs and shows what its text says."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ EXPECTED = {
 }  # fmt: skip
 GATES = {"20-pod-group": dict.fromkeys(("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
 
-# Of older releases: what one does, and what the newest does with the same.
+# Samples of older releases: the outcome there, and in the newest release.
 THEN = {
     "21-predicates": ("1.16", {"web": "n5", "batch": ""}, {"web": "n5", "batch": ""}),
     "22-map-and-reduce": ("1.16", {"web-3": "n1"}, {"web-3": "n1"}),
@@ -58,7 +58,7 @@ THEN = {
     ),
 }
 
-# Of scenarios in time: pod -> when it is bound, in seconds.
+# Samples in virtual time: pod -> second at which it is bound.
 IN_TIME = {
     "13-queue": {"gated": 215.586},
     "14-backoff": {"unlucky": 41.1},
@@ -74,7 +74,7 @@ def sample(name: str) -> IngestResult:
     return ingest_files([(path.name, path)])
 
 
-def test_every_sample_is_tested() -> None:
+def test_every_sample_has_a_test() -> None:
     assert [path.stem for path in FILES] == sorted([*EXPECTED, *THEN, *IN_TIME])
     results = [sample(path.stem) for path in FILES]
     assert len({result.name for result in results}) == len(FILES)
@@ -94,7 +94,7 @@ def test_sample(name: str) -> None:
 
 
 @pytest.mark.django_db
-def test_runs_of_a_sample_have_the_gates_that_it_needs() -> None:
+def test_runs_of_a_sample_have_the_required_gates() -> None:
     load_samples()
     for name, gates in GATES.items():
         scenario = Scenario.objects.get(name=sample(name).name)
@@ -110,7 +110,7 @@ def test_sample_of_an_older_release(name: str) -> None:
 
 
 def decided(name: str, release: str) -> dict[str, CycleTrace]:
-    """Pod -> its cycle. The configuration counts where the release can read it."""
+    """Return pod -> cycle. The configuration is used if the release can read it."""
     result, its = sample(name), get_release(release)
     prepared = prepare(result.objects, release=its, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
     config = result.config if release == result.kubernetes else ""
@@ -121,11 +121,11 @@ def decided(name: str, release: str) -> dict[str, CycleTrace]:
 def reasons(name: str, release: str, pod: str) -> dict[str, tuple[str, ...]]:
     trace = decided(name, release)[pod]
     nodes = [obj["metadata"]["name"] for obj in sample(name).objects if obj["kind"] == "Node"]
-    said = {node: trace.status_at(row) for row, node in enumerate(nodes)}
-    return {node: (status.plugin, *status.reasons) for node, status in said.items() if status}
+    statuses = {node: trace.status_at(row) for row, node in enumerate(nodes)}
+    return {node: (status.plugin, *status.reasons) for node, status in statuses.items() if status}
 
 
-def test_predicates_in_their_order() -> None:
+def test_predicates_run_in_their_order() -> None:
     assert reasons("21-predicates", "1.16", "web") == {
         "n1": ("CheckNodeUnschedulable", "node(s) were unschedulable"),
         "n2": ("GeneralPredicates", "Insufficient cpu", "Insufficient memory"),
@@ -141,18 +141,18 @@ def test_predicates_in_their_order() -> None:
     assert reasons("21-predicates", NEWEST, "web")["n2"] == ("TaintToleration", "node(s) had untolerated taint(s)")
 
 
-def test_map_and_reduce_by_hand() -> None:
-    """The numbers that the description tells; n1, n2, n3."""
+def test_map_and_reduce_have_the_described_scores() -> None:
+    """The numbers of the description for n1, n2 and n3."""
     scores = decided("22-map-and-reduce", "1.16")["web-3"].scores
-    told = {name: (score.raw.tolist(), score.normalized.tolist(), score.weight) for name, score in scores.items()}
-    assert told["LeastRequestedPriority"] == ([4, 4, 6], [4, 4, 6], 1)
-    assert told["NodeAffinityPriority"] == ([100, 20, 0], [10, 2, 0], 1)
-    assert told["TaintTolerationPriority"] == ([0, 1, 0], [10, 0, 10], 1)
-    assert told["SelectorSpreadPriority"] == ([0, 0, 2], [10, 10, 0], 1)
-    assert told["NodePreferAvoidPodsPriority"] == ([10] * 3, [10] * 3, 10000)
+    described = {name: (score.raw.tolist(), score.normalized.tolist(), score.weight) for name, score in scores.items()}
+    assert described["LeastRequestedPriority"] == ([4, 4, 6], [4, 4, 6], 1)
+    assert described["NodeAffinityPriority"] == ([100, 20, 0], [10, 2, 0], 1)
+    assert described["TaintTolerationPriority"] == ([0, 1, 0], [10, 0, 10], 1)
+    assert described["SelectorSpreadPriority"] == ([0, 0, 2], [10, 10, 0], 1)
+    assert described["NodePreferAvoidPodsPriority"] == ([10] * 3, [10] * 3, 10000)
 
 
-def test_what_a_policy_does_not_name_is_not_asked() -> None:
+def test_predicates_missing_in_a_policy_do_not_run() -> None:
     assert reasons("23-policy", "1.16", "web-new") == {
         "n1": ("CheckNodeLabelPresence", "node(s) didn't have the requested labels"),
         "n4": ("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate"),
@@ -160,68 +160,70 @@ def test_what_a_policy_does_not_name_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize(("release", "node"), [("1.16", "n1"), ("1.22", "n2"), ("1.34", "n2"), (NEWEST, "n2")])
-def test_budgets_are_counted_down_since(release: str, node: str) -> None:
+def test_disruption_budgets_are_decremented(release: str, node: str) -> None:
     assert decided("24-preemption-then", release)["urgent"].nominated_node == node
 
 
 def records(name: str, **spec: Any) -> list[Record]:
-    """What happens in a sample in time; `spec`: fields of the Scenario's to be changed."""
+    """Return the records of a sample in virtual time. `spec`: changed fields of the Scenario."""
     result = sample(name)
     scenario = document(result.time or {"until": 600}, **({"config": result.config} if result.config else {}) | spec)
     scenario.spec.objects = result.objects
     return list(ScenarioRun(scenario).run())
 
 
-def of(found: list[Record], kind: str, pod: str = "") -> list[Record]:
+def of_kind(found: list[Record], kind: str, pod: str = "") -> list[Record]:
     return [r for r in found if r.kind == kind and (not pod or r.data["pod"] == f"default/{pod}")]
 
 
 @pytest.mark.parametrize("name", IN_TIME)
-def test_sample_in_time(name: str) -> None:
+def test_sample_in_virtual_time(name: str) -> None:
     found = records(name)
-    bound = {pod: [round(r.time, 3) for r in of(found, "pod.bound", pod)] for pod in IN_TIME[name]}
+    bound = {pod: [round(r.time, 3) for r in of_kind(found, "pod.bound", pod)] for pod in IN_TIME[name]}
     assert bound == {pod: [t] for pod, t in IN_TIME[name].items()}
-    assert not of(found, "warning")
+    assert not of_kind(found, "warning")
 
 
 def test_backoff_grows_to_ten_seconds() -> None:
-    failed = of(records("14-backoff"), "bind.failed", "unlucky")
+    failed = of_kind(records("14-backoff"), "bind.failed", "unlucky")
     assert [round(r.time, 1) for r in failed] == [0.1, 2.1, 5.1, 10.1, 19.1, 30.1]
 
 
-def test_hints_wake_one_pod_where_the_old_release_wakes_in_vain() -> None:
-    now = [(r.time, r.data["pod"]) for r in of(records("15-hints"), "attempt") if r.time]
+def test_queueing_hints_wake_one_pod_and_the_old_release_wakes_all() -> None:
+    now = [(r.time, r.data["pod"]) for r in of_kind(records("15-hints"), "attempt") if r.time]
     assert now == [(20, "default/ssd"), (30, "default/alone")]
-    before = of(records("15-hints", kubernetes="1.27"), "attempt", "alone")
+    before = of_kind(records("15-hints", kubernetes="1.27"), "attempt", "alone")
     assert [r.time for r in before] == [0, 10, 15, 20, 30]
 
 
-def test_the_higher_priority_takes_the_place_that_another_made() -> None:
+def test_a_higher_priority_pod_takes_the_freed_node() -> None:
     found = records("16-preemption-in-time")
-    (eviction,) = of(found, "pod.evicted")
+    (eviction,) = of_kind(found, "pod.evicted")
     assert (eviction.time, eviction.data["by"]) == (10, "default/boss")
-    assert [r.time for r in of(found, "pod.deleted", "worker")] == [50]
-    assert not of(found, "pod.bound", "boss")
+    assert [r.time for r in of_kind(found, "pod.deleted", "worker")] == [50]
+    assert not of_kind(found, "pod.bound", "boss")
 
 
-def test_each_pod_leaves_when_its_toleration_ends() -> None:
-    left = {r.data["pod"].split("/")[1].split("-")[0]: r.time for r in of(records("17-taint-eviction"), "pod.evicted")}
+def test_each_pod_is_evicted_when_its_toleration_ends() -> None:
+    left = {
+        r.data["pod"].split("/")[1].split("-")[0]: r.time for r in of_kind(records("17-taint-eviction"), "pod.evicted")
+    }
     assert left == {"impatient": 90, "site": 360}
 
 
-def test_preemption_goes_on_in_time() -> None:
+def test_preemption_continues_in_virtual_time() -> None:
     found = records("10-preemption")
-    assert [(r.time, r.data["node"]) for r in of(found, "pod.bound", "urgent")] == [(30, "n3")]
-    assert [r.data["result"] for r in of(found, "attempt", "urgent")] == ["unschedulable", "scheduled"]
-    assert not of(found, "pod.bound", "patient")
+    assert [(r.time, r.data["node"]) for r in of_kind(found, "pod.bound", "urgent")] == [(30, "n3")]
+    assert [r.data["result"] for r in of_kind(found, "attempt", "urgent")] == ["unschedulable", "scheduled"]
+    assert not of_kind(found, "pod.bound", "patient")
 
 
-def test_packing_is_the_configurations_doing() -> None:
+def test_the_configuration_packs_nodes() -> None:
     run = Simulation(sample("09-bin-packing").objects, tie_break="name").run()
     assert {trace.node for trace in run} == {"n2", "n3", "n4"}  # n1 is the fullest
 
 
-def test_preemption_takes_the_cheapest_node() -> None:
+def test_preemption_selects_the_cheapest_node() -> None:
     urgent, patient = Simulation(sample("10-preemption").objects, tie_break="name").run()
     assert (urgent.nominated_node, sorted(urgent.victims)) == ("n3", ["default/scan-0", "default/scan-1"])
     assert patient.nominated_node == ""

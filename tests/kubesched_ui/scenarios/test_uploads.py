@@ -1,4 +1,4 @@
-"""The processes that read uploads: what happens there harms nobody, and nobody waits for what is not his."""
+"""Upload workers: a failed upload affects no other, and small uploads do not wait for large ones."""
 
 import os
 import subprocess
@@ -30,8 +30,8 @@ TOKEN = "0123456789abcdef" * 2
 
 
 @pytest.fixture(autouse=True)
-def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Reading in processes of their own, with this test's database and small bounds."""
+def worker_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Read uploads in worker processes, with the database of the test and small limits."""
     settings.INGEST_ISOLATED = True
     settings.VAR_DIR = tmp_path
     settings.INGEST_READERS = 1
@@ -49,13 +49,13 @@ def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
     return uploads.store_upload(files, name, token=token).scenario
 
 
-def test_an_upload_is_read_and_stored_by_the_other_process() -> None:
+def test_a_worker_reads_and_stores_an_upload() -> None:
     scenario = upload()
     assert scenario.counts == {"Node": 1, "Pod": 1}
     assert [o["kind"] for o in scenario.objects_of()] == ["Node", "Pod"]
 
 
-def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
+def test_an_error_is_returned_unchanged(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"{")
     for content in (b"{", tmp_path / "file"):
         with pytest.raises(
@@ -73,18 +73,18 @@ def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.long
-def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
+def test_a_worker_that_dies_is_reported_and_replaced(
     wrong: Callable[..., None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(upload_worker, "read_upload", wrong)
-        patched.setattr(uploads, "SMALL", -1)  # one that takes too long is not tried again
+        patched.setattr(uploads, "SMALL", -1)  # an upload that takes too long is not retried
         with pytest.raises(IngestError, match=why):
             upload()
     assert upload().counts == {"Node": 1, "Pod": 1}
 
 
-def test_what_was_stored_by_a_reader_that_dies_is_removed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_stored_by_a_worker_that_died_are_removed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.INGEST_MAX_SECONDS = 60
     with monkeypatch.context() as patched:
         patched.setattr(upload_worker, "read_upload", misbehaving.crash_in_the_middle)
@@ -94,7 +94,7 @@ def test_what_was_stored_by_a_reader_that_dies_is_removed(settings: Any, monkeyp
     assert not ClusterObject.objects.exists()
 
 
-def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew() -> None:
+def test_a_worker_is_reused_for_small_uploads_and_replaced_after_it_grew() -> None:
     upload()
     pool = get_pool("small-uploads")
     (worker,) = pool.workers
@@ -108,7 +108,7 @@ def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew() -> No
 
 
 @pytest.mark.long
-def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
+def test_a_worker_exits_with_its_parent(checkout: Path) -> None:
     program = (
         "import os, django; django.setup()\nfrom kubesched_ui.offload.pools import get_pool\n"
         "if __name__ == '__main__': print(get_pool('small-uploads').run(os.getpid), flush=True); input()"
@@ -126,8 +126,8 @@ def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     until(lambda: not child.exists(), "the end of the reader")
 
 
-class Held:
-    """Large uploads whose reader waits until it is let go."""
+class HeldUploads:
+    """Large uploads whose workers wait for `release`."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.gate = tmp_path / "gate"
@@ -135,7 +135,7 @@ class Held:
         self.done: list[Any] = []
 
     def upload(self, name: str, number: int = 1, owner: int | None = None, token: str = "") -> None:
-        """In a thread of its own; returns once it reads or waits."""
+        """Upload in a thread. Return once the upload is read or queued."""
 
         def make() -> None:
             try:
@@ -160,14 +160,14 @@ class Held:
 
 
 @pytest.fixture
-def held(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Held:
+def held(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> HeldUploads:
     monkeypatch.setattr(upload_worker, "read_upload", misbehaving.hold)
     settings.INGEST_MAX_SECONDS = 60
     monkeypatch.setattr(uploads, "SMALL", 1000)
-    return Held(tmp_path)
+    return HeldUploads(tmp_path)
 
 
-def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
+def test_a_small_upload_overtakes_a_large_one(held: HeldUploads) -> None:
     held.upload(f"held {held.gate}", 50)
     held.upload("waits", 60, token=TOKEN)
     assert until(lambda: progress.progress_of(TOKEN), "what the one that waits is told") == {"ahead": 1}
@@ -178,7 +178,7 @@ def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
     assert progress.progress_of(TOKEN) == {}
 
 
-def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:
+def test_large_uploads_are_read_in_parallel(held: HeldUploads, settings: Any) -> None:
     settings.INGEST_READERS = 2
     held.upload(f"held {held.gate}", 50)
     held.upload("beside it", 60)
@@ -186,9 +186,7 @@ def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:
     assert [number for _, number in held.release()] == [60, 50]
 
 
-def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
-    held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_smaller_uploads_go_first_and_users_take_turns(held: HeldUploads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools_module, "BYTES_PER_SECOND", 1)
     held.upload(f"held {held.gate}", 40, owner=None)
     for name, number in (("larger", 300), ("smaller", 100), ("middle", 200)):
@@ -204,7 +202,7 @@ def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
     assert line.order() == [hers]
 
 
-def test_a_large_one_does_not_wait_for_ever() -> None:
+def test_a_large_upload_does_not_wait_forever() -> None:
     line = Pool(configs()["large-uploads"])
     old, new = Ticket(size=100 * pools_module.BYTES_PER_SECOND, created=0), Ticket(created=101)
     line.waiting = [new, old]
@@ -212,13 +210,17 @@ def test_a_large_one_does_not_wait_for_ever() -> None:
 
 
 @pytest.mark.long
-def test_what_is_small_only_to_look_at_waits_with_the_large_ones(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_upload_that_takes_long_moves_to_the_large_ones(
+    held: HeldUploads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(upload_worker, "read_upload", misbehaving.slow)
-    assert upload().counts == {"Node": 1, "Pod": 1}  # after a second of the small reader's time
+    assert upload().counts == {"Node": 1, "Pod": 1}  # after a second in the worker for small uploads
     assert [len(get_pool(name).workers) for name in ("small-uploads", "large-uploads")] == [1, 1]
 
 
-def test_when_too_many_wait_it_is_said(held: Held, monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
+def test_an_upload_is_rejected_if_the_queue_is_full(
+    held: HeldUploads, monkeypatch: pytest.MonkeyPatch, client: Any
+) -> None:
     held.upload(f"held {held.gate}", 50)
     pool = get_pool("large-uploads")
     pool.config = replace(pool.config, queue=0)

@@ -1,4 +1,4 @@
-"""One search over everything that the viewer may see, bounded in rows."""
+"""Site search over all objects of the viewer, with a bounded number of rows."""
 
 import pytest
 from django.db import connection
@@ -25,7 +25,7 @@ def run() -> Run:
 
 
 def found(text: str, place: Place = NOWHERE) -> dict[str, list[tuple[str, str]]]:
-    """Kind -> (title, address) of the results."""
+    """Return (title, URL) of the results by kind."""
     groups = services.search(text, place, lambda address: True)
     return {group.title: [(hit.title, hit.address) for hit in group.hits] for group in groups}
 
@@ -45,12 +45,12 @@ def test_each_kind_is_found_by_name(run: Run) -> None:
     assert found("nothing-has-this-name") == found("\0 web-1 zebra") == {}
 
 
-def test_wildcards_of_the_database_are_plain_text(run: Run) -> None:
+def test_database_wildcards_are_plain_text(run: Run) -> None:
     assert "Pods" not in found("w%1")
     assert "Pods" not in found("web_1")
 
 
-def test_the_page_of_a_run_comes_first(run: Run) -> None:
+def test_the_run_page_is_the_first_result(run: Run) -> None:
     other = ran(scenario(node("worker-1"), pod("web-1"), name="other"))
     assert found("web-1")["Pods"][0][1] == f"/runs/{other.pk}/pods/default/web-1/"
     here = services.place_of(f"/runs/{run.pk}/pods/default/web-1/")
@@ -60,7 +60,7 @@ def test_the_page_of_a_run_comes_first(run: Run) -> None:
     assert services.place_of("/runs/999/") == services.place_of("/runs/x/") == Place()
 
 
-def test_exact_names_come_first_and_results_are_few(run: Run) -> None:
+def test_exact_names_are_first_and_results_are_few(run: Run) -> None:
     stored = scenario(node("n1"), *(pod(f"api-{i}") for i in range(20)), pod("my-api"), pod("api"), name="many")
     assert [title for title, _ in found("api")["Pods"]][:2] == ["api", "api-0"]
     assert len(found("api")["Pods"]) == services.MOST
@@ -73,14 +73,14 @@ def test_a_search_reads_a_bounded_number_of_rows(
     newer = ran(scenario(node("worker-9"), pod("web-9"), name="newer"))
     with django_assert_max_num_queries(12):
         assert len(found("web")["Pods"]) == 2
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert "Pods" not in found("nothing-has-this-name")
-    assert [query["sql"] for query in asked if "podresult" in query["sql"] and "LIMIT" not in query["sql"]] == []
+    assert [query["sql"] for query in queries if "podresult" in query["sql"] and "LIMIT" not in query["sql"]] == []
     monkeypatch.setattr(services, "ROWS", 1)
     assert found("web")["Pods"] == [("web-9", f"/runs/{newer.pk}/pods/default/web-9/")]
 
 
-def test_the_page_works_without_scripts(client: Client, run: Run) -> None:
+def test_the_page_works_without_javascript(client: Client, run: Run) -> None:
     page = get(client, f"/search/?q=web&from=/runs/{run.pk}/").flat
     assert f'<a href="/runs/{run.pk}/pods/default/web-1/">web-1</a>' in page
     assert "default · on worker-1 · Run" in page

@@ -1,4 +1,4 @@
-"""What is told by colour is told by a sign and a word as well."""
+"""Badges do not rely on colour: each has a symbol and a word."""
 
 import re
 from pathlib import Path
@@ -9,13 +9,13 @@ BADGE = re.compile(r'<span class="badge ?(\w*)"[^>]*>\s*<span aria-hidden="true"
 
 
 def badges(part: str) -> list[tuple[str, str, str]]:
-    """(colour, sign, words) of each badge of a template."""
+    """Return (colour, symbol, words) of each badge of a template."""
     found = BADGE.findall((Path(settings.BASE_DIR) / "templates" / "parts" / part).read_text())
     assert len(found) > 4
     return found
 
 
-def test_badges_of_two_colours_never_share_a_sign() -> None:
+def test_badges_of_two_colours_have_different_symbols() -> None:
     for part in ("result.html", "state.html"):
         colours: dict[str, set[str]] = {}
         for colour, sign, words in badges(part):

@@ -1,4 +1,4 @@
-"""The pages that compare: every way there, and what they show."""
+"""Comparison pages: the links to them and their content."""
 
 import json
 import re
@@ -75,7 +75,7 @@ def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
     assert "Pod x/y is in neither run" in page(client, f"{base}?pod=x/y")
 
 
-def test_two_runs_of_a_list(client: Client, run: Run) -> None:
+def test_two_runs_are_selected_in_a_list(client: Client, run: Run) -> None:
     other = ran(run.scenario, seed=2)
     assert client.get("/compare/", {"run": [other.pk, run.pk]})["Location"] == f"/compare/{run.pk}/{other.pk}/"
     assert client.get("/compare/", {"run": [run.pk]})["Location"] == "/runs/"
@@ -84,15 +84,15 @@ def test_two_runs_of_a_list(client: Client, run: Run) -> None:
     assert f'name="run" value="{run.pk}"' in text
 
 
-def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
+def test_suggested_comparisons_of_a_scenario(client: Client, run: Run) -> None:
     text = page(client, f"/scenarios/{run.scenario_id}/")
     offered = suggested_comparisons.offered(run.scenario)
     assert offered["b"] == offered["releases"][-1] != offered["a"]
     assert all(f'value="{key}"' in text for key, _ in offered["configurations"])
-    asked = [{"pair": key} for key, _ in offered["configurations"]] + [{"a": "1.27", "b": offered["b"]}]
+    queries = [{"pair": key} for key, _ in offered["configurations"]] + [{"a": "1.27", "b": offered["b"]}]
     strategies = {"pair": "scoring", "a": "LeastAllocated", "b": "MostAllocated"}
-    asked += [strategies, strategies | {"b": "LeastAllocated", "weight.ImageLocality": "7"}]
-    for one in asked:
+    queries += [strategies, strategies | {"b": "LeastAllocated", "weight.ImageLocality": "7"}]
+    for one in queries:
         answer = client.post(f"/scenarios/{run.scenario_id}/pair/", one)
         assert answer["Location"].startswith("/compare/"), one
         assert client.post(f"/scenarios/{run.scenario_id}/pair/", one)["Location"] == answer["Location"]
@@ -130,19 +130,19 @@ def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
         {"at": "1", "settings": '{"percentage": 400}'},
     ],
 )
-def test_a_form_that_is_wrong(client: Client, run: Run, form: dict[str, str]) -> None:
+def test_an_invalid_form_is_rejected(client: Client, run: Run, form: dict[str, str]) -> None:
     assert client.post(f"/runs/{run.pk}/fork/", form)["Location"] == f"/runs/{run.pk}/"
     assert "The run was not forked." in page(client, f"/runs/{run.pk}/")
     assert Run.objects.count() == 1
 
 
-def test_a_fork_with_another_strategy(client: Client, run: Run) -> None:
+def test_a_fork_with_another_scoring_strategy(client: Client, run: Run) -> None:
     made = forked(client, run, at="1", strategy="MostAllocated", **{"weight.ImageLocality": "3"})
     assert made.title == f"Run {run.pk} + MostAllocated, ImageLocality ×3"
     assert 'name="weight.ImageLocality"' in page(client, f"/runs/{run.pk}/")
 
 
-def test_a_remedy_can_be_tried(client: Client, run: Run) -> None:
+def test_a_suggested_fix_can_be_forked(client: Client, run: Run) -> None:
     text = page(client, f"/runs/{run.pk}/pods/default/p1/why/?node=n1")
     assert "Place it there and compare" in text
     found = re.search(r'name="changes" value="([^"]*)"', text)
@@ -150,7 +150,7 @@ def test_a_remedy_can_be_tried(client: Client, run: Run) -> None:
     assert json.loads(found[1].replace("&quot;", '"'))
 
 
-def test_ribbons_are_as_wide_as_they_have_pods() -> None:
+def test_the_width_of_a_ribbon_is_its_number_of_pods() -> None:
     drawn = charts.picture([(f"g{i}", f"g{i % 3}", i + 1) for i in range(30)] + [("", "g1", 7)])
     assert drawn
     assert sum(ribbon["pods"] for ribbon in drawn["ribbons"]) == 7 + sum(range(1, 31))
@@ -162,13 +162,13 @@ def test_ribbons_are_as_wide_as_they_have_pods() -> None:
     assert charts.picture([]) is None
 
 
-def test_a_pod_that_a_fork_brought_has_its_page(client: Client, run: Run) -> None:
+def test_a_pod_created_by_a_fork_has_a_page(client: Client, run: Run) -> None:
     made = forked(client, run, at="6", changes=json.dumps([{"create": pod("more", cpu="9")}]))
     assert "image: nginx" in page(client, f"/runs/{made.pk}/pods/default/more/")
     assert "only in B" in page(client, f"/compare/{run.pk}/{made.pk}/")
 
 
-def test_how_two_maps_step_together(client: Client, run: Run) -> None:
+def test_two_maps_step_together(client: Client, run: Run) -> None:
     def maps(a: Run, b: Run, query: str = "") -> tuple[str, ...]:
         text = page(client, f"/compare/{a.pk}/{b.pk}/{query}")
         found = [re.search(rf'data-{name}="([^"]*)"', text) for name in ("together", "leads", "cycles")]
@@ -190,7 +190,7 @@ def test_how_two_maps_step_together(client: Client, run: Run) -> None:
     page(client, f"/runs/{run.pk}/?against=nonsense")
 
 
-def test_moves_between_groups_are_grouped_by_the_first_label_that_splits_the_nodes(client: Client) -> None:
+def test_moves_are_grouped_by_the_first_label_that_splits_the_nodes(client: Client) -> None:
     nodes = [node(f"n{i}", cpu="2", labels={"pool": f"p{i}", "os": "linux"}) for i in (1, 2)]
     a = ran(scenario(*nodes, *(pod(f"p{i}") for i in range(5))), tie_break="name")
     b = forked(client, a, at="1", changes='[{"cordon": "n1"}]')

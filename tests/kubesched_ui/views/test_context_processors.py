@@ -1,4 +1,4 @@
-"""What stands around every page: the navigation says where one is, the footer which version it is, numbers agree."""
+"""Frame of every page: navigation marks the section, the footer has the version."""
 
 import re
 
@@ -45,11 +45,11 @@ def test_every_page_marks_its_section_and_names_the_version(client: Client, run:
         assert f"Version {VERSION}" in page, address
 
 
-def test_every_address_belongs_to_a_section() -> None:
+def test_every_url_belongs_to_a_section() -> None:
     assert {str(pattern.pattern).split("/")[0] for pattern in urlpatterns} <= set(SECTIONS)
 
 
-def test_one_node_is_no_nodes(client: Client, run: Run) -> None:
+def test_plural_forms(client: Client, run: Run) -> None:
     base = f"/scenarios/{run.scenario_id}"
     assert '"status">1 node</span>' in source(client, f"{base}/nodes/")
     assert '"status">1 pod</span>' in source(client, f"{base}/pods/")

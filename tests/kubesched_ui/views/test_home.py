@@ -1,4 +1,4 @@
-"""The first page shows a result before anything was done, and the samples by what they teach."""
+"""Home page: an example result, actions, and samples by topic."""
 
 import re
 from typing import Any
@@ -18,47 +18,47 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def forget() -> None:
-    home_example.example_of.cache_clear()  # of another test's database
+def empty_cache() -> None:
+    home_example.example_of.cache_clear()  # from the database of another test
 
 
 def hero(page: Page) -> str:
     return page.flat.partition('id="example"')[2].partition("</section>")[0]
 
 
-def test_a_result_is_there_at_once_at_its_most_telling_step(client: Client) -> None:
+def test_the_example_opens_at_its_main_step(client: Client) -> None:
     load_samples()
-    told = hero(get(client, "/"))
+    example = hero(get(client, "/"))
     assert Run.objects.count() == 0
-    assert "“large” requests 6 CPU. Which node is chosen?" in told
-    assert "No node fits: 3 lack cpu" in told
-    assert re.findall(r">(\S+) of 4 free", told) == ["1", "1.5", "0.75"]
-    assert re.findall(r"</span> (\S+) short", told) == ["5", "4.5", "5.25"]
-    assert re.findall(r'class="mono">([\w-]+)</span> <span class="badge (\w+)', told) == [
+    assert "“large” requests 6 CPU. Which node is chosen?" in example
+    assert "No node fits: 3 lack cpu" in example
+    assert re.findall(r">(\S+) of 4 free", example) == ["1", "1.5", "0.75"]
+    assert re.findall(r"</span> (\S+) short", example) == ["5", "4.5", "5.25"]
+    assert re.findall(r'class="mono">([\w-]+)</span> <span class="badge (\w+)', example) == [
         ("small", "ok"),
         ("medium", "ok"),
         ("large", "bad"),
     ]
 
 
-def test_another_pod_of_it(client: Client) -> None:
+def test_another_pod_of_the_example(client: Client) -> None:
     load_samples()
-    told = hero(get(client, "/?pod=medium"))
-    assert "“medium” requests 2 CPU" in told
-    assert told.count("★") == 1
-    assert told.count("✕") == 2 + 1  # nodes, and the badge of large
+    example = hero(get(client, "/?pod=medium"))
+    assert "“medium” requests 2 CPU" in example
+    assert example.count("★") == 1
+    assert example.count("✕") == 2 + 1  # nodes, and the badge of large
     assert "“large” requests" in hero(get(client, "/?pod=nobody"))
 
 
-def test_one_thing_comes_first(client: Client) -> None:
+def test_the_page_has_one_primary_action(client: Client) -> None:
     load_samples()
     page = get(client, "/")
     assert page.source.index("Start here") < page.source.index("Next: drop a snapshot")
     assert page.source.count('button class="primary big"') == 1
-    assert "Continue the course" not in page.source  # that only the browser knows
+    assert "Continue the course" not in page.source  # known to the browser only
 
 
-def test_start_here_makes_one_run_and_leads_to_the_decision(client: Client) -> None:
+def test_start_here_creates_one_run_and_opens_its_decision(client: Client) -> None:
     load_samples()
     answer = client.post("/start/", {"pod": "medium"})
     run = Run.objects.get()
@@ -79,7 +79,7 @@ CLUSTER = """
 """
 
 
-def test_an_upload_with_pending_pods_leads_to_their_run(client: Client, settings: Any) -> None:
+def test_an_upload_with_pending_pods_opens_their_run(client: Client, settings: Any) -> None:
     answer = client.post("/upload/", {"text": CLUSTER})
     run = Run.objects.get()
     assert answer["Location"] == f"/runs/{run.pk}/"
@@ -93,7 +93,7 @@ def test_an_upload_with_pending_pods_leads_to_their_run(client: Client, settings
     assert "The default run was not started. You have 1 of 1 runs." in full.content.decode()
 
 
-def test_the_default_run_has_release_and_configuration_of_the_cluster() -> None:
+def test_the_default_run_uses_release_and_configuration_of_the_cluster() -> None:
     own = scenario(node("n1"), pod("p"))
     own.kubernetes = "v1.30.2"
     own.config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -115,7 +115,7 @@ def test_the_api_starts_the_default_run_on_request(client: Client, settings: Any
     assert (post("?run=true").status_code, Scenario.objects.count()) == (400, stored), "nothing is stored"
 
 
-def test_without_samples_and_runs_it_says_what_to_do(client: Client) -> None:
+def test_without_samples_and_runs_the_page_says_what_to_do(client: Client) -> None:
     page = get(client, "/")
     assert "Start here: drop a snapshot of your cluster" in page.flat
     assert "No samples are loaded" in page.source
@@ -124,21 +124,21 @@ def test_without_samples_and_runs_it_says_what_to_do(client: Client) -> None:
     assert client.post("/start/")["Location"] == "/"
 
 
-def test_runs_come_before_samples_once_there_are_some(client: Client) -> None:
+def test_runs_are_listed_before_samples(client: Client) -> None:
     load_samples()
     assert (page := get(client, "/").source).index('id="samples"') < page.index('id="recent"')
     client.post("/start/")
     assert (page := get(client, "/").source).index('id="recent"') < page.index('id="samples"')
 
 
-def test_a_refused_upload_is_what_the_page_is_about(client: Client) -> None:
+def test_a_rejected_upload_shows_the_error_first(client: Client) -> None:
     load_samples()
     page = Page(client.post("/upload/", {"text": "{kind: Node"}))
     assert 'role="alert"' in page.source
     assert 'id="example"' not in page.source
 
 
-def test_each_sample_has_its_map(client: Client) -> None:
+def test_each_sample_links_to_its_map(client: Client) -> None:
     load_samples()
     page = get(client, "/")
     assert page.source.count("data-map") == Scenario.objects.count()
@@ -147,7 +147,7 @@ def test_each_sample_has_its_map(client: Client) -> None:
     assert len(re.findall("<i></i>", fit)) == 3, "pods that wait"
 
 
-def test_samples_are_grouped_and_each_has_a_picture_of_its_own(client: Client) -> None:
+def test_samples_are_grouped_and_each_has_its_own_picture(client: Client) -> None:
     load_samples()
     groups = grouped(Scenario.objects.order_by("id"))
     assert list(groups) == list(GROUPS)
@@ -155,27 +155,27 @@ def test_samples_are_grouped_and_each_has_a_picture_of_its_own(client: Client) -
     assert len(pictures) == len(set(pictures)) == Scenario.objects.count()
 
 
-def test_a_sample_of_no_group_is_shown_too() -> None:
+def test_a_sample_without_a_group_is_shown() -> None:
     new = Scenario(name="Something new")
     assert grouped([new]) == {OTHERS: [(new, "")]}
 
 
-def test_what_is_large_or_has_nothing_pending_is_no_example() -> None:
+def test_a_large_run_or_one_without_pending_pods_is_no_example() -> None:
     large = scenario(*(node(f"n{i}") for i in range(50)), pod("p"))
     idle = scenario(node("n1"))
     assert home_example.example_of(large.pk) is None
     assert home_example.example_of(idle.pk) is None
 
 
-def test_four_doors_lead_to_each_goal(client: Client) -> None:
+def test_four_links_lead_to_the_main_tasks(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    doors = page.flat.partition('class="doors"')[2].partition('id="example"')[0]
-    assert re.findall(r"<h2[^>]*>(.*?)</h2>", doors) == [
+    links = page.flat.partition('class="doors"')[2].partition('id="example"')[0]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", links) == [
         "A pod is pending", "I plan an upgrade", "I tune the scheduler", "I teach or learn",
     ]  # fmt: skip
     for goal in ("#upload", "#samples", "/compose/", "/learn/", "/join/", "/runs/", "/docs/debugger/#fork", "/search/"):
-        assert f'href="{goal}"' in doors
+        assert f'href="{goal}"' in links
     sample = Scenario.objects.order_by("id")[0].pk
     own = scenario(node("n1"), name="Mine")
     assert re.findall(r'<optgroup label="([^"]*)"> <option value="(\d+)"', get(client, "/").flat) == [
@@ -184,7 +184,7 @@ def test_four_doors_lead_to_each_goal(client: Client) -> None:
 
 
 @pytest.mark.parametrize("section", ["upgrade", "pairs"])
-def test_a_door_opens_the_section_of_the_cluster(client: Client, section: str) -> None:
+def test_a_link_opens_the_section_of_the_cluster(client: Client, section: str) -> None:
     stored = scenario(node("n1"))
     answer = client.get("/scenarios/section/", {"scenario": stored.pk, "section": section})
     assert answer["Location"] == f"/scenarios/{stored.pk}/#{section}"

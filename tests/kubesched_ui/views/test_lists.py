@@ -1,4 +1,4 @@
-"""Lists of runs and scenarios: named, told apart, searched, sorted; a run again with the settings of another."""
+"""Lists of runs and scenarios: names, search, filters, order; a run again with the settings of another."""
 
 import json
 import re
@@ -37,15 +37,15 @@ def start(client: Client, stored: Scenario, **settings: Any) -> int:
     return number
 
 
-def test_runs_are_told_apart_searched_filtered_and_sorted(client: Client, stored: Scenario) -> None:
+def test_runs_have_distinct_titles_and_are_searched_filtered_and_sorted(client: Client, stored: Scenario) -> None:
     other = scenario(node("n1"), pod("p"), name="bank")
     start(client, stored, name="plain")
     start(client, stored, name="packed", config=PACKED, seed=7)
     start(client, other, name="soon", in_time=True, until=60, release="1.27")
     Run.objects.filter(name="packed").update(state="done", placed=3)
     page = source(client, "/runs/")
-    for said in ("MostAllocated", "seed 7", "virtual time until 1 min", "default settings", "1.27"):
-        assert said in page
+    for message in ("MostAllocated", "seed 7", "virtual time until 1 min", "default settings", "1.27"):
+        assert message in page
     assert titles(client, "/runs/") == ["soon", "packed", "plain"]
     assert titles(client, "/runs/?q=most") == ["packed"]
     assert titles(client, "/runs/?q=shop+pl") == ["plain"]
@@ -60,7 +60,7 @@ def test_runs_are_told_apart_searched_filtered_and_sorted(client: Client, stored
     assert 'data-swap="#list"' in page
 
 
-def test_scenarios_are_told_apart_searched_filtered_and_sorted(client: Client, stored: Scenario) -> None:
+def test_scenarios_have_distinct_titles_and_are_searched_filtered_and_sorted(client: Client, stored: Scenario) -> None:
     large = scenario(*(node(f"n{i}") for i in range(12)), name="bank")
     Scenario.objects.filter(pk=large.pk).update(config=PACKED, origin="api", kubernetes="v1.30.1")
     start(client, stored)
@@ -100,7 +100,7 @@ def patch(client: Client, address: str, body: Any) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def test_names_through_the_api(client: Client, stored: Scenario) -> None:
+def test_names_are_changed_by_the_api(client: Client, stored: Scenario) -> None:
     number = start(client, stored, name=" first ")
     address = f"/api/runs/{number}"
     assert client.get(address).json()["name"] == "first"
@@ -126,7 +126,7 @@ def test_names_through_the_api(client: Client, stored: Scenario) -> None:
         {"in_time": True, "until": 90},
     ],
 )
-def test_a_run_again_with_these_settings(client: Client, stored: Scenario, chosen: dict[str, Any]) -> None:
+def test_the_form_copies_the_settings_of_a_run(client: Client, stored: Scenario, chosen: dict[str, Any]) -> None:
     first = client.get(f"/api/runs/{start(client, stored, **chosen)}").json()
     again = client.get(f"/api/runs/{start(client, stored, **first['settings'])}").json()
     assert again["settings"] == first["settings"]
@@ -145,7 +145,7 @@ def test_a_run_again_with_these_settings(client: Client, stored: Scenario, chose
     assert (made["settings"]["pods"] is None) == (first["settings"]["pods"] is None)
 
 
-def test_like_what_is_not_there_or_elsewhere(client: Client, stored: Scenario) -> None:
+def test_settings_of_missing_or_foreign_runs_are_not_copied(client: Client, stored: Scenario) -> None:
     for like in ("9999", "x", "", "1" * 30):
         assert client.get(f"/scenarios/{stored.pk}/?like={like}").status_code == 200
     number = start(client, stored, pods=[], unbind=["default/two"], seed=9)
@@ -155,8 +155,8 @@ def test_like_what_is_not_there_or_elsewhere(client: Client, stored: Scenario) -
 
 
 @pytest.mark.parametrize(
-    ("differs", "fork", "told"),
+    ("differs", "fork", "expected"),
     [(["seed 3"], True, "seed 3"), ([], True, "settings of the run"), ([], False, "default settings")],
 )
-def test_forks_do_not_have_default_settings(differs: list[str], fork: bool, told: str) -> None:
-    assert told in render_to_string("parts/difference.html", {"differs": differs, "is_fork": fork})
+def test_forks_do_not_have_default_settings(differs: list[str], fork: bool, expected: str) -> None:
+    assert expected in render_to_string("parts/difference.html", {"differs": differs, "is_fork": fork})

@@ -1,4 +1,4 @@
-"""Numbers of 5,000 digits, which Python does not even read, wherever an address, a form or a document may have one."""
+"""Numbers of 5,000 digits, which Python cannot parse, in URLs, forms and documents."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 LONG = "9" * 5000
 POD = "/runs/{run}/pods/default/p0/"
-ASKED = [
+URLS = [
     *(f"{POD}{part}?{name}={LONG}" for part in ("", "why/", "trials/", "claims/") for name in ("attempt", "cycle")),
     *(f"{POD}{part}?page={LONG}&node={LONG}" for part in ("", "why/", "trials/", "claims/")),
     *(f"/runs/{{run}}/pods/default/{LONG}/{part}" for part in ("", "why/", "trials/", "claims/")),
@@ -65,16 +65,16 @@ def at(address: str, run: Run) -> str:
     return address.replace("{run}", str(run.pk)).replace("{scenario}", str(run.scenario_id))
 
 
-def test_asked_for(client: Client, run: Run) -> None:
-    """Each is answered with what there is, or refused in words."""
-    for address in ASKED:
+def test_long_numbers_in_urls(client: Client, run: Run) -> None:
+    """Each request gets an existing page or an error message."""
+    for address in URLS:
         answer = client.get(at(address, run))
         assert answer.status_code < 500, address.replace(LONG, "9...")
         if address.startswith("/api/"):
             assert answer.status_code == 200 or answer.json()["error"]
 
 
-def test_sent(client: Client, run: Run) -> None:
+def test_long_numbers_in_forms_and_documents(client: Client, run: Run) -> None:
     before = Run.objects.count()
     for address, body in SENT:
         text = json.dumps(body).replace('"N"', LONG)
@@ -87,6 +87,6 @@ def test_sent(client: Client, run: Run) -> None:
     assert Run.objects.count() == before
     changes = [{"place": {"pod": f"default/{LONG}", "node": LONG}}]
     answer = client.post(at("/api/runs/{run}/fork", run), {"at": 1, "changes": changes}, "application/json")
-    execute_run(answer.json()["id"])  # whether there is such a pod is seen when it is played
+    execute_run(answer.json()["id"])  # the run itself finds out whether there is such a pod
     made = Run.objects.latest("pk")
     assert (made.state, "default/9999" in made.error) == ("failed", True)

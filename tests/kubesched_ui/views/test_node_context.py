@@ -1,4 +1,4 @@
-"""The page of a node: how full it was, what happened to it, at the moment that the address asks for."""
+"""Node page: usage, pods and events of the node at a timepoint."""
 
 import json
 import re
@@ -19,8 +19,8 @@ TAINT = {"key": "broken", "effect": "NoExecute"}
 
 
 @pytest.fixture
-def in_time() -> Run:
-    """n1 gets a pod, then a taint that evicts it; a pod that is created on the way goes to n2, which comes later."""
+def virtual_time() -> Run:
+    """n1 gets a pod, then a taint that evicts it. A pod that is created later goes to n2, which is added later."""
     timeline: list[dict[str, Any]] = [
         {"at": 10, "patch": {"kind": "Node", "name": "n1", "patch": {"spec": {"taints": [TAINT]}}}},
         {"at": 20, "create": node("n2")},
@@ -31,14 +31,14 @@ def in_time() -> Run:
     return ran(store(ingest_files([("s.json", text.encode())]), name="s"), in_time=True, until=60)
 
 
-def page(client: Client, run: Run, name: str, asked: str = "", status: int = 200) -> str:
-    answer = client.get(reverse("node", args=[run.pk, name]) + asked)
+def page(client: Client, run: Run, name: str, query: str = "", status: int = 200) -> str:
+    answer = client.get(reverse("node", args=[run.pk, name]) + query)
     assert answer.status_code == status
     return re.sub(r"(<[^>]*>|\s)+", " ", answer.content.decode())
 
 
-def test_what_happened_to_a_node_in_time(client: Client, in_time: Run) -> None:
-    found = page(client, in_time, "n1")
+def test_events_of_a_node_in_virtual_time(client: Client, virtual_time: Run) -> None:
+    found = page(client, virtual_time, "n1")
     came, tainted, left = (found.index(text) for text in ("early came", "taint broken:NoExecute added", "early left"))
     assert came < tainted < left
     assert "broken:NoExecute 2 labels" in found
@@ -46,43 +46,43 @@ def test_what_happened_to_a_node_in_time(client: Client, in_time: Run) -> None:
     assert "0 of 4 · 0%" in found
 
 
-def test_a_node_at_a_moment(client: Client, in_time: Run) -> None:
-    found = page(client, in_time, "n1", "?t=5")
+def test_a_node_at_a_timepoint(client: Client, virtual_time: Run) -> None:
+    found = page(client, virtual_time, "n1", "?t=5")
     assert "Edit YAML 2 labels" in found
     assert "At 5 s" in found
     assert "1 of 4 · 25%" in found
     assert "gone" not in found
 
 
-def test_a_node_that_comes_later_says_so(client: Client, in_time: Run) -> None:
-    assert "not in the cluster at 5 s" in page(client, in_time, "n2", "?t=5")
-    assert "not in the cluster" not in page(client, in_time, "n2")
-    assert "3 of 4 · 75%" in page(client, in_time, "n2")
+def test_a_node_that_is_added_later(client: Client, virtual_time: Run) -> None:
+    assert "not in the cluster at 5 s" in page(client, virtual_time, "n2", "?t=5")
+    assert "not in the cluster" not in page(client, virtual_time, "n2")
+    assert "3 of 4 · 75%" in page(client, virtual_time, "n2")
 
 
-def test_a_wrong_moment(client: Client, in_time: Run) -> None:
-    assert "must be a number" in page(client, in_time, "n1", "?t=soon", 400)
-    assert "must be one of cycle, t and seq" in page(client, in_time, "n1", "?t=1&seq=2", 400)
+def test_an_invalid_timepoint(client: Client, virtual_time: Run) -> None:
+    assert "must be a number" in page(client, virtual_time, "n1", "?t=soon", 400)
+    assert "must be one of cycle, t and seq" in page(client, virtual_time, "n1", "?t=1&seq=2", 400)
 
 
-def test_a_run_in_one_pass_by_cycle(client: Client) -> None:
+def test_a_single_pass_run_by_cycle(client: Client) -> None:
     run = ran(scenario(node("n1"), pod("a"), pod("b")))
     assert "1 of 4 · 25%" in page(client, run, "n1", "?cycle=2")
     assert "2 of 4 · 50%" in page(client, run, "n1")
 
 
-def test_a_run_of_which_no_moments_were_recorded(client: Client) -> None:
+def test_a_run_without_a_recording(client: Client) -> None:
     run = ran(scenario(node("n1"), pod("a"), pod("b")))
     RecordingBlock.objects.filter(run=run).delete()
     assert "2 of 4 · 50%" in page(client, run, "n1")
 
 
-def test_a_node_that_came_later_in_a_run_of_which_no_moments_were_recorded(client: Client, in_time: Run) -> None:
-    RecordingBlock.objects.filter(run=in_time).delete()
-    assert "n2" in page(client, in_time, "n2")
-    page(client, in_time, "n3", status=404)
+def test_a_node_added_later_in_a_run_without_a_recording(client: Client, virtual_time: Run) -> None:
+    RecordingBlock.objects.filter(run=virtual_time).delete()
+    assert "n2" in page(client, virtual_time, "n2")
+    page(client, virtual_time, "n3", status=404)
 
 
-def test_the_yaml_of_a_pod_that_was_created_later(client: Client, in_time: Run) -> None:
-    source = client.get(reverse("pod", args=[in_time.pk, "default", "late"])).content.decode()
+def test_the_yaml_of_a_pod_that_was_created_later(client: Client, virtual_time: Run) -> None:
+    source = client.get(reverse("pod", args=[virtual_time.pk, "default", "late"])).content.decode()
     assert "name: late" in source

@@ -1,4 +1,4 @@
-"""An object as it was, with the line of a field; the configuration with the line of an argument."""
+"""Object page: an object at a timepoint with a marked line; the configuration with the line of an argument."""
 
 import pytest
 from django.test import Client
@@ -34,7 +34,7 @@ def hits(run: Run, **query: str | int) -> list[str]:
     return [line["text"].strip() for line in answer.context["lines"] if line["hit"]]
 
 
-def test_the_line_of_a_field(run: Run) -> None:
+def test_the_line_of_a_field_is_marked(run: Run) -> None:
     requests = "spec.containers[0].resources.requests.cpu"
     assert hits(run, kind="Pod", namespace="default", name="p", path=requests, cycle=1) == ["cpu: '1'"]
     assert hits(run, kind="Node", name="n1", path="metadata.labels['kubernetes.io/hostname']") == [
@@ -45,17 +45,19 @@ def test_the_line_of_a_field(run: Run) -> None:
     assert hits(run, kind="Pod", namespace="default", name="p", path="spec.nodeName") != []
 
 
-def test_the_line_of_an_argument(run: Run) -> None:
-    asked = {"kind": "KubeSchedulerConfiguration", "profile": "default-scheduler"}
-    assert hits(run, **asked, plugin="InterPodAffinity", path="hardPodAffinityWeight") == ["hardPodAffinityWeight: 9"]
-    found = hits(run, **asked, plugin="ImageLocality", path="plugins.score.enabled[0].weight")
+def test_the_line_of_an_argument_is_marked(run: Run) -> None:
+    parameters = {"kind": "KubeSchedulerConfiguration", "profile": "default-scheduler"}
+    assert hits(run, **parameters, plugin="InterPodAffinity", path="hardPodAffinityWeight") == [
+        "hardPodAffinityWeight: 9"
+    ]
+    found = hits(run, **parameters, plugin="ImageLocality", path="plugins.score.enabled[0].weight")
     assert found == ["plugins: {score: {enabled: [{name: ImageLocality, weight: 7}]}}"]
-    assert hits(run, **asked, plugin="NodeResourcesFit", path="scoringStrategy.type") == [
+    assert hits(run, **parameters, plugin="NodeResourcesFit", path="scoringStrategy.type") == [
         "- schedulerName: default-scheduler"
     ]
 
 
-def test_wrong_addresses_are_answered(client: Client, run: Run) -> None:
+def test_invalid_urls_give_an_error(client: Client, run: Run) -> None:
     for query, status in (
         ({"kind": "Node", "name": "n9"}, 404),
         ({"kind": "Node", "name": "n1", "cycle": "99"}, 400),
@@ -67,11 +69,13 @@ def test_wrong_addresses_are_answered(client: Client, run: Run) -> None:
     assert client.get("/runs/999999/object/", {"kind": "Node", "name": "n1"}).status_code == 404
 
 
-def test_paths_and_text_that_is_no_yaml() -> None:
+def test_unusual_paths_and_text_that_is_no_yaml() -> None:
     assert steps_of("spec.containers[0].x['a.b/c']") == ["spec", "containers", 0, "x", "a.b/c"]
     assert [line["hit"] for line in lines("a: [", ["a"])] == [False]
 
 
-@pytest.mark.parametrize("asked", ["kind=Pod&name=p", "kind=Pod&name=", "kind=Pod&name=/p", "kind=&name=a/b/c", ""])
-def test_what_is_not_there_is_not_found(client: Client, run: Run, asked: str) -> None:
-    assert client.get(f"/runs/{run.pk}/object/?{asked}").status_code == 404
+@pytest.mark.parametrize(
+    "parameters", ["kind=Pod&name=p", "kind=Pod&name=", "kind=Pod&name=/p", "kind=&name=a/b/c", ""]
+)
+def test_missing_objects_are_404(client: Client, run: Run, parameters: str) -> None:
+    assert client.get(f"/runs/{run.pk}/object/?{parameters}").status_code == 404

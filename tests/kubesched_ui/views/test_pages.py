@@ -1,4 +1,4 @@
-"""The pages, over the recordings of real runs: each answers, says what it should, escapes what it must."""
+"""Pages of recorded runs: each responds, shows what it should and escapes names."""
 
 import ast
 import html
@@ -27,7 +27,7 @@ TEMPLATE = "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c}]}}"
 
 @pytest.fixture
 def small() -> Scenario:
-    """Two nodes; a pod that fits on one, one that fits nowhere, a gated one, one that runs."""
+    """Two nodes. One pod fits on one node, one on none, one is gated, one runs."""
     return scenario(
         node("n1", cpu="4"),
         node("n2", cpu="1", taints=[{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]),
@@ -63,7 +63,7 @@ def test_every_page_of_every_sample(client: Client, every: int) -> None:
             get(client, reverse("node", args=[found.pk, name]))
 
 
-def test_no_page_holds_a_script_of_its_own(client: Client, run: Run) -> None:
+def test_no_page_has_inline_scripts(client: Client, run: Run) -> None:
     addresses = ["/", "/scenarios/", "/runs/", "/nowhere/"]
     addresses += [f"/scenarios/{run.scenario_id}/{part}" for part in ("", "nodes/", "pods/", "objects/")]
     addresses += [f"/runs/{run.pk}/", f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"]
@@ -81,7 +81,7 @@ def test_empty_pages_say_what_to_do_next(client: Client) -> None:
     assert "No runs yet" in get(client, "/runs/").source
 
 
-def test_run_without_pods_says_so(client: Client) -> None:
+def test_run_without_pods(client: Client) -> None:
     found = ran(scenario(node("n1")))
     assert "No pod was scheduled" in get(client, f"/runs/{found.pk}/").source
 
@@ -106,7 +106,7 @@ def test_cluster_without_nodes(client: Client) -> None:
         "/scenarios/9999/object/Pod/a/b/",
     ],
 )
-def test_nothing_there(client: Client, address: str) -> None:
+def test_missing_pages_are_404(client: Client, address: str) -> None:
     page = get(client, address, 404)
     assert "Not found" in page.source
     assert "Traceback" not in page.source
@@ -129,7 +129,7 @@ def test_unknown_pod_and_node_of_a_run(client: Client, run: Run) -> None:
     assert "has no node nobody" in get(client, f"/runs/{run.pk}/nodes/nobody/", 404).source
 
 
-def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
@@ -140,13 +140,13 @@ def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.Monkey
     assert "secret detail" not in response.content.decode()
 
 
-def test_form_without_its_token_is_refused(run: Run) -> None:
+def test_a_form_without_its_token_is_rejected(run: Run) -> None:
     response = Client(enforce_csrf_checks=True).post(f"/runs/{run.pk}/delete/")
     assert response.status_code == 403
     assert "Reload the page" in response.content.decode()
 
 
-def test_form_that_is_too_large(client: Client, small: Scenario) -> None:
+def test_a_form_that_is_too_large_is_rejected(client: Client, small: Scenario) -> None:
     response = client.post(f"/scenarios/{small.pk}/run/", {"template": "x" * (11 * 1024 * 1024)})
     assert response.status_code in (400, 413)
     assert "too large" in response.content.decode() or "Upload a file" in response.content.decode()
@@ -155,7 +155,7 @@ def test_form_that_is_too_large(client: Client, small: Scenario) -> None:
 # ------------------------------------------------------------------------------------------------ pod and node
 
 
-def test_answers(client: Client, run: Run) -> None:
+def test_pod_pages_answer_the_question(client: Client, run: Run) -> None:
     base = f"/runs/{run.pk}/pods/default"
     fits, big, gated = (get(client, f"{base}/{name}/").answer for name in ("fits", "big", "gated"))
     assert fits == "Placed on n1, the only one that fits: 1 refuses it by taint dedicated=a."
@@ -164,27 +164,27 @@ def test_answers(client: Client, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "opened"), [("score", "score"), ("bind", "bind"), ("nonsense", "filter"), ("", "filter")]
+    ("parameter", "opened"), [("score", "score"), ("bind", "bind"), ("nonsense", "filter"), ("", "filter")]
 )
-def test_the_point_is_in_the_address(client: Client, run: Run, asked: str, opened: str) -> None:
-    assert get(client, f"/runs/{run.pk}/pods/default/big/?point={asked}").open_panels == [opened]
+def test_the_extension_point_is_in_the_url(client: Client, run: Run, parameter: str, opened: str) -> None:
+    assert get(client, f"/runs/{run.pk}/pods/default/big/?point={parameter}").open_panels == [opened]
 
 
-def test_matrix_marks_the_decisive_refusal_and_the_others(client: Client, run: Run) -> None:
+def test_the_matrix_marks_the_decisive_rejection(client: Client, run: Run) -> None:
     source = get(client, f"/runs/{run.pk}/pods/default/big/").source
     assert 'title="TaintToleration: decisive: rejects (node(s) had untolerated taint {dedicated: a})"' in source
     assert 'title="NodeResourcesFit: would also reject (Insufficient cpu)"' in source
     assert 'title="NodeResourcesFit: decisive: rejects (Insufficient cpu)"' in source
 
 
-def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
+def test_suggested_fixes_of_a_pod(client: Client, run: Run) -> None:
     page = get(client, f"/runs/{run.pk}/pods/default/big/")
-    asked = re.search(r'data-load="([^"]+)"', page.source)
-    assert asked
-    told = html.unescape(get(client, html.unescape(asked[1])).source)
-    assert "request 2.5 cpu instead of 4, which n1 has left." in told
-    assert "short by 1.5 cpu" in told
-    assert '"patch"' in told, "the changes, as a fork takes them"
+    parameter = re.search(r'data-load="([^"]+)"', page.source)
+    assert parameter
+    fragment = html.unescape(get(client, html.unescape(parameter[1])).source)
+    assert "request 2.5 cpu instead of 4, which n1 has left." in fragment
+    assert "short by 1.5 cpu" in fragment
+    assert '"patch"' in fragment, "the changes, as a fork takes them"
     fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source
     assert 'id="why"' not in fits
     assert "Why not" in fits
@@ -197,8 +197,8 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     get(client, f"/runs/{run.pk}/pods/default/big/why/?attempt=7", 404)
 
 
-def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> None:
-    """The second pod finds the first one placed; asked in either order, the answers are those of their moment."""
+def test_the_page_shows_the_cluster_at_the_time_of_the_cycle(client: Client) -> None:
+    """The second pod sees the first one as placed, in whatever order the pages are opened."""
     found = ran(scenario(node("n1", cpu="4"), pod("one", cpu="9"), pod("two", cpu="3"), pod("three", cpu="3")))
     for _ in range(2):
         assert (
@@ -210,7 +210,7 @@ def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> No
         )
 
 
-def test_recording_of_another_version(client: Client, run: Run) -> None:
+def test_a_recording_of_an_unknown_version(client: Client, run: Run) -> None:
     Cycle.objects.update(trace=b"\xffnonsense")
     for address in (f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"):
         assert "Run it again" in get(client, address, 500).source
@@ -230,7 +230,7 @@ def test_scores_can_be_searched_and_compared(client: Client) -> None:
     assert get(client, f"{address}?q=n11").source.count('title="Compare with the winner"') == 1
 
 
-def test_pages_of_a_run_in_time_show_queue_and_way(client: Client, small: Scenario) -> None:
+def test_pages_of_a_virtual_time_run_show_queue_and_timeline(client: Client, small: Scenario) -> None:
     in_time, once = ran(small, in_time=True, until=60.0), ran(small)
     page = get(client, f"/runs/{in_time.pk}/")
     assert "lanes" in page.ids
@@ -245,7 +245,7 @@ def test_pages_of_a_run_in_time_show_queue_and_way(client: Client, small: Scenar
     assert "way" not in get(client, f"/runs/{once.pk}/pods/default/big/").ids
 
 
-def test_a_preemptor_without_a_node_yet_shows_where_it_is_nominated(client: Client) -> None:
+def test_a_preemptor_without_a_node_shows_its_nomination(client: Client) -> None:
     found = ran(
         scenario(
             node("n1", cpu="2"),
@@ -259,7 +259,7 @@ def test_a_preemptor_without_a_node_yet_shows_where_it_is_nominated(client: Clie
     assert "nominated n1 </span>" in get(client, f"/runs/{found.pk}/pods/default/high/").flat
 
 
-def test_preemption_is_told(client: Client) -> None:
+def test_preemption_is_shown(client: Client) -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     found = ran(
         scenario(node("n1", cpu="2"), high, pod("low", cpu="2", nodeName="n1"), pod("vip", cpu="2", priority=1000))
@@ -271,28 +271,28 @@ def test_preemption_is_told(client: Client) -> None:
     assert "gone" in get(client, f"/runs/{found.pk}/nodes/n1/").source
 
 
-def test_the_real_clusters_choice_beside_ours(client: Client, small: Scenario) -> None:
+def test_the_node_of_the_real_cluster_is_shown(client: Client, small: Scenario) -> None:
     found = ran(small, unbind=["default/runs"], pods=[])
     page = get(client, f"/runs/{found.pk}/pods/default/runs/")
     assert "This run chose the same node." in page.source
 
 
-def test_message_recorded_in_the_cluster(client: Client) -> None:
-    said = {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/9 nodes, it said"}]}
-    found = ran(scenario(node("n1"), pod("p", cpu="9", status=said)))
+def test_a_message_recorded_in_the_cluster_is_shown(client: Client) -> None:
+    value = {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/9 nodes, it said"}]}
+    found = ran(scenario(node("n1"), pod("p", cpu="9", status=value)))
     page = get(client, f"/runs/{found.pk}/pods/default/p/")
     assert "0/9 nodes, it said" in page.source
     assert "0/1 nodes are available" in page.source
 
 
-def test_pod_of_a_run_that_has_not_come_to_it(client: Client, small: Scenario) -> None:
+def test_a_pod_that_was_not_tried_yet(client: Client, small: Scenario) -> None:
     waiting = Run.objects.create(scenario=small)
     page = get(client, f"/runs/{waiting.pk}/pods/default/fits/")
     assert "Not scheduled yet" in page.source
     assert f'data-live="/ws/runs/{waiting.pk}"' in page.source
 
 
-def test_node_page_tells_what_it_was_to_each_pod(client: Client, run: Run) -> None:
+def test_the_node_page_lists_the_verdict_for_each_pod(client: Client, run: Run) -> None:
     source = get(client, f"/runs/{run.pk}/nodes/n2/").source
     assert source.count("rejected</span>") == 2
     assert source.count("not evaluated") == 1
@@ -309,7 +309,7 @@ def rows(page: Page) -> list[str]:
     return re.findall(r"/pods/default/([^/\"]+)/\" ?> ?default/", page.flat)
 
 
-def test_table_of_pods_is_searched_filtered_sorted_and_paged(client: Client, run: Run) -> None:
+def test_the_pod_table_is_searched_filtered_sorted_and_paginated(client: Client, run: Run) -> None:
     address = f"/runs/{run.pk}/"
     assert set(rows(get(client, address))) == {"fits", "big", "gated"}
     assert rows(get(client, f"{address}?q=fit")) == ["fits"]
@@ -319,7 +319,7 @@ def test_table_of_pods_is_searched_filtered_sorted_and_paged(client: Client, run
     assert "No pod matches" in get(client, f"{address}?q=nothing").source
 
 
-def test_run_page_of_a_hundred_and_fifty_pods_is_paged(client: Client) -> None:
+def test_the_run_page_of_150_pods_is_paginated(client: Client) -> None:
     found = ran(scenario(node("n1", cpu="200", memory="200Gi"), *(pod(f"p{i:03}", cpu="1m") for i in range(150))))
     assert len(rows(get(client, f"/runs/{found.pk}/"))) == 100
     assert len(rows(get(client, f"/runs/{found.pk}/?page=2"))) == 50
@@ -337,7 +337,7 @@ def test_scenario_pages_search_and_sort(client: Client, small: Scenario) -> None
     assert client.get(f"{base}/object/Pod/default/fits/").status_code == 302
 
 
-def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario) -> None:
+def test_warnings_about_the_configuration_are_shown(client: Client, small: Scenario) -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
     found = ran(small, config=config)
     [warning] = cycle_rows.warnings_of(found)
@@ -361,15 +361,15 @@ def test_the_release_of_a_run_and_of_its_cluster(client: Client, small: Scenario
     assert "1.34 (verified as 1.34.1)" in client.get(f"/scenarios/{small.pk}/").content.decode(), "the chooser"
 
 
-def test_failed_run_shows_why(client: Client, small: Scenario) -> None:
+def test_a_failed_run_shows_the_reason(client: Client, small: Scenario) -> None:
     failed = Run.objects.create(scenario=small, state=Run.State.FAILED, error="profiles[0]: is wrong")
     assert "profiles[0]: is wrong" in get(client, f"/runs/{failed.pk}/").source
 
 
-# ------------------------------------------------------------------------------------------------ what changes things
+# ------------------------------------------------------------------------------------------------ writes
 
 
-def test_upload_of_files_and_of_text(client: Client) -> None:
+def test_upload_of_files_and_text(client: Client) -> None:
     first = SimpleUploadedFile("a.yaml", b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")
     second = SimpleUploadedFile("b.yaml", b"{apiVersion: v1, kind: Node, metadata: {name: n2}}")
     response = client.post("/upload/", {"file": [first, second]})
@@ -380,7 +380,7 @@ def test_upload_of_files_and_of_text(client: Client) -> None:
     assert Scenario.objects.count() == 2
 
 
-def test_upload_that_cannot_be_read_names_the_file_and_keeps_the_text(client: Client) -> None:
+def test_an_unreadable_upload_names_the_file_and_keeps_the_text(client: Client) -> None:
     response = client.post("/upload/", {"file": SimpleUploadedFile("broken.yaml", b"a: [")})
     assert response.status_code == 400
     assert "broken.yaml" in response.content.decode()
@@ -414,7 +414,7 @@ def test_start_a_run(client: Client, small: Scenario, fields: dict[str, Any], st
     assert {name: getattr(made, name) for name in stored} == stored
 
 
-def test_edit_makes_a_new_version(client: Client, small: Scenario) -> None:
+def test_an_edit_creates_a_new_version(client: Client, small: Scenario) -> None:
     obj = small.cluster_objects.get(kind="Node", name="n1")
     address = f"/scenarios/{small.pk}/objects/{obj.pk}/"
     text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", get(client, address).source, re.S)[1])  # type: ignore[index]
@@ -429,7 +429,7 @@ def test_edit_makes_a_new_version(client: Client, small: Scenario) -> None:
     assert made.cluster_objects.count() == small.cluster_objects.count()
 
 
-def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> None:
+def test_removing_an_object_creates_a_new_version(client: Client, small: Scenario) -> None:
     obj = small.cluster_objects.get(kind="Node", name="n2")
     client.post(f"/scenarios/{small.pk}/objects/{obj.pk}/", {"text": "", "remove": "1"})
     made = Scenario.objects.exclude(pk=small.pk).get()
@@ -438,7 +438,7 @@ def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "value"),
     [
         ("a: [", "the text"),
         ("", "the text"),
@@ -451,12 +451,12 @@ def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> N
         ("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: lots}}}", "cpu"),
     ],
 )
-def test_edit_that_is_wrong_keeps_the_text(client: Client, small: Scenario, text: str, said: str) -> None:
+def test_an_invalid_edit_keeps_the_text(client: Client, small: Scenario, text: str, value: str) -> None:
     obj = small.cluster_objects.get(kind="Node", name="n1")
     response = client.post(f"/scenarios/{small.pk}/objects/{obj.pk}/", {"text": text})
     page = html.unescape(response.content.decode())
     assert response.status_code == 400
-    assert said in page
+    assert value in page
     assert text in page
     assert Scenario.objects.count() == 1
 
@@ -505,13 +505,13 @@ def test_hostile_text_is_escaped_everywhere(client: Client) -> None:
         assert "<script>alert" not in page.source, address
 
 
-def test_nul_in_queries(client: Client, run: Run) -> None:
+def test_nul_characters_in_queries(client: Client, run: Run) -> None:
     for address in (f"/runs/{run.pk}/?q=%00", f"/scenarios/{run.scenario_id}/objects/?q=%00&kind=%00"):
         get(client, address)
     get(client, f"/runs/{run.pk}/pods/default/%00/", 404)
 
 
-# ------------------------------------------------------------------------------------------------ how it is built
+# ------------------------------------------------------------------------------------------------ source code
 
 
 def test_views_are_short() -> None:
@@ -527,7 +527,7 @@ def test_templates_mark_nothing_as_safe() -> None:
 
 
 def test_templates_have_short_lines() -> None:
-    """djangofmt breaks lines at 120; what it cannot break (a long attribute, a line of `<pre>`) ends soon after."""
+    """djangofmt wraps at 120. Lines that it cannot wrap (a long attribute, a line of `<pre>`) end soon after."""
     for path in (CHECKOUT / "templates").rglob("*.html"):
         lines = path.read_text().splitlines()
         assert max(map(len, lines)) <= 160, path
@@ -539,5 +539,5 @@ def test_scripts_build_no_markup_from_text() -> None:
         text = path.read_text()
         assert not re.search(r"insertAdjacentHTML|document\.write|\beval\(|new Function", text), path
         assigned = [line for line in text.splitlines() if re.search(r"innerHTML\s*=(?!=)", line)]
-        # The one place where markup is set takes it from a page of ours, already escaped.
+        # The only place that sets markup takes it from a page of the product, already escaped.
         assert all("now.innerHTML" in line for line in assigned), path

@@ -1,4 +1,4 @@
-"""The pod page: what an attempt came to and where the pod is now say the same; attempts and pods lead to each other."""
+"""Pod page: the outcome of an attempt and the current state of the pod agree."""
 
 import html
 import re
@@ -26,13 +26,13 @@ profiles:
 
 
 def sample(name: str, **settings: Any) -> Run:
-    """A finished run of one of our samples."""
+    """Return a finished run of a sample."""
     stored = store(ingest_files([(name, FOLDER / f"{name}.yaml")]))
     return ran(stored, **{"config": stored.config} | defaults(stored) | settings)
 
 
 def shown(client: Client, run: Run, name: str, query: str = "") -> dict[str, Any]:
-    """{steps: point -> (state, figure), place, badge, answer, attempts: [badge]} of a pod's page."""
+    """Return {steps: point -> (state, number), place, badge, answer, attempts: [badge]} of a pod page."""
     response = client.get(f"/runs/{run.pk}/pods/default/{name}/{query}")
     assert response.status_code == 200
     page = re.sub(r"\s+", " ", html.unescape(response.content.decode()))
@@ -54,7 +54,7 @@ def shown(client: Client, run: Run, name: str, query: str = "") -> dict[str, Any
     }
 
 
-def test_a_pod_that_waited_in_permit_and_was_bound(client: Client) -> None:
+def test_a_pod_that_waited_at_permit_and_was_bound(client: Client) -> None:
     run = sample("18-gang")
     found = shown(client, run, "training-0")
     rejected = "✕ rejected by Permit"
@@ -68,7 +68,7 @@ def test_a_pod_that_waited_in_permit_and_was_bound(client: Client) -> None:
     )
 
 
-def test_an_attempt_that_permit_refused_says_so_though_the_pod_was_bound_later(client: Client) -> None:
+def test_an_attempt_rejected_by_permit_says_so_though_the_pod_was_bound_later(client: Client) -> None:
     found = shown(client, sample("18-gang"), "training-0", "?attempt=1")
     assert found["steps"]["permit"] == ("reject", "refused after 30 s")
     assert found["steps"]["reserve"] == ("skip", "given back")
@@ -78,14 +78,14 @@ def test_an_attempt_that_permit_refused_says_so_though_the_pod_was_bound_later(c
     assert found["badge"] == "✓ on n1"
 
 
-def test_a_pod_that_finished_is_gone(client: Client) -> None:
+def test_a_finished_pod_is_gone(client: Client) -> None:
     found = shown(client, sample("18-gang"), "other-0")
     assert found["place"] == "At the end of the run (3:00): gone since 50 s (finished)."
     assert found["badge"] == "∅ gone"
     assert found["attempts"] == ["Attempt 1 ✕ no node", "Attempt 2 ✓ placed"]
 
 
-def test_a_binding_that_fails_is_no_placement(client: Client) -> None:
+def test_a_failed_binding_is_no_placement(client: Client) -> None:
     run = sample("14-backoff")
     found = shown(client, run, "unlucky", "?attempt=2")
     assert found["attempts"] == [f"Attempt {n} ! binding failed" for n in range(1, 7)] + ["Attempt 7 ✓ placed"]
@@ -97,28 +97,28 @@ def test_a_binding_that_fails_is_no_placement(client: Client) -> None:
     assert [attempt["came_to"] for attempt in story["attempts"]] == ["unbound"] * 6 + ["scheduled"]
 
 
-def test_a_binding_under_way_when_the_run_ends(client: Client) -> None:
+def test_a_binding_in_progress_at_the_end_of_the_run(client: Client) -> None:
     found = shown(client, sample("14-backoff", until=0.05), "unlucky")
     assert found["steps"]["bind"] == ("wait", "n1")
     assert found["badge"] == "⋯ being bound"
     assert "being bound to n1 since 0 s" in found["place"]
 
 
-def test_an_evicted_pod_says_by_whom_and_that_it_is_gone(client: Client) -> None:
+def test_an_evicted_pod_names_its_preemptor_and_is_gone(client: Client) -> None:
     found = shown(client, sample("16-preemption-in-time"), "worker")
     assert "evicted from n1 at 10 s (preempted for default/boss), gone since" in found["place"]
     assert found["badge"] == "∅ gone"
 
 
 def gang(name: str, least: int) -> dict[str, Any]:
-    """A pod of a group that is bound once `least` of it have a place."""
+    """Return a pod of a group that is bound once `least` of its pods have a node."""
     made = pod(name)
     group = {"name": f"of-{least}", "min-available": str(least)}
     made["metadata"]["labels"] = {f"pod-group.scheduling.sigs.k8s.io/{key}": value for key, value in group.items()}
     return made
 
 
-def test_permit_in_one_pass(client: Client) -> None:
+def test_permit_in_a_single_pass(client: Client) -> None:
     run = ran(scenario(node("n1"), gang("one", 2), gang("two", 2), gang("alone", 3)), config=GANG)
     found = shown(client, run, "one")
     assert found["steps"]["permit"] == ("pass", "waited")

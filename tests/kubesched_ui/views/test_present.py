@@ -1,4 +1,4 @@
-"""Present mode: a run one thing at a time, of every kind, and nothing of what comes before its turn."""
+"""Presentation mode: a run slide by slide, for every kind of run, without later results."""
 
 import html
 import json
@@ -16,8 +16,8 @@ from tests.kubesched_ui.views.test_pod_context import sample
 pytestmark = pytest.mark.django_db
 
 
-class Shown:
-    """A slide: its heading, its text without tags, its rail, and where its keys lead."""
+class Slide:
+    """Heading, text without tags, rail and key targets of a slide."""
 
     def __init__(self, client: Client, run: Run, query: str = "") -> None:
         response = client.get(f"/runs/{run.pk}/present/{query}")
@@ -34,16 +34,16 @@ class Shown:
 
     @property
     def marks(self) -> dict[str, str]:
-        """Node -> what is said of it."""
+        """Return the mark of each node."""
         found = re.findall(r'<li class="vessel (\w*)".*?class="mono">(.*?)</strong>', self.page.flat)
         return {name: mark for mark, name in found}
 
 
-def tour(client: Client, run: Run, query: str = "", most: int = 200) -> list[Shown]:
-    """All slides, as the arrow key goes through them."""
-    found = [Shown(client, run, query)]
+def slides(client: Client, run: Run, query: str = "", most: int = 200) -> list[Slide]:
+    """Return all slides in the order of the arrow key."""
+    found = [Slide(client, run, query)]
     while (to := found[-1].to.get("after")) and len(found) < most:
-        found.append(Shown(client, run, to))
+        found.append(Slide(client, run, to))
     return found
 
 
@@ -53,23 +53,23 @@ def run() -> Run:
 
 
 @pytest.mark.long
-def test_a_run_from_its_beginning_to_its_end_and_back(client: Client, run: Run) -> None:
-    found = tour(client, run)
+def test_a_run_forwards_and_back(client: Client, run: Run) -> None:
+    found = slides(client, run)
     assert found[0].heading == "test"
     assert "4 nodes" in found[0].sent
     assert found[-1].heading == "Final outcome"
     assert [one.heading for one in found].count("The decision") == run.cycles_done == 5
     back, at = [], found[-1]
     while to := at.to.get("before"):
-        at = Shown(client, run, to)
+        at = Slide(client, run, to)
         back.append(at.heading)
     assert back[::-1] == [one.heading for one in found[:-1]]
     assert all(one.page.inline == [] for one in found)
 
 
-def test_one_thing_at_a_time(client: Client, run: Run) -> None:
+def test_each_slide_shows_one_thing(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
-    headings = [one.heading for one in tour(client, run) if f"pod {number} of 5" in one.sent]
+    headings = [one.heading for one in slides(client, run) if f"pod {number} of 5" in one.sent]
     assert headings == [
         "scored",
         "The cluster before the pod is scheduled",
@@ -85,57 +85,57 @@ def test_one_thing_at_a_time(client: Client, run: Run) -> None:
     ]
 
 
-def test_nodes_fall_out_plugin_by_plugin(client: Client, run: Run) -> None:
+def test_each_plugin_removes_its_nodes(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
     at = f"?cycle={number}&point=filter&plugin="
-    first = Shown(client, run, f"{at}TaintToleration")
+    first = Slide(client, run, f"{at}TaintToleration")
     assert first.marks == {"n1": "", "n2": "", "n3": "", "n4": "refused"}
-    second = Shown(client, run, f"{at}NodeResourcesFit")
+    second = Slide(client, run, f"{at}NodeResourcesFit")
     assert second.marks == {"n1": "", "n2": "", "n3": "refused", "n4": "out"}
     assert "requests 1, 0 of 2 free" in second.sent
-    left = Shown(client, run, f"?cycle={number}&point=fits")
+    left = Slide(client, run, f"?cycle={number}&point=fits")
     assert left.marks == {"n1": "fits", "n2": "fits", "n3": "out", "n4": "out"}
-    assert Shown(client, run, f"?cycle={number}&point=result").marks["n1"] == "chosen"
+    assert Slide(client, run, f"?cycle={number}&point=result").marks["n1"] == "chosen"
 
 
-def test_a_plugin_of_a_page_that_has_no_slide_leads_to_who_is_left(client: Client, run: Run) -> None:
+def test_a_plugin_without_a_slide_opens_the_remaining_nodes(client: Client, run: Run) -> None:
     for query in ("point=filter&plugin=NodeName", "point=filter", "point=prescore"):
-        assert Shown(client, run, f"?cycle=1&{query}").heading.startswith("Feasible nodes")
-    assert Shown(client, run, "?cycle=1&point=bind").heading == "The decision"
-    assert Shown(client, run, "?cycle=1&point=<script>").heading == run.cycles.get(number=1).name
+        assert Slide(client, run, f"?cycle=1&{query}").heading.startswith("Feasible nodes")
+    assert Slide(client, run, "?cycle=1&point=bind").heading == "The decision"
+    assert Slide(client, run, "?cycle=1&point=<script>").heading == run.cycles.get(number=1).name
 
 
 def test_preemption(client: Client, run: Run) -> None:
     number = run.cycles.get(name="important").number
-    found = Shown(client, run, f"?cycle={number}&point=postfilter")
+    found = Slide(client, run, f"?cycle={number}&point=postfilter")
     assert found.heading == "Would preemption help?"
     assert found.marks["n3"] == "made"
     assert 'class="goes"' not in found.page.flat
-    victims = Shown(client, run, found.to["after"])
+    victims = Slide(client, run, found.to["after"])
     assert victims.heading == "Victims"
     assert "bound" in victims.sent
     assert victims.page.flat.count('class="goes"') == 1
     nowhere = run.cycles.get(name="nowhere").number
-    assert "On no node." in Shown(client, run, f"?cycle={nowhere}&point=candidates").sent
+    assert "On no node." in Slide(client, run, f"?cycle={nowhere}&point=candidates").sent
 
 
 def test_a_gated_pod(client: Client, run: Run) -> None:
     number = run.cycles.get(name="gated").number
     found = [
-        Shown(client, run, f"?cycle={number}&point=preenqueue"),
-        Shown(client, run, f"?cycle={number}&point=result"),
+        Slide(client, run, f"?cycle={number}&point=preenqueue"),
+        Slide(client, run, f"?cycle={number}&point=result"),
     ]
     assert found[0].heading == "PreEnqueue rejects the pod"
     assert "SchedulingGates" in found[0].sent
 
 
-def test_nothing_of_what_comes_is_sent_before_its_turn(client: Client) -> None:
-    """Each decision of a run can first be found on the slide that tells it."""
+def test_later_results_are_not_sent(client: Client) -> None:
+    """Each decision first appears on the slide that shows it."""
     run = ran(scenario(node("zz-first", "2"), node("zz-second"), pod("web"), pod("big", "40")))
     where = run.pod_results.get(name="web").node
     assert where == "zz-second"
     reached = False
-    for one in tour(client, run, "?hide=1"):
+    for one in slides(client, run, "?hide=1"):
         if one.heading == "Total scores":
             reached = True
         if not reached:
@@ -147,26 +147,26 @@ def test_nothing_of_what_comes_is_sent_before_its_turn(client: Client) -> None:
     assert reached
 
 
-def test_the_rail_ends_where_one_is_while_something_is_hidden(client: Client, run: Run) -> None:
+def test_the_rail_ends_at_the_current_slide_while_results_are_hidden(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
-    hidden = Shown(client, run, f"?cycle={number}&point=nodes&hide=1")
+    hidden = Slide(client, run, f"?cycle={number}&point=nodes&hide=1")
     assert hidden.rail == ["The pod", "The cluster before the cycle"]
     assert "A guess" not in hidden.sent
-    guess = Shown(client, run, hidden.to["after"])
+    guess = Slide(client, run, hidden.to["after"])
     assert guess.heading == "Which nodes are feasible?"
     assert set(guess.marks.values()) == {""}
     assert "hide" not in guess.to["toggle"]
-    open_one = Shown(client, run, f"?cycle={number}&point=nodes")
+    open_one = Slide(client, run, f"?cycle={number}&point=nodes")
     assert len(open_one.rail) == 11
     assert "hide=1" in open_one.to["toggle"]
     assert all("hide=1" in to for key, to in guess.to.items() if key not in ("toggle", "leave"))
 
 
-def test_scores_add_up_and_equals_are_not_given_away(client: Client, run: Run) -> None:
+def test_scores_add_up_and_ties_are_not_revealed(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
-    sums = Shown(client, run, f"?cycle={number}&point=total")
+    sums = Slide(client, run, f"?cycle={number}&point=total")
     assert "★" not in sums.sent
-    last = Shown(client, run, sums.to["before"])
+    last = Slide(client, run, sums.to["before"])
     so_far = re.findall(r'class="mono">(n\d)</th>.*?class="num">([\d,]+)</span>', last.page.flat)
     total = run.pod_results.get(name="scored").score
     assert max(int(number.replace(",", "")) for _, number in so_far) == total
@@ -185,57 +185,57 @@ def test_scores_add_up_and_equals_are_not_given_away(client: Client, run: Run) -
     ],
 )
 def test_every_kind_of_run(client: Client, name: str, query: str) -> None:
-    """The slides of its first cycles, and those that end it."""
+    """The slides of its first cycles, and its last slides."""
     run = sample(name, tie_break="name")
-    found = tour(client, run, query, most=40)
+    found = slides(client, run, query, most=40)
     if found[-1].heading != "Final outcome":
         last = f"?cycle={run.cycles_done}&point=result{query.replace('?', '&')}"
-        found += tour(client, run, last)
+        found += slides(client, run, last)
     assert found[-1].heading == "Final outcome"
     assert "The decision" in {one.heading for one in found}
 
 
-def test_in_time_it_says_when_and_what_brought_the_pod(client: Client) -> None:
+def test_virtual_time_slides_show_the_time_and_the_cause(client: Client) -> None:
     run = sample("16-preemption-in-time")
     again = run.cycles.filter(name="boss", attempt=4).first()
     assert again
-    told = Shown(client, run, f"?cycle={again.number}").sent
-    assert "Attempt 4 at 50 s: default/worker left n1" in told
+    sent = Slide(client, run, f"?cycle={again.number}").sent
+    assert "Attempt 4 at 50 s: default/worker left n1" in sent
 
 
-def test_of_1_16_it_speaks_of_predicates(client: Client) -> None:
+def test_1_16_has_predicates(client: Client) -> None:
     run = sample("21-predicates")
-    headings = {one.heading for one in tour(client, run)}
+    headings = {one.heading for one in slides(client, run)}
     assert any(
         "PodFitsResources" in one or "GeneralPredicates" in one or "MatchNodeSelector" in one for one in headings
     )
 
 
-def test_runs_that_tried_nothing_say_what_to_do(client: Client) -> None:
+def test_a_run_without_cycles_says_what_to_do(client: Client) -> None:
     idle = ran(scenario(node("n1")))
-    assert "no cycles to present" in Shown(client, idle).sent
+    assert "no cycles to present" in Slide(client, idle).sent
     failed = Run.objects.create(scenario=idle.scenario, state=Run.State.FAILED, error="It went wrong.")
-    found = Shown(client, failed, "?cycle=3")
+    found = Slide(client, failed, "?cycle=3")
     assert "It went wrong." in found.sent
     assert "Start again" in found.sent
     waiting = Run.objects.create(scenario=idle.scenario, state=Run.State.QUEUED)
-    assert "Reload" in Shown(client, waiting, "?point=end").sent
+    assert "Reload" in Slide(client, waiting, "?point=end").sent
 
 
-def test_what_is_not_there(client: Client, run: Run) -> None:
+def test_missing_slides_are_404(client: Client, run: Run) -> None:
     assert client.get(f"/runs/{run.pk}/present/?cycle=99").status_code == 404
     assert client.get("/runs/999999/present/").status_code == 404
-    assert Shown(client, run, "?cycle=minus").heading == "test"
+    assert Slide(client, run, "?cycle=minus").heading == "test"
 
 
-def test_without_a_recording_of_the_cluster_the_words_remain(client: Client, run: Run) -> None:
+def test_without_a_recording_the_text_remains(client: Client, run: Run) -> None:
     run.recording_blocks.all().delete()
-    found = [one.heading for one in tour(client, run)]
+    found = [one.heading for one in slides(client, run)]
     assert "The cluster before the pod is scheduled" not in found
     assert found.count("The decision") == 5
 
 
-def test_pages_of_run_and_pod_lead_there(client: Client, run: Run) -> None:
+def test_run_and_pod_pages_link_to_the_slides(client: Client, run: Run) -> None:
     assert f'href="/runs/{run.pk}/present/"' in client.get(f"/runs/{run.pk}/").content.decode()
     row = run.cycles.get(name="scored")
     pod_page = client.get(f"/runs/{run.pk}/pods/default/scored/").content.decode()
@@ -244,6 +244,6 @@ def test_pages_of_run_and_pod_lead_there(client: Client, run: Run) -> None:
 
 def test_many_nodes_are_small_squares(client: Client) -> None:
     run = ran(scenario(*(node(f"n{i}") for i in range(30)), pod("p", "9")))
-    found = Shown(client, run, "?cycle=1&point=fits")
+    found = Slide(client, run, "?cycle=1&point=fits")
     assert found.page.source.count('class="glass"') >= 30
     assert 'class="shelf many"' in found.page.flat

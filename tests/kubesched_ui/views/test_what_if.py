@@ -1,4 +1,4 @@
-"""What can be done with a node or pod of a run: the form, the fork that a button starts, and its comparison."""
+"""What-if forms of nodes and pods: the form, the fork that a button starts, and its comparison."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def owned(made: dict[str, Any], name: str = "web") -> dict[str, Any]:
 
 @pytest.fixture
 def run() -> Run:
-    """n1 and n2 have 4 cpu; n2 has a taint. p1 and p2 fill n1, p3 finds no node, nor does `picky`."""
+    """n1 and n2 have 4 cpu, and n2 has a taint. p1 and p2 fill n1. p3 and `picky` find no node."""
     taint = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]
     return ran(
         scenario(
@@ -130,7 +130,7 @@ def test_each_button_starts_a_fork(client: Client, run: Run) -> None:
     assert nested.title == f"{less.title} + cordon n2"
 
 
-def test_a_drain_shows_where_the_pods_go(client: Client, run: Run) -> None:
+def test_a_drain_shows_the_new_nodes_of_the_pods(client: Client, run: Run) -> None:
     untaint, _ = act(client, run, "Node", "n2", "untaint dedicated=gpu:NoSchedule")
     drain, text = act(client, untaint, "Node", "n1", "drain")
     assert placed(drain)["bound"] == "n2"
@@ -156,7 +156,7 @@ def test_a_drain_shows_where_the_pods_go(client: Client, run: Run) -> None:
         ({"kind": "Pod", "name": "p1\0", "action": "delete"}, "does not exist from the start"),
     ],
 )
-def test_what_is_refused(client: Client, run: Run, sent: dict[str, str], problem: str) -> None:
+def test_invalid_forms_are_rejected(client: Client, run: Run, sent: dict[str, str], problem: str) -> None:
     address = f"/runs/{run.pk}/what-if/"
     answer = client.post(address, sent)
     assert answer.status_code == 400
@@ -165,7 +165,7 @@ def test_what_is_refused(client: Client, run: Run, sent: dict[str, str], problem
 
 
 def test_runs_in_virtual_time(client: Client) -> None:
-    """n2 comes after 240 s. `boss` evicts `worker` at 60 s, and `late` waits for room."""
+    """n2 is added after 240 s. `boss` evicts `worker` at 60 s, and `late` waits for capacity."""
     stored = store(ingest_files([("story.yaml", STORY.read_bytes())]), name="story")
     timed = ran(stored, in_time=True, until=300.0)
     later = form(client, timed, "Node", "n2")
@@ -181,7 +181,7 @@ def test_runs_in_virtual_time(client: Client) -> None:
     assert "Node n2: does not exist after" in gone.content.decode()
 
 
-def test_a_large_run_is_decoded_for_the_request_alone(
+def test_a_large_run_is_decoded_for_the_request_only(
     client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_cache, "LARGE", 0)

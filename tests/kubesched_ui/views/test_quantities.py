@@ -1,4 +1,4 @@
-"""Amounts on the pages: what was asked for and what there was, of cpu and of extended resources alike."""
+"""Requested and available quantities on pages, for cpu and extended resources."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def with_gpu(obj: dict[str, Any], number: str) -> dict[str, Any]:
 
 @pytest.fixture
 def run() -> Run:
-    """`first` takes two of g's four GPUs and the cpu of n1 is taken: `second` fits nowhere else than on g2."""
+    """`first` takes two of the four GPUs of g and the cpu of n1 is taken, so `second` fits on g2 only."""
     return ran(
         scenario(
             with_gpu(node("g"), "4"),
@@ -39,7 +39,7 @@ def run() -> Run:
     )
 
 
-def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> None:
+def test_rejections_of_a_placed_pod_have_quantities(client: Client, run: Run) -> None:
     address = f"/runs/{run.pk}/pods/default/second/?point=filter"
     assert get(client, address).answer.startswith("Placed on g2")
     page = source(client, address)
@@ -47,12 +47,12 @@ def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> 
     assert f"Insufficient cpu: requests 1, 0.5 of 4 free; Insufficient {GPU}: requests 3, 0 of 0 free" in page
 
 
-def test_a_node_tells_why_with_the_numbers_of_the_cycle(client: Client, run: Run) -> None:
+def test_a_node_page_shows_the_quantities_of_the_cycle(client: Client, run: Run) -> None:
     assert f"Insufficient {GPU}: requests 3, 2 of 4 free" in source(client, f"/runs/{run.pk}/nodes/g/")
     assert "Insufficient cpu: requests 1, 0.5 of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
 
 
-def test_nodes_of_one_row_have_each_their_own(client: Client) -> None:
+def test_each_node_of_a_row_has_its_own_quantities(client: Client) -> None:
     names = [f"n{i}" for i in range(6)]
     run = ran(scenario(*(node(name, cpu=str(2 + i % 2)) for i, name in enumerate(names)), pod("big", cpu="9")))
     text = source(client, f"/runs/{run.pk}/pods/default/big/")
@@ -60,11 +60,11 @@ def test_nodes_of_one_row_have_each_their_own(client: Client) -> None:
     data = re.search(r'id="matrix-data" type="application/json">(.*?)</script>', text)
     assert data
     (group,) = json.loads(data[1])["groups"]
-    told = dict(zip(group["nodes"], group["each"], strict=True))
-    assert told == {n: f"Insufficient cpu: requests 9, {2 + i % 2} of {2 + i % 2} free" for i, n in enumerate(names)}
+    content = dict(zip(group["nodes"], group["each"], strict=True))
+    assert content == {n: f"Insufficient cpu: requests 9, {2 + i % 2} of {2 + i % 2} free" for i, n in enumerate(names)}
 
 
-def test_a_run_without_a_recording_tells_the_reasons_alone(client: Client, run: Run) -> None:
+def test_a_run_without_a_recording_shows_reasons_only(client: Client, run: Run) -> None:
     RecordingBlock.objects.filter(run=run).delete()
     page = source(client, f"/runs/{run.pk}/pods/default/second/")
     assert f"Insufficient {GPU}" in page
@@ -72,26 +72,26 @@ def test_a_run_without_a_recording_tells_the_reasons_alone(client: Client, run: 
     assert "Insufficient cpu" in source(client, f"/runs/{run.pk}/nodes/n1/")
 
 
-def test_in_time_the_node_that_lacks_least_is_named(client: Client) -> None:
+def test_in_virtual_time_the_node_with_the_smallest_shortfall_is_named(client: Client) -> None:
     found = ran(scenario(node("n1"), pod("a", cpu="3"), pod("b", cpu="2")), in_time=True, until=60)
     assert "closest: n1, short by 1 cpu" in get(client, f"/runs/{found.pk}/pods/default/b/").answer
 
 
-def test_extended_resources_are_listed_as_cpu_is(client: Client, run: Run) -> None:
+def test_extended_resources_are_listed_like_cpu(client: Client, run: Run) -> None:
     nodes = source(client, f"/scenarios/{run.scenario_id}/nodes/?sort=-{GPU}")
     assert f">{GPU}<span" in nodes, "a column of its own, sorted by"
     assert "0 of 4" in nodes
     assert "2 of 4 <span" in source(client, f"/runs/{run.pk}/nodes/g/")
 
 
-def test_what_would_place_all_pending_pods(client: Client) -> None:
+def test_fixes_for_all_pending_pods_have_quantities(client: Client) -> None:
     full = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="2") for i in range(6))))
     assert 'id="together" data-load' in source(client, f"/runs/{full.pk}/")
-    told = source(client, f"/runs/{full.pk}/together/")
-    assert "2 more nodes like n1 place 4 of 4 pods" in told
-    assert 'name="at" value="3"' in told, "the first cycle that found no node"
-    assert "Insufficient cpu" in told
-    assert "request cpu 8, memory 4Gi in total" in told
+    content = source(client, f"/runs/{full.pk}/together/")
+    assert "2 more nodes like n1 place 4 of 4 pods" in content
+    assert 'name="at" value="3"' in content, "the first cycle that found no node"
+    assert "Insufficient cpu" in content
+    assert "request cpu 8, memory 4Gi in total" in content
     helpless = ran(scenario(node("n1"), pod("p", cpu="99")))
     assert "places none of the pods" in source(client, f"/runs/{helpless.pk}/together/")
     placed = ran(scenario(node("n1"), pod("p")))

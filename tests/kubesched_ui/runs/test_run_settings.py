@@ -1,4 +1,4 @@
-"""What a run does about what its snapshot leaves open, asked for by API, form and command alike."""
+"""Settings of a run for pods, claims and templates, by API, form and command."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def started(client: Client, scenario: dict[str, Any], status: int = 202, **setti
 
 
 def ran(client: Client, scenario: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    """A finished run, its events checked against their schema."""
+    """Return a finished run whose events match their schema."""
     begun = started(client, scenario, **settings)
     execute_run(begun["id"])
     run: dict[str, Any] = client.get(begun["url"]).json()
@@ -50,7 +50,7 @@ def ran(client: Client, scenario: dict[str, Any], **settings: Any) -> dict[str, 
 
 
 def nodes_of(client: Client, run: dict[str, Any]) -> dict[str, str]:
-    """Pod -> its node, "" if it has none."""
+    """Return the node of each pod, "" for none."""
     return {row["name"]: row["node"] for row in client.get(f"{run['url']}/pods").json()["pods"]}
 
 
@@ -67,7 +67,7 @@ BOTH = pytest.mark.parametrize("in_time", [False, True])
 
 
 @BOTH
-def test_pods_of_other_schedulers_are_left_or_taken(client: Client, in_time: bool) -> None:
+def test_pods_of_other_schedulers_are_ignored_or_scheduled(client: Client, in_time: bool) -> None:
     scenario = uploaded(client, node("n1"), pod("a", schedulerName="volcano"), pod("b", schedulerName="gpu"))
     (remark,) = scenario["warnings"]
     assert (remark["code"], remark["counts"]) == ("other-schedulers", {"volcano": 1, "gpu": 1})
@@ -80,14 +80,14 @@ def test_pods_of_other_schedulers_are_left_or_taken(client: Client, in_time: boo
     assert warned(taken, "2 pods of other schedulers are taken by default-scheduler: ")
 
 
-def test_a_single_pod_of_another_scheduler_may_be_taken(client: Client) -> None:
+def test_a_single_pod_of_another_scheduler_can_be_scheduled(client: Client) -> None:
     scenario = uploaded(client, node("n1"), pod("a", schedulerName="volcano"), pod("b"))
     run = ran(client, scenario, pods=["default/a"], other_schedulers="take")
     assert nodes_of(client, run) == {"a": "n1"}
 
 
 @BOTH
-def test_absent_claims_are_an_error_or_taken_as_bound(client: Client, in_time: bool) -> None:
+def test_missing_claims_are_an_error_or_treated_as_bound(client: Client, in_time: bool) -> None:
     scenario = uploaded(client, node("n1"), pod("a", volumes=CLAIMING))
     assert [remark["code"] for remark in scenario["warnings"]] == ["absent-claims"]
     run = ran(client, scenario, in_time=in_time)
@@ -101,13 +101,13 @@ def test_absent_claims_are_an_error_or_taken_as_bound(client: Client, in_time: b
 
 
 @pytest.mark.parametrize(("field", "value"), [("other_schedulers", "eat"), ("absent_claims", "")])
-def test_unknown_choices_are_refused(client: Client, field: str, value: str) -> None:
+def test_invalid_choices_are_rejected(client: Client, field: str, value: str) -> None:
     scenario = uploaded(client, node("n1"), pod("a"))
     assert field in started(client, scenario, 422, **{field: value})["error"]
 
 
 @BOTH
-def test_priorities_are_resolved_in_both_kinds_of_runs(client: Client, in_time: bool) -> None:
+def test_priorities_are_resolved_in_both_modes(client: Client, in_time: bool) -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     pods = [pod("low", "3"), pod("boss", "3", priorityClassName="high"), pod("odd", "64", priorityClassName="gone")]
     scenario = uploaded(client, node("n1"), high, *pods)
@@ -119,7 +119,7 @@ def test_priorities_are_resolved_in_both_kinds_of_runs(client: Client, in_time: 
     assert warned(run, f"{unknown}default/odd.")
 
 
-def test_a_pod_that_is_being_deleted_is_skipped_and_one_placed_again_is_not(client: Client) -> None:
+def test_a_terminating_pod_is_skipped_unless_rescheduled(client: Client) -> None:
     gone, running = pod("gone"), pod("running", on="n1")
     for one in (gone, running):
         one["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -132,7 +132,7 @@ def test_a_pod_that_is_being_deleted_is_skipped_and_one_placed_again_is_not(clie
     assert nodes_of(client, run) == {"running": "n1"}
 
 
-def test_pods_that_no_scheduler_placed_stay_on_their_nodes(client: Client) -> None:
+def test_pods_without_a_scheduler_stay_on_their_nodes(client: Client) -> None:
     daemon = pod("agent", on="n1")
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent", "controller": True}]
     there = [static_pod("etcd", "n1", cpu="2"), static_pod("proxy", "n1"), daemon, pod("web", "3", on="n1")]
@@ -151,7 +151,7 @@ def test_pods_that_no_scheduler_placed_stay_on_their_nodes(client: Client) -> No
     assert client.get(f"/scenarios/{alone['id']}/").context["form"].initial["which"] == "template"
 
 
-def test_the_queue_decides_the_order_of_chosen_pods(client: Client) -> None:
+def test_selected_pods_are_ordered_by_the_queue(client: Client) -> None:
     pods = [pod("low", "2", on="n1"), pod("high", "3", on="n1", priority=10), pod("waits", "3", priority=5)]
     scenario = uploaded(client, node("n1"), *pods)
     keys = ["default/low", "default/high"]
@@ -170,7 +170,7 @@ def test_the_queue_decides_the_order_of_chosen_pods(client: Client) -> None:
 
 
 @BOTH
-def test_a_nomination_of_the_snapshot_lasts_if_preemption_does_not_end_it(client: Client, in_time: bool) -> None:
+def test_a_nomination_of_the_snapshot_is_kept_without_preemption(client: Client, in_time: bool) -> None:
     waits, other = pod("waits", "64"), pod("other", "64")
     waits["status"]["nominatedNodeName"] = "n1"
     scenario = uploaded(client, node("n1"), waits, other)
@@ -181,7 +181,7 @@ def test_a_nomination_of_the_snapshot_lasts_if_preemption_does_not_end_it(client
     assert client.get(f"{run['url']}/map").json()["nominated"] == {"default/waits": "n1"}
 
 
-def test_what_is_filled_in_of_a_template_is_a_warning_of_the_run(client: Client) -> None:
+def test_defaults_of_a_template_give_a_warning(client: Client) -> None:
     scenario = uploaded(client, node("n1"))
     template = json.dumps({"kind": "Pod", "metadata": {"name": "web"}, "spec": LIMITED})
     run = ran(client, scenario, template=template, copies=3, pods=[])
@@ -220,7 +220,7 @@ def test_a_template_may_be_a_workload(client: Client, in_time: bool) -> None:
         ({"kind": "Pod", "spec": LIMITED}, 0, "copies"),
     ],
 )
-def test_a_template_that_is_wrong_is_refused_before_a_run_is_made(
+def test_an_invalid_template_is_rejected_before_a_run_is_created(
     client: Client, template: dict[str, Any], copies: int, says: str
 ) -> None:
     scenario = uploaded(client, node("n1"))
@@ -228,17 +228,17 @@ def test_a_template_that_is_wrong_is_refused_before_a_run_is_made(
     assert not Run.objects.exists()
 
 
-def test_a_template_copied_from_a_cluster_is_placed_as_new(client: Client) -> None:
+def test_a_template_copied_from_a_cluster_is_scheduled_as_new(client: Client) -> None:
     there = pod("web", on="n1")
     there["metadata"]["uid"] = "u"
     run = ran(client, uploaded(client, node("n1"), node("n2"), there), template=json.dumps(there), copies=2, pods=[])
     assert sorted(nodes_of(client, run)) == ["web-1", "web-2"]
 
 
-def test_pods_of_bare_workloads_are_made_and_shown(client: Client) -> None:
+def test_pods_of_workloads_without_pods_are_created_and_shown(client: Client) -> None:
     scenario = uploaded(client, node("n1"), node("n2"), workload("Deployment", replicas=3))
-    (told, filled) = scenario["warnings"]
-    assert told["message"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
+    (message, filled) = scenario["warnings"]
+    assert message["message"] == "3 pods are created for workloads without pods: Deployment default/web (3)."
     assert filled["counts"]["requests from limits"] == 1
     run = ran(client, scenario)
     placed = nodes_of(client, run)
@@ -258,7 +258,7 @@ def test_pods_of_bare_workloads_are_made_and_shown(client: Client) -> None:
     assert nodes_of(client, timed).keys() == placed.keys(), "in time they have the same names"
 
 
-def test_too_many_pods_are_refused(client: Client, settings: Any) -> None:
+def test_too_many_pods_are_rejected(client: Client, settings: Any) -> None:
     settings.RUN_MAX_PODS = 10
     scenario = uploaded(client, node("n1"), workload("Deployment", replicas=11))
     run = started(client, scenario)
@@ -270,7 +270,7 @@ def test_too_many_pods_are_refused(client: Client, settings: Any) -> None:
 FORM = {"which": "pending", "release": "1.34", "mode": "once", "config": "", "preemption": "on"}
 
 
-def test_the_form_offers_what_the_snapshot_leaves_open(client: Client) -> None:
+def test_the_form_offers_the_choices_of_the_snapshot(client: Client) -> None:
     scenario = uploaded(client, node("n1"), pod("a", schedulerName="volcano", volumes=CLAIMING))
     page = client.get(f"/scenarios/{scenario['id']}/").content.decode()
     assert 'name="take_others"' in page
@@ -285,7 +285,7 @@ def test_the_form_offers_what_the_snapshot_leaves_open(client: Client) -> None:
     assert (Run.objects.first().other_schedulers, Run.objects.first().absent_claims) == ("leave", "error")  # type: ignore[union-attr]
 
 
-def test_the_form_takes_a_workload(client: Client) -> None:
+def test_the_form_accepts_a_workload(client: Client) -> None:
     scenario = uploaded(client, node("n1"))
     template = {"which": "template", "template": json.dumps(workload("Deployment")), "copies": "3"}
     client.post(f"/scenarios/{scenario['id']}/run/", FORM | template)
@@ -295,7 +295,7 @@ def test_the_form_takes_a_workload(client: Client) -> None:
     assert (page.status_code, "enter the Job of its jobTemplate" in page.content.decode()) == (400, True)
 
 
-def test_pages_do_not_say_that_nobody_waits_when_somebody_does(client: Client) -> None:
+def test_pages_show_that_pods_are_pending(client: Client) -> None:
     scenario = uploaded(client, node("n1"), pod("a", schedulerName="volcano"), pod("b", schedulerName="volcano"))
     page = client.get(f"/scenarios/{scenario['id']}/").content.decode()
     assert "No pending pods" not in page
@@ -306,29 +306,27 @@ def test_pages_do_not_say_that_nobody_waits_when_somebody_does(client: Client) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_has_the_same_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.json"
     path.write_bytes(as_list(node("n1"), pod("a", schedulerName="volcano", volumes=CLAIMING)))
     call_command("simulate", str(path))
-    told = capsys.readouterr()
-    assert "0 placed" in told.out
-    assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in told.err
-    assert "kubectl get pv,pvc,sc,csinodes -A -o json" in told.err
-    assert told.err.count("waits for another scheduler") == 1
+    output = capsys.readouterr()
+    assert "0 placed" in output.out
+    assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in output.err
+    assert "kubectl get pv,pvc,sc,csinodes -A -o json" in output.err
+    assert output.err.count("waits for another scheduler") == 1
     call_command("simulate", str(path), "--take-other-schedulers", "--absent-claims", "bound")
-    told = capsys.readouterr()
-    assert "default/a  scheduled  n1" in told.out
-    assert "taken by default-scheduler" in told.err
-    assert "waits for another" not in told.err
+    output = capsys.readouterr()
+    assert "default/a  scheduled  n1" in output.out
+    assert "taken by default-scheduler" in output.err
+    assert "waits for another" not in output.err
     with pytest.raises(CommandError):
         call_command("simulate", str(path), "--absent-claims", "maybe")
     assert not Scenario.objects.exists()
 
 
 @BOTH
-def test_objects_with_nulls_in_lists_that_were_stored_before_uploads_were_cleaned(
-    client: Client, in_time: bool
-) -> None:
+def test_stored_objects_with_nulls_in_lists_still_run(client: Client, in_time: bool) -> None:
     scenario = Scenario.objects.create(name="old", counts={"Node": 1, "Pod": 2})
     objects: list[dict[str, Any]] = [
         node("n1", taints=[None]) | {"status": {"allocatable": {"cpu": "4", "pods": "9"}, "conditions": [None]}},

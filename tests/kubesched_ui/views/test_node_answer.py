@@ -1,4 +1,4 @@
-"""Why a pod did not go to a node, first the reason, then grouped fixes; sentences lead to what decided."""
+"""Why-not page of a pod and a node: first the reason, then grouped fixes; sentences link to what decided."""
 
 import html
 import re
@@ -22,12 +22,12 @@ def run() -> Run:
 
 
 def links(client: Client, address: str, start: str, end: str = "</p>") -> dict[str, str]:
-    """Text -> address of the links in a part of a page."""
+    """Return text -> URL of the links in a part of a page."""
     part = get(client, address).flat.partition(start)[2].partition(end)[0]
     return {text: html.unescape(href) for href, text in re.findall(r'<a href="([^"]*)"[^>]*>(.*?)</a>', part)}
 
 
-def test_the_reason_comes_first_with_what_decided_and_grouped_fixes(client: Client, run: Run) -> None:
+def test_the_reason_is_first_with_grouped_fixes(client: Client, run: Run) -> None:
     base = f"/runs/{run.pk}/pods/default/web/"
     found = get(client, f"{base}why/?node=n3").flat
     assert re.search(r"Why not n3\?.*TaintToleration</a> refuses .*dedicated=db.*How to place it on n3", found)
@@ -46,7 +46,7 @@ def test_the_reason_comes_first_with_what_decided_and_grouped_fixes(client: Clie
     assert "does not exist" in get(client, f"{base}why/?node=n9").flat
 
 
-def test_sentences_of_the_pod_page_lead_to_what_decided(client: Client, run: Run) -> None:
+def test_sentences_of_the_pod_page_link_to_what_decided(client: Client, run: Run) -> None:
     big = f"/runs/{run.pk}/pods/default/big/"
     assert links(client, big, 'class="answer">')["2 lack cpu"] == f"{big}?cycle=2&point=filter&plugin=NodeResourcesFit"
     message = links(client, big, "<blockquote>", "</blockquote>")
@@ -59,9 +59,9 @@ def test_sentences_of_the_pod_page_lead_to_what_decided(client: Client, run: Run
     assert f"{web}?cycle=1&point=score&plugin=NodeResourcesFit" in answer.values()
 
 
-def test_each_reason_on_a_node_page_leads_to_its_verdict(client: Client, run: Run) -> None:
-    said = get(client, f"/runs/{run.pk}/nodes/n3/").flat.partition('id="said"')[2]
-    addresses = [html.unescape(found) for found in re.findall(r'<a data-plain href="([^"]*point=[^"]*)"', said)]
+def test_each_reason_on_a_node_page_links_to_its_verdict(client: Client, run: Run) -> None:
+    answer = get(client, f"/runs/{run.pk}/nodes/n3/").flat.partition('id="said"')[2]
+    addresses = [html.unescape(found) for found in re.findall(r'<a data-plain href="([^"]*point=[^"]*)"', answer)]
     assert addresses == [
         f"/runs/{run.pk}/pods/default/web/?cycle=1&point=filter&plugin=TaintToleration&node=n3",
         f"/runs/{run.pk}/pods/default/big/?cycle=2&point=filter&plugin=TaintToleration&node=n3",
@@ -71,7 +71,7 @@ def test_each_reason_on_a_node_page_leads_to_its_verdict(client: Client, run: Ru
     )
 
 
-def test_a_sentence_is_escaped_and_links_whole_words_alone() -> None:
+def test_a_sentence_is_escaped_and_links_whole_words_only() -> None:
     class Link:
         text, address, point, plugin = "n1", "/x?a=1&b=2", "filter", ""
 

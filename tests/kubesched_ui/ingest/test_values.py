@@ -1,4 +1,4 @@
-"""Nulls in lists and NUL characters of uploads: gone at the door, and said with object and field."""
+"""Nulls in lists and NUL characters are removed from uploads, with a warning that names object and field."""
 
 import json
 from typing import Any
@@ -12,11 +12,11 @@ from tests.kubesched_ui.clusters import ingested, node, pod
 from tests.scheduler_core.virtual_time.test_scenario import LIST
 
 
-def said(result: IngestResult) -> list[tuple[str, str, str]]:
+def cleaned(result: IngestResult) -> list[tuple[str, str, str]]:
     return [(warn.name, warn.field, warn.message) for warn in result.warnings if warn.code == "cleaned"]
 
 
-def test_nulls_and_nuls_are_cleaned_in_place() -> None:
+def test_nulls_and_nuls_are_removed_in_place() -> None:
     obj: dict[str, Any] = {
         "a": None,
         "list": [None, {"b": None, "c": [1, None, "x\0"]}, None, [None]],
@@ -49,32 +49,32 @@ def test_nulls_and_nuls_are_cleaned_in_place() -> None:
 )
 def test_an_object_with_a_null_in_a_list_is_kept_without_it(obj: dict[str, Any], field: str) -> None:
     result = ingested(obj, node("n2"))
-    assert [(name, at) for name, at, _ in said(result)] == [("n1", field)]
-    assert f"{obj['kind']}" in said(result)[0][2]
-    assert "is a null element of a list; it was removed" in said(result)[0][2]
+    assert [(name, at) for name, at, _ in cleaned(result)] == [("n1", field)]
+    assert f"{obj['kind']}" in cleaned(result)[0][2]
+    assert "is a null element of a list; it was removed" in cleaned(result)[0][2]
     assert len(result.records) == 2
     assert all(b"null" not in record.data for record in result.records.values())
 
 
-def test_in_yaml_too() -> None:
+def test_yaml_is_cleaned() -> None:
     text = b'kind: Node\nmetadata: {name: n1, annotations: {a: "x\\0y"}}\nspec:\n  taints:\n  -\n'
     result = ingest_files([("a.yaml", text)])
-    assert {field for _, field, _ in said(result)} == {"metadata.annotations.a", "spec.taints[0]"}
+    assert {field for _, field, _ in cleaned(result)} == {"metadata.annotations.a", "spec.taints[0]"}
     assert result.objects[0]["metadata"]["annotations"] == {"a": "x\N{REPLACEMENT CHARACTER}y"}
 
 
-def test_the_word_null_is_no_null() -> None:
+def test_a_quoted_null_is_text() -> None:
     result = ingested(node("null"), pod("p", nodeSelector={"null": "\\u0000"}))
-    assert said(result) == []
+    assert cleaned(result) == []
     assert result.objects[1]["spec"]["nodeSelector"] == {"null": "\\u0000"}
 
 
-def test_who_types_an_object_is_told_to_leave_it_out() -> None:
+def test_the_editor_asks_to_remove_a_null() -> None:
     with pytest.raises(IngestError, match=r"Node n1\): status.conditions\[0\]: is a null element"):
         read_one(json.dumps(node("n1") | {"status": {"conditions": [None]}}))
 
 
-def test_of_a_scenarios_steps_and_arrivals_the_place_is_named() -> None:
+def test_the_warning_names_the_step_or_arrival_of_a_scenario() -> None:
     text = """apiVersion: kubesched.dev/v1alpha1
 kind: Scenario
 spec:
@@ -102,7 +102,7 @@ def test_a_list_in_a_scenario_is_expanded_and_no_step() -> None:
 
 
 @pytest.mark.parametrize("spec", [{"": None}, {"timeline": None, "until": 5}, {"arrivals": None, "controllers": None}])
-def test_what_is_null_in_a_scenario_document_is_absent(spec: dict[str, Any]) -> None:
+def test_a_null_field_of_a_scenario_document_is_absent(spec: dict[str, Any]) -> None:
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": {"objects": [node("n1")], **spec}}
     kept = ingested(document).time
     assert kept == {name: value for name, value in spec.items() if value is not None}

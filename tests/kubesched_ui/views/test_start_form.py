@@ -1,4 +1,4 @@
-"""The form that starts a run, after a mistake: nothing typed is lost, the error is at its field, nothing started."""
+"""Start form of a run after an error: input is kept, the error is at its field, no run starts."""
 
 import html
 import re
@@ -42,7 +42,7 @@ def spec(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "at", "said"),
+    ("fields", "at", "message"),
     [
         ({"config": "kind: KubeSchedulerConfiguration\nprofiles: 3"}, "config", "KubeSchedulerConfiguration"),
         ({"seed": "x"}, "seed", "whole number"),
@@ -80,16 +80,16 @@ def spec(text: str) -> dict[str, str]:
         (template("{kind: Pod, metadata: {name: web}, spec: {containers: 3}}"), "template", "containers"),
     ],
 )
-def test_a_mistake_is_told_at_its_field_and_nothing_typed_is_lost(
-    client: Client, stored: Scenario, fields: dict[str, str], at: str, said: str
+def test_an_error_is_at_its_field_and_input_is_kept(
+    client: Client, stored: Scenario, fields: dict[str, str], at: str, message: str
 ) -> None:
     status, page = post(client, stored, **fields)
     assert status == 400
     assert not Run.objects.exists()
     error = re.search(rf'id="id_{at}_error">(.*?)</ul>', page)
     assert error
-    assert said in error[1]
-    assert page.count('aria-invalid="true"') == page.count("autofocus") - 1 == 1  # one more is the dialog's
+    assert message in error[1]
+    assert page.count('aria-invalid="true"') == page.count("autofocus") - 1 == 1  # one more is in the dialog
     assert re.search(rf'name="{at}"[^>]*aria-describedby="id_{at}_error"', page)
     sent = TYPED | fields
     for name in ("template", "config", "unbind"):
@@ -104,12 +104,12 @@ def test_a_mistake_is_told_at_its_field_and_nothing_typed_is_lost(
         assert f'<option value="{sent[name]}" selected>' in page or name == at
     for name in ("which", "mode"):
         assert re.search(rf'name="{name}" value="{sent[name]}" checked', page)
-    assert not re.search(r'name="preemption" checked', page)  # it was not ticked
+    assert not re.search(r'name="preemption" checked', page)  # the box was not checked
     if at == "config":
         assert re.search(r"<details open> <summary>Scheduler configuration", page)
 
 
-def test_all_pods_of_the_list_can_be_ticked(client: Client, stored: Scenario) -> None:
+def test_all_listed_pods_can_be_checked(client: Client, stored: Scenario) -> None:
     ticked = [f"default/p{number}" for number in range(settings.BOUND_PODS_SHOWN)]
     status, page = post(client, stored, which="unbind", unbind="", pod=ticked)
     assert status == 400
@@ -119,12 +119,12 @@ def test_all_pods_of_the_list_can_be_ticked(client: Client, stored: Scenario) ->
     assert "The form has more than 2,200 fields." in page
 
 
-def test_ticked_pods_come_back(client: Client, stored: Scenario) -> None:
+def test_checked_pods_stay_checked(client: Client, stored: Scenario) -> None:
     _, page = post(client, stored, which="unbind", pod=["default/runs"], config="a: [")
     assert re.search(r'name="pod" value="default/runs" checked', page)
 
 
-def test_the_address_of_a_refused_form_opens(client: Client, stored: Scenario) -> None:
+def test_the_url_of_a_rejected_form_can_be_opened(client: Client, stored: Scenario) -> None:
     response = client.get(f"/scenarios/{stored.pk}/run/")
     assert response.status_code == 200
     assert b'id="startform"' in response.content
@@ -132,24 +132,24 @@ def test_the_address_of_a_refused_form_opens(client: Client, stored: Scenario) -
     assert client.get("/upload/")["Location"] == "/"
 
 
-def test_what_was_not_chosen_cannot_be_wrong(client: Client, stored: Scenario) -> None:
+def test_unused_fields_are_not_validated(client: Client, stored: Scenario) -> None:
     status, _ = post(client, stored, which="pending", mode="once", until="soon", copies="-3")
     assert status == 302
     assert (Run.objects.get().until, Run.objects.get().copies) == (None, 0)
 
 
-def test_a_misspelt_field_of_a_template_is_a_note_and_no_error(client: Client, stored: Scenario) -> None:
+def test_a_misspelt_field_of_a_template_is_a_warning(client: Client, stored: Scenario) -> None:
     status, _ = post(client, stored, **spec("nodeSelectorr: {a: b}"))
     assert status == 302
     run = Run.objects.get()
-    said = "Template: spec.nodeSelectorr is not a field of PodSpec; did you mean nodeSelector?"
-    assert said in run.notes
-    assert said in html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
+    message = "Template: spec.nodeSelectorr is not a field of PodSpec; did you mean nodeSelector?"
+    assert message in run.notes
+    assert message in html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
 
 
-def test_misspelt_fields_of_an_upload_are_remarks() -> None:
+def test_misspelt_fields_of_an_upload_give_a_warning() -> None:
     first, second, cluster = pod("a", nodeSelectorr={}), pod("b", nodeSelectorr={}), pod("c", nodeSelectorr={})
-    cluster["metadata"]["uid"] = "4711"  # of an API server, which has left out what it does not know
+    cluster["metadata"]["uid"] = "4711"  # from an API server, which drops unknown fields
     found = scenario(first, second, cluster, node("n1", taintz=[])).warnings
     assert [warning["message"] for warning in found if warning["code"] == "unknown-field"] == [
         "a.json, document 1, item 1 (Pod default/a): spec.nodeSelectorr: is not a field of PodSpec; "
@@ -165,7 +165,7 @@ def test_samples_have_no_misspelt_field() -> None:
         assert not [w for w in ingest_files([(path.name, path)]).warnings if w.code == "unknown-field"], path
 
 
-def test_a_field_misspelt_in_the_editor_is_a_remark(client: Client, stored: Scenario) -> None:
+def test_a_misspelt_field_in_the_editor_gives_a_warning(client: Client, stored: Scenario) -> None:
     obj = stored.cluster_objects.get(kind="Pod", name="taken-2")
     text = (
         "{apiVersion: v1, kind: Pod, metadata: {name: taken-2, uid: x}, spec: {nodeNam: n1, containers: [{name: c}]}}"
@@ -175,7 +175,7 @@ def test_a_field_misspelt_in_the_editor_is_a_remark(client: Client, stored: Scen
     assert [w["field"] for w in made.warnings if w["code"] == "unknown-field"] == ["spec.nodeNam"]
 
 
-def test_a_strategy_needs_no_yaml(client: Client, stored: Scenario) -> None:
+def test_a_scoring_strategy_needs_no_yaml(client: Client, stored: Scenario) -> None:
     form = {"mode": "once", "strategy": "MostAllocated", "weight.ImageLocality": "9", "config": ""}
     assert post(client, stored, **form)[0] == 302
     assert {"MostAllocated", "ImageLocality ×9"} <= set(", ".join(Run.objects.get().differs).split(", "))
