@@ -78,7 +78,7 @@ def main() -> None:
     from django.test import Client
 
     from kubesched_ui.runs import services, tasks
-    from tests.kubesched_ui.event_log.shape import shape
+    from tests.kubesched_ui.event_log.format_digest import shape
     from tests.kubesched_ui.event_log.stored_recordings import STORED, answers
     from tests.scheduler_core.cycle.test_trace import full_trace
 

@@ -1,4 +1,4 @@
-"""Small clusters for tests, as kubectl would print them."""
+"""Small clusters for tests, as kubectl prints them."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ Object = dict[str, Any]
 
 
 def node(name: str, cpu: str = "4", memory: str = "8Gi", labels: dict[str, str] | None = None, **spec: Any) -> Object:
-    """A node for 110 pods; further arguments go into its spec."""
+    """Return a node for 110 pods. Further arguments are fields of its spec."""
     resources = {"cpu": cpu, "memory": memory, "pods": "110"}
     status = {"allocatable": resources, "capacity": resources}
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}
@@ -17,7 +17,7 @@ def node(name: str, cpu: str = "4", memory: str = "8Gi", labels: dict[str, str] 
 
 
 def pod(name: str, cpu: str = "1", on: str = "", memory: str = "", **spec: Any) -> Object:
-    """A pod in namespace default that asks for `cpu`, bound if `on` names a node."""
+    """Return a pod in namespace default that requests `cpu`, bound if `on` names a node."""
     requests = {"cpu": cpu, **({"memory": memory} if memory else {})}
     container = {"name": "c", "image": "nginx", "resources": {"requests": requests}}
     spec = {"containers": [container], **({"nodeName": on} if on else {}), **spec}
@@ -27,24 +27,24 @@ def pod(name: str, cpu: str = "1", on: str = "", memory: str = "", **spec: Any) 
 
 
 def static_pod(name: str, on: str, **more: Any) -> Object:
-    """The mirror pod of a static pod."""
+    """Return the mirror pod of a static pod."""
     made = pod(name, on=on, **more)
     made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
     return made
 
 
 def as_list(*objects: Object) -> bytes:
-    """A v1 List."""
+    """Return a v1 List as JSON."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
 
 
 def ingested(*objects: Any) -> IngestResult:
-    """What an upload of these objects is read as."""
+    """Return the result of an upload of these objects."""
     return ingest_files([("a.json", json.dumps(objects).encode())])
 
 
 def every_outcome() -> bytes:
-    """One pod of each outcome: placed by score, on the only node, nowhere, gated, by preemption."""
+    """Return a cluster with a pod of each outcome: placed by score, on the only node, nowhere, gated, by preemption."""
     taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
     return as_list(
         node("n1"),

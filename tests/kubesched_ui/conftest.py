@@ -1,4 +1,4 @@
-"""Fixtures for the application's tests."""
+"""Fixtures for tests of the application."""
 
 import random
 from typing import Any
@@ -15,32 +15,32 @@ from kubesched_ui.websockets.run_hub import RunHub
 
 @pytest.fixture
 def client() -> Client:
-    """One that asks for an address that the product answers to."""
+    """Return a client with a host name that the product accepts."""
     return Client(headers={"host": "localhost"})
 
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
+    """Execute runs in the test, without a broker."""
     monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The messages to workers: the name of the task and its argument."""
+    """Return the messages to workers: task name and argument."""
     messages: list[tuple[str, int]] = []
     monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
     return messages
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed where they are queued."""
+def run_immediately(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Execute runs when they are queued."""
     monkeypatch.setattr(services, "enqueue", tasks.execute_run)
 
 
-class ForgetfulLayer(InMemoryChannelLayer):
-    """A channel layer that loses half of all notices, and those that find a channel full."""
+class LossyLayer(InMemoryChannelLayer):
+    """Channel layer that drops half of all messages, and those for a full channel."""
 
     random = random.Random(7)
 
@@ -50,8 +50,8 @@ class ForgetfulLayer(InMemoryChannelLayer):
 
 
 @pytest.fixture
-def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": f"{__name__}.ForgetfulLayer", "CONFIG": {"capacity": 1}}}
+def lossy_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": f"{__name__}.LossyLayer", "CONFIG": {"capacity": 1}}}
     monkeypatch.setattr(hub, "POLL_S", 0.05)
     for kind in (RunHub, LiveClassHub):
         monkeypatch.setattr(kind, "spacing_s", 0.01)

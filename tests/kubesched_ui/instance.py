@@ -1,4 +1,4 @@
-"""KubeSched as a person starts it: `manage.py run` with data of its own, in processes that tests may kill."""
+"""A running KubeSched, started by `manage.py run` with its own data, in processes that tests may kill."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 
 def until(true: Callable[[], Any], what: str, seconds: float = 60) -> Any:
-    """The first true answer. Fails after `seconds`: generous, a bound on hanging and no measurement."""
+    """Return the first true result. Fail after `seconds`, a bound for hanging tests."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if answer := true():
@@ -44,7 +44,7 @@ def until(true: Callable[[], Any], what: str, seconds: float = 60) -> Any:
 
 
 class Instance:
-    """A running KubeSched."""
+    """A running instance."""
 
     def __init__(self, var: Path, **environment: str) -> None:
         self.var = var
@@ -57,7 +57,7 @@ class Instance:
         self.postgres: PostgresServer | None = None
 
     def start(self) -> str:
-        """The line that tells the address."""
+        """Start the processes. Return the line with the address."""
         command = [sys.executable, "manage.py", "run"]
         self.process = subprocess.Popen(
             command, cwd=CHECKOUT, env=self.environment, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -66,20 +66,20 @@ class Instance:
         return self.process.stdout.readline()
 
     def interrupt(self) -> int:
-        """Ctrl-C; the exit code."""
+        """Send Ctrl-C. Return the exit code."""
         assert self.process
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(30)
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """`manage.py` with this instance's data."""
+        """Run `manage.py` with the data of this instance."""
         command = [sys.executable, "manage.py", *words]
         return subprocess.run(command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=120)
 
     # ---- processes
 
     def pids(self, part: str) -> list[int]:
-        """Processes of this instance (they have its VAR_DIR) with `part` in their command line."""
+        """Return the processes of this instance (by its VAR_DIR) with `part` in their command line."""
         found = []
         for folder in Path("/proc").iterdir():
             if not folder.name.isdigit():
@@ -95,7 +95,7 @@ class Instance:
         return found
 
     def kill(self, part: str) -> None:
-        """kill -9 for every process with `part` in its command line; waits until others have taken their place."""
+        """Send SIGKILL to every process with `part` in its command line. Wait until they are replaced."""
         gone = self.pids(part)
         assert gone, f"no process {part}"
         for pid in gone:
@@ -105,7 +105,7 @@ class Instance:
     # ---- the API
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON answer; bytes are sent as they are."""
+        """Return the JSON response. Bytes are sent unchanged."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         kind = {"Content-Type": "application/octet-stream" if isinstance(body, bytes) else "application/json"}
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api{path}", data, kind, method=method)
@@ -113,7 +113,7 @@ class Instance:
             return json.loads(answer.read() or b"null")
 
     def status(self, address: str) -> int:
-        """What a GET is answered with."""
+        """Return the status code of a GET."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{address}", timeout=60) as answer:
                 return int(answer.status)
@@ -128,7 +128,7 @@ class Instance:
             return False
 
     def finished(self, run: int, seconds: float = 120) -> Any:
-        """The run once it is over."""
+        """Return the run once it is finished."""
 
         def over() -> Any:
             try:
@@ -140,14 +140,14 @@ class Instance:
         return until(over, f"the end of run {run}", seconds)
 
     def record(self, scenario: bytes, **settings: Any) -> dict[str, int]:
-        """{scenario, run}: the numbers of an uploaded scenario and of a completed run of it with these settings."""
+        """Return {scenario, run}: the numbers of an uploaded scenario and of its finished run with these settings."""
         made = self.api("POST", "/scenarios", scenario)["id"]
         run = self.api("POST", f"/scenarios/{made}/runs", settings)["id"]
         assert self.finished(run)["state"] == "done"
         return {"scenario": made, "run": run}
 
     def events(self, run: int, since: int = 0, stop_after: int | None = None) -> list[dict[str, Any]]:
-        """Events from the websocket until the server closes it, coming back as the protocol says when it breaks."""
+        """Return the events from the websocket until the server closes it. Reconnect as the protocol says."""
         got: list[dict[str, Any]] = []
         while True:
             last = got[-1]["seq"] if got else since
@@ -163,7 +163,7 @@ class Instance:
 
 
 class RedisServer:
-    """A real Redis on a port."""
+    """A real Redis server."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -181,7 +181,7 @@ class RedisServer:
 
 
 class PostgresServer:
-    """A real PostgreSQL on a port, with an empty database. Runs as user postgres where we are root."""
+    """A real PostgreSQL server with an empty database. It runs as user postgres if the test runs as root."""
 
     def __init__(self) -> None:
         assert POSTGRES
@@ -203,14 +203,14 @@ class PostgresServer:
         until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0, "PostgreSQL's start")
 
     def stop(self) -> None:
-        """At once: whoever is connected is cut off."""
+        """Stop immediately and drop all connections."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """One for the time of the block."""
+    """Run a PostgreSQL server for the block."""
     server = PostgresServer()
     try:
         yield server

@@ -1,4 +1,4 @@
-"""Tasks that go wrong, run by workers in place of the real ones."""
+"""Failing tasks that workers run in place of the real ones."""
 
 import os
 import time
@@ -21,12 +21,12 @@ def hang(*_: Any) -> None:
 
 
 def hog(*_: Any) -> None:
-    """Take more than a worker may have, and less than this machine has: only the worker's own limit is in its way."""
+    """Take more memory than a worker may have, and less than the machine has."""
     len(bytes(3 * 1024**3))
 
 
 def crash_in_the_middle(*args: Any) -> Any:
-    """Die once a part of a large upload is stored."""
+    """Die after a chunk of a large upload is stored."""
     from kubesched_ui.ingest import chunked_store
 
     written = chunked_store.write
@@ -40,7 +40,7 @@ def crash_in_the_middle(*args: Any) -> Any:
 
 
 def hold(job: UploadJob, *args: Any) -> Any:
-    """Read an upload named `held...` only once the file that its name ends with is there."""
+    """Read an upload named `held...` only after the file that its name ends with exists."""
     word, _, path = job.name.partition(" ")
     while word == "held" and not Path(path).exists():
         time.sleep(0.02)
@@ -48,7 +48,7 @@ def hold(job: UploadJob, *args: Any) -> Any:
 
 
 def slow(job: UploadJob, *args: Any) -> Any:
-    """Never end with what looks small."""
+    """Never finish a small upload."""
     store = upload_worker.read_and_store
 
     def forever(*given: Any) -> Any:
@@ -61,7 +61,7 @@ def slow(job: UploadJob, *args: Any) -> Any:
 
 
 def slow_analysis(text: str) -> bytes:
-    """Analyze a text as the editor's worker does, after sleeping for the seconds that it names."""
+    """Analyze a text after sleeping for the seconds that it names."""
     from kubesched_ui.editor import analysis
 
     if text.startswith("# sleep "):

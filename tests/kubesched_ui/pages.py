@@ -1,4 +1,4 @@
-"""Pages as tests read them."""
+"""Parsed pages."""
 
 import html
 import re
@@ -9,7 +9,7 @@ from django.test import Client
 
 
 class Page(HTMLParser):
-    """A page's text, the hidden panels, and whatever could run a script that is not ours."""
+    """Text of a page, its hidden panels, and all that could run a foreign script."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
@@ -32,12 +32,12 @@ class Page(HTMLParser):
 
     @property
     def flat(self) -> str:
-        """The source without line breaks, whose places are the formatter's."""
+        """Return the source without line breaks, which the formatter places."""
         return re.sub(r"\s+", " ", self.source)
 
     @property
     def answer(self) -> str:
-        """The text of the answer, without its links."""
+        """Return the text of the answer, without its links."""
         found = re.search(r'class="answer">(.*?)</p>', self.source, re.S)
         return html.unescape(re.sub(r"<[^>]*>", "", found[1])) if found else ""
 

@@ -1,4 +1,4 @@
-"""Scenarios and runs for tests of the pages, recorded by the real core in the test's own transaction."""
+"""Scenarios and runs for tests of pages, recorded by the core in the transaction of the test."""
 
 from functools import partial
 from typing import Any
@@ -13,17 +13,17 @@ node = partial(clusters.node, labels={"topology.kubernetes.io/zone": "a"})
 
 
 def pod(name: str, cpu: str = "1", status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    """A pod with one container; further arguments go into its spec."""
+    """Return a pod with one container. Further arguments are fields of its spec."""
     return clusters.pod(name, cpu, memory="1Gi", **spec) | {"status": status or {"phase": "Pending"}}
 
 
 def scenario(*objects: dict[str, Any], name: str = "test") -> Scenario:
-    """The objects, stored."""
+    """Store the objects as a scenario."""
     return store(clusters.ingested(*objects), name=name)
 
 
 def ran(stored: Scenario, **settings: Any) -> Run:
-    """A run of the scenario, brought to its end."""
+    """Return a finished run of the scenario."""
     run = Run.objects.create(scenario=stored, **{"tie_break": Run.TieBreak.NAME} | settings)
     claimed = Run.objects.claim(run.pk, "test")
     assert claimed

@@ -1,4 +1,4 @@
-"""The admin's login: a password cannot be found by trying."""
+"""Rate limits of the admin site's sign-in."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def nobody_tried(settings: Any) -> Iterator[None]:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
+def empty_rate_limits(settings: Any) -> Iterator[None]:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast
     User.objects.create_superuser("root", password="right")
     cache.clear()
     yield
@@ -29,20 +29,20 @@ def tries(client: Client, name: str, password: str, address: str = "10.0.0.1") -
     return "wait" if b"Too many attempts" in answer.content else "wrong"
 
 
-def test_after_a_few_wrong_passwords_not_even_the_right_one_is_looked_at(client: Client) -> None:
-    said = [tries(client, "root", f"wrong {n}", f"10.0.0.{n}") for n in range(7)]
-    assert said == ["wrong"] * 5 + ["wait"] * 2
+def test_after_a_few_wrong_passwords_the_right_one_is_rejected(client: Client) -> None:
+    statuses = [tries(client, "root", f"wrong {n}", f"10.0.0.{n}") for n in range(7)]
+    assert statuses == ["wrong"] * 5 + ["wait"] * 2
     assert tries(client, "ROOT", "right", "10.0.0.99") == "wait"
     cache.clear()  # a minute later
     assert tries(client, "root", "right") == "in"
 
 
-def test_one_address_cannot_try_many_names(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_cannot_try_many_names(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "ADDRESS_TRIES", 6)
     assert [tries(client, f"name{n}", "x") for n in range(8)] == ["wrong"] * 6 + ["wait"] * 2
     assert tries(client, "root", "right", "10.0.0.2") == "in"
 
 
-def test_a_few_mistakes_cost_nothing(client: Client) -> None:
+def test_a_few_mistakes_have_no_effect(client: Client) -> None:
     assert [tries(client, "root", "x") for _ in range(4)] == ["wrong"] * 4
     assert tries(client, "root", "right") == "in"

@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_line_a_pod_and_nothing_stays_behind(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_per_pod_and_nothing_is_stored(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("simulate", str(file), "--release", "1.27")
     header, first, second, _, totals = capsys.readouterr().out.splitlines()
     assert header.split() == ["pod", "result", "node", "score", "margin", "message"]
@@ -33,7 +33,9 @@ def test_a_line_a_pod_and_nothing_stays_behind(file: Path, capsys: pytest.Captur
     assert not Scenario.objects.exists()
 
 
-def test_a_pending_pod_is_exit_code_1_and_keep_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pending_pod_gives_exit_code_1_and_keep_stores_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "c.json").write_bytes(every_outcome())
     with pytest.raises(SystemExit) as stop:
         call_command("simulate", str(tmp_path / "c.json"), "--keep")
@@ -62,7 +64,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (["FILE", "--pods", "default/x"], "default/x"),
     ],
 )
-def test_bad_input_is_exit_code_2_with_a_sentence(file: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_invalid_input_gives_exit_code_2_and_a_sentence(
+    file: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "wrong.yaml").write_text(CONFIG + "profiles: 3\n")
     names = {"FILE": str(file), "BAD": str(tmp_path / "bad.json"), "WRONG": str(tmp_path / "wrong.yaml")}

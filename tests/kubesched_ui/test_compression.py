@@ -1,4 +1,4 @@
-"""What is sent while it is made is one gzip stream: not one for each piece, of which clients read only the first."""
+"""A streamed response is one gzip stream. Clients read only the first of several."""
 
 import zlib
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ def answered(content: AsyncIterator[bytes], accepts: str = "gzip", kind: str = "
     return Compression(lambda _: StreamingHttpResponse(content, content_type=kind))(request)  # type: ignore[return-value]
 
 
-def test_the_first_stream_is_the_whole() -> None:
+def test_the_response_is_one_stream() -> None:
     answer = answered(pieces())
     unpacking = zlib.decompressobj(31)
     assert unpacking.decompress(body(answer)) == b"".join(PIECES)
@@ -38,12 +38,12 @@ def test_the_first_stream_is_the_whole() -> None:
 
 
 @pytest.mark.parametrize(("accepts", "kind"), [("identity", "application/json"), ("gzip", "application/zip")])
-def test_who_does_not_want_it_gets_it_as_it_is(accepts: str, kind: str) -> None:
+def test_without_accept_encoding_the_response_is_not_compressed(accepts: str, kind: str) -> None:
     answer = answered(pieces(), accepts, kind)
     assert not answer.has_header("Content-Encoding")
     assert body(answer) == b"".join(PIECES)
 
 
-def test_what_breaks_midway_has_no_end() -> None:
+def test_an_interrupted_response_has_no_end_of_stream() -> None:
     with pytest.raises(ValueError, match="midway"):
         body(answered(broken()))

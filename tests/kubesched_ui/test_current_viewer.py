@@ -1,4 +1,4 @@
-"""What is made belongs to who made it, by whichever way it was made."""
+"""Objects belong to the user who creates them."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ CLUSTER = as_list(node("n1"), pod("p1"))
 
 @pytest.fixture
 def ada() -> Iterator[User]:
-    """She looks."""
+    """Return the current viewer."""
     user = User.objects.create_user("ada")
     with current_viewer.as_viewer(current_viewer.OwnerViewer(user.pk)):
         yield user
@@ -34,7 +34,7 @@ def upload(client: Client) -> Scenario:
     return Scenario.objects.latest("pk")
 
 
-def test_what_is_made_belongs_to_who_made_it(client: Client, ada: User) -> None:
+def test_created_objects_belong_to_the_viewer(client: Client, ada: User) -> None:
     first = upload(client)
     client.post("/api/scenarios", CLUSTER, content_type="application/octet-stream")
     thing = first.cluster_objects.get(kind="Pod")
@@ -53,7 +53,7 @@ def test_what_is_made_belongs_to_who_made_it(client: Client, ada: User) -> None:
         assert set(model.objects.values_list("owner", flat=True)) == {ada.pk}, model
 
 
-def test_without_anybody_nobody_is_the_owner(client: Client) -> None:
+def test_without_a_viewer_there_is_no_owner(client: Client) -> None:
     scenario = upload(client)
     client.post(f"/api/scenarios/{scenario.pk}/runs", "{}", content_type="application/json")
     load_samples()
@@ -62,14 +62,14 @@ def test_without_anybody_nobody_is_the_owner(client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_process_that_reads_uploads_knows_for_whom() -> None:
+def test_an_upload_worker_knows_the_viewer() -> None:
     user = User.objects.create_user("ada")
     pk, _ = read_upload(UploadJob([("c.json", CLUSTER)], "", "upload", owner_id=user.pk))
     assert Scenario.objects.get(pk=pk).owner == user
     assert current_viewer.owner_id() is None
 
 
-def test_a_pair_takes_no_run_of_somebody_else(client: Client, ada: User) -> None:
+def test_a_suggested_comparison_uses_no_run_of_another_user(client: Client, ada: User) -> None:
     scenario = upload(client)
     wanted = {"a": "1.33", "b": "1.36"}
     client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
@@ -79,7 +79,7 @@ def test_a_pair_takes_no_run_of_somebody_else(client: Client, ada: User) -> None
     assert sorted(Run.objects.values_list("owner__username", flat=True)) == ["ada", "ada", "bob", "bob"]
 
 
-def test_what_was_made_outlives_who_made_it(client: Client, ada: User) -> None:
+def test_objects_outlive_their_owner(client: Client, ada: User) -> None:
     scenario = upload(client)
     ada.delete()
     scenario.refresh_from_db()

@@ -1,4 +1,4 @@
-"""No NUL character of an address reaches the database: PostgreSQL would answer with an error (test_processes.py)."""
+"""No NUL character of a URL reaches the database. PostgreSQL would raise an error (test_processes.py)."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 pytestmark = pytest.mark.django_db
 
 
-ASKED = [
+QUERIES = [
     *("/?q=%00", "/runs/?q=a%00b", "/runs/?state=%00", "/scenarios/?origin=%00&q=%00"),
     *("/scenarios/{scenario}/objects/?kind=%00", "/scenarios/{scenario}/pods/?q=%00"),
     *("/runs/{run}/?q=%00", "/runs/{run}/?result=%00", "/runs/{run}/?sort=%00"),
@@ -26,24 +26,24 @@ def run() -> Run:
     return ran(scenario(node("n1"), pod("a")))
 
 
-def asked(client: Client, address: str, run: Run) -> tuple[int, list[Any]]:
-    """The status, and what the database was asked with."""
-    told: list[Any] = []
+def requested(client: Client, address: str, run: Run) -> tuple[int, list[Any]]:
+    """Return the status, and the parameters of all database queries."""
+    parameters: list[Any] = []
 
     def noted(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        told.append(params)
+        parameters.append(params)
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(noted):  # SQLite's own texts of queries end at a NUL
+    with connection.execute_wrapper(noted):  # queries of SQLite's own end at a NUL
         answer = client.get(address.replace("{run}", str(run.pk)).replace("{scenario}", str(run.scenario_id)))
-    return answer.status_code, told
+    return answer.status_code, parameters
 
 
-@pytest.mark.parametrize("address", ASKED)
-def test_a_pages_query_is_read_without(client: Client, run: Run, address: str) -> None:
-    status, told = asked(client, address, run)
-    assert "\\x00" not in repr(told)
-    assert status == asked(client, address.replace("%00", ""), run)[0] < 500
+@pytest.mark.parametrize("address", QUERIES)
+def test_nul_characters_in_the_query_of_a_page_are_removed(client: Client, run: Run, address: str) -> None:
+    status, parameters = requested(client, address, run)
+    assert "\\x00" not in repr(parameters)
+    assert status == requested(client, address.replace("%00", ""), run)[0] < 500
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_a_pages_query_is_read_without(client: Client, run: Run, address: str) -
         *("/%00", "/scenarios/%00/"),
     ],
 )
-def test_nothing_is_at_an_address_with_one(client: Client, run: Run, address: str) -> None:
-    assert asked(client, address, run) == (404, [])
+def test_a_path_with_a_nul_character_is_404(client: Client, run: Run, address: str) -> None:
+    assert requested(client, address, run) == (404, [])
 
 
-def test_the_api_refuses_it(client: Client) -> None:
+def test_the_api_rejects_nul_characters(client: Client) -> None:
     for address in ("/api/runs/1/pods/default/%00", "/api/%00"):
         answer = client.get(address)
         assert (answer.status_code, list(answer.json())) == (404, ["error"])
@@ -67,11 +67,11 @@ def test_the_api_refuses_it(client: Client) -> None:
     assert answer.json()["fields"] == ["limit: contains a NUL character", ": contains a NUL character"]
 
 
-def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Run) -> None:
+def test_a_run_form_rejects_nul_characters_by_field(client: Client, run: Run) -> None:
     image = {"kind": "Pod", "spec": {"containers": [{"name": "c", "image": "a\0"}]}}
     null = {"kind": "Pod", "spec": {"containers": [{"name": "c"}], "tolerations": [None]}}
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    for wanted, said in (
+    for wanted, message in (
         ({"template": json.dumps(image), "copies": 1}, "Template: spec.containers[0].image: contains a NUL"),
         ({"template": json.dumps(null), "copies": 1}, "Template: spec.tolerations[0]: is null"),
         ({"config": json.dumps(config | {"profiles": [{"schedulerName": "\0"}]})}, "schedulerName: contains a NUL"),
@@ -81,7 +81,7 @@ def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Ru
         body = json.dumps(wanted)
         answer = client.post(f"/api/scenarios/{run.scenario_id}/runs", body, content_type="application/json")
         assert answer.status_code in (400, 422)
-        assert said in answer.json()["error"]
+        assert message in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_is_typed_for_a_run_is_refused_by_its_field(client: Client, run: Ru
         {"create": {"kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "x": "\0"}]}}},
     ],
 )
-def test_what_is_typed_for_a_fork_too(client: Client, run: Run, change: dict[str, Any]) -> None:
+def test_a_fork_form_rejects_nul_characters(client: Client, run: Run, change: dict[str, Any]) -> None:
     body = json.dumps({"at": 1, "changes": [change]})
     answer = client.post(f"/api/runs/{run.pk}/fork", body, content_type="application/json")
     assert (answer.status_code, "contains a NUL character" in answer.json()["error"]) == (400, True)

@@ -1,4 +1,4 @@
-"""Models: what the database refuses, what comes back as it went in."""
+"""Models: database constraints, and stored values that read back unchanged."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def test_migrations_are_complete() -> None:
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
 
 
-def test_object_data_comes_back_as_it_went_in_and_in_order(scenario: Scenario) -> None:
+def test_object_data_reads_back_unchanged_and_in_order(scenario: Scenario) -> None:
     data = [{"kind": kind, "metadata": {"name": "ä"}, "n": [1, 2.5, None]} for kind in ("Pod", "Node")]
     for position, obj in enumerate(reversed(data)):
         ClusterObject.objects.create(scenario=scenario, position=position, kind=obj["kind"], name="ä", data=obj)
@@ -29,19 +29,19 @@ def test_object_data_comes_back_as_it_went_in_and_in_order(scenario: Scenario) -
     assert list(scenario.objects_of(["Pod"])) == data[:1]
 
 
-def test_an_object_is_once_in_a_scenario(scenario: Scenario) -> None:
+def test_an_object_occurs_once_in_a_scenario(scenario: Scenario) -> None:
     ClusterObject.objects.create(scenario=scenario, position=0, kind="Pod", namespace="a", name="b", data={})
     with pytest.raises(IntegrityError):
         ClusterObject.objects.create(scenario=scenario, position=1, kind="Pod", namespace="a", name="b", data={})
 
 
 @pytest.mark.parametrize("wrong", [{"percentage": 101}, {"state": "paused"}])
-def test_the_database_refuses_a_run_that_cannot_be(scenario: Scenario, wrong: dict) -> None:
+def test_the_database_rejects_an_invalid_run(scenario: Scenario, wrong: dict) -> None:
     with pytest.raises(IntegrityError):
         Run.objects.create(scenario=scenario, **wrong)
 
 
-def test_lost_and_forgotten_runs_are_those_without_a_sign_of_life(scenario: Scenario) -> None:
+def test_lost_and_forgotten_runs_have_no_heartbeat(scenario: Scenario) -> None:
     silent = timezone.now() - timedelta(seconds=60)
     lost = Run.objects.create(scenario=scenario, state="running", heartbeat_at=silent)
     Run.objects.create(scenario=scenario, state="running", heartbeat_at=timezone.now())
@@ -52,8 +52,8 @@ def test_lost_and_forgotten_runs_are_those_without_a_sign_of_life(scenario: Scen
     assert list(Run.objects.forgotten()) == [forgotten]
 
 
-def test_a_sign_of_life_from_the_future_is_none(scenario: Scenario) -> None:
-    """The clock was put back by an hour; a worker that lives gives a new sign within seconds."""
+def test_a_heartbeat_in_the_future_is_ignored(scenario: Scenario) -> None:
+    """After the clock was set back by an hour, a living worker sends a new heartbeat within seconds."""
     ahead = timezone.now() + timedelta(hours=1)
     running = Run.objects.create(scenario=scenario, state="running", heartbeat_at=ahead)
     queued = Run.objects.create(scenario=scenario, heartbeat_at=ahead)

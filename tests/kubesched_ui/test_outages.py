@@ -1,4 +1,4 @@
-"""A disk that is full, a database that is locked, read only or away: said in plain words, with a time to come back."""
+"""Outages: a full disk or a locked, read-only or unreachable database gives 503 with a reason and Retry-After."""
 
 import errno
 import sqlite3
@@ -16,7 +16,7 @@ from tests.kubesched_ui.clusters import every_outcome
 
 @pytest.fixture
 def client() -> Client:
-    """One that gets the answer that a browser would get of an error."""
+    """Return a client that gets error responses, as a browser does."""
     return Client(raise_request_exception=False, headers={"host": "localhost"})
 
 
@@ -41,7 +41,7 @@ def upload(client: Client) -> Any:
         (None, None),
     ],
 )
-def test_what_an_error_means(error: BaseException | None, outage: Outage | None) -> None:
+def test_errors_are_classified(error: BaseException | None, outage: Outage | None) -> None:
     assert outage_of(error) is outage
     if error is not None:
         raised = RuntimeError("a reader's")
@@ -51,13 +51,13 @@ def test_what_an_error_means(error: BaseException | None, outage: Outage | None)
 
 @pytest.mark.django_db(transaction=True)
 def test_a_full_disk(client: Client) -> None:
-    """A real one, as far as SQLite can tell: the file may not grow."""
+    """SQLite may not grow its file."""
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM")  # what earlier tests deleted is room, too
+        cursor.execute("VACUUM")  # pages freed by earlier tests would be used first
         (pages,) = cursor.execute("PRAGMA page_count").fetchone()
         cursor.execute(f"PRAGMA max_page_count={pages}")
     try:
-        for _ in range(200):  # there is some room in the last pages
+        for _ in range(200):  # the last pages have some free space
             answer = upload(client)
             if answer.status_code != 201:
                 break
@@ -71,7 +71,7 @@ def test_a_full_disk(client: Client) -> None:
 
 @pytest.fixture
 def locked(transactional_db: None) -> Iterator[None]:
-    """Another process writes, and keeps on writing."""
+    """Hold the write lock of the database in another connection."""
     connection.ensure_connection()
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout=50")
@@ -94,8 +94,8 @@ def test_a_locked_database(client: Client, locked: None, address: str, kind: str
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
 @pytest.mark.django_db(transaction=True)
-def test_who_reads_first_and_writes_then_is_not_told_that_it_is_locked() -> None:
-    """A transaction has the right to write from its begin on: SQLite gives it to nobody who has read what is old."""
+def test_a_read_followed_by_a_write_waits_for_the_lock() -> None:
+    """A transaction locks for writing at its begin. SQLite refuses the lock after a read of old data."""
     other = sqlite3.connect(connection.settings_dict["NAME"], timeout=0)
     with transaction.atomic():
         assert not Scenario.objects.exists()
@@ -103,9 +103,7 @@ def test_who_reads_first_and_writes_then_is_not_told_that_it_is_locked() -> None
             other.execute("BEGIN IMMEDIATE")
         Scenario.objects.create(name="written")
     with connection.cursor() as cursor:
-        assert cursor.execute("PRAGMA busy_timeout").fetchone() == (
-            20_000,
-        )  # milliseconds that another's write may take
+        assert cursor.execute("PRAGMA busy_timeout").fetchone() == (20_000,)  # milliseconds that another write may take
     other.close()
 
 
@@ -114,7 +112,7 @@ def broken(*args: Any, **kwargs: Any) -> Any:
 
 
 @pytest.mark.django_db
-def test_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.cursor", broken)
     for address in ("/", "/runs/"):
         answer = client.get(address, headers={"accept": "text/html"})
@@ -125,13 +123,11 @@ def test_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.django_db
-def test_what_broke_on_our_side_is_json_too_where_json_was_asked(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_internal_error_is_json_if_requested(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*args: Any) -> Any:
-        raise KeyError("an error of ours")
+        raise KeyError("an internal error")
 
     monkeypatch.setattr(Scenario.objects, "defer", wrong)
     answer = client.get("/api/scenarios")
-    assert (answer.status_code, "an error of ours" in answer.json()["error"]) == (500, False)
+    assert (answer.status_code, "an internal error" in answer.json()["error"]) == (500, False)
     assert "Retry-After" not in answer

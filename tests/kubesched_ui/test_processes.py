@@ -1,4 +1,4 @@
-"""Processes that are killed: nothing is lost, nothing is there twice, the end is true. On both set-ups, for real."""
+"""Killed processes: nothing is lost or doubled. All tests run in both set-ups."""
 
 import json
 import os
@@ -29,7 +29,7 @@ NODES, PODS = 300, 1500
 
 
 def cluster(nodes: int = NODES, pods: int = PODS) -> bytes:
-    """Nodes of 16 CPUs and pods of 1: some stay pending when there are more than 16 to a node."""
+    """Nodes of 16 CPUs and pods of 1. Some stay pending if there are more than 16 per node."""
     items = [node(f"n{n:04}", "16", "64Gi", labels={"zone": f"z{n % 3}"}) for n in range(nodes)]
     return as_list(*items, *(pod(f"p{n:05}", memory="1Gi") for n in range(pods)))
 
@@ -41,7 +41,7 @@ def needs(found: object, what: str) -> pytest.MarkDecorator:
 @pytest.fixture(
     scope="module",
     params=[
-        "embedded",  # as the tests in a browser have it
+        "embedded",  # as the browser tests do
         pytest.param("services", marks=[needs(POSTGRES, "PostgreSQL 15"), needs(REDIS, "redis-server")]),
     ],
 )
@@ -90,15 +90,15 @@ def test_a_slow_reader_of_an_export_leaves_its_process_to_others(instance: Insta
             reader.join()
 
 
-def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:
-    """A sample of what scripts/try_api.py does."""
+def test_generated_requests_find_no_error_in_the_api(instance: Instance) -> None:
+    """A sample of what scripts/try_api.py sends."""
     command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "1", "1", "", "fuzzing"]
     tried = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
     assert tried.returncode == 0, tried.stdout[-5000:] + tried.stderr[-1000:]
 
 
 def check(instance: Instance, run: int) -> None:
-    """The run ended as it should, and the record is whole: every event, cycle and outcome once."""
+    """Check the result of the run, and that every event, cycle and result is stored once."""
     found = instance.finished(run)
     assert (found["state"], found["cycles_done"], found["placed"]) == ("done", PODS, PODS), found["error"]
     events = instance.events(run)
@@ -118,11 +118,11 @@ def start_run(instance: Instance, scenario: int, **settings: Any) -> int:
 
 
 def running(instance: Instance, run: int) -> None:
-    """Waits until the run is in its middle."""
+    """Wait until the run is half done."""
     until(lambda: instance.api("GET", f"/runs/{run}")["cycles_done"] > 20, "the run's first cycles")
 
 
-def test_a_killed_worker_is_replaced_and_the_run_goes_on(instance: Instance, scenario: int) -> None:
+def test_a_killed_worker_is_replaced_and_the_run_continues(instance: Instance, scenario: int) -> None:
     reference = start_run(instance, scenario, seed=5)
     check(instance, reference)
     run = start_run(instance, scenario, seed=5)
@@ -133,7 +133,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(instance: Instance, sce
 
 
 def decisions(instance: Instance, run: int) -> list[Any]:
-    """What was decided, without times."""
+    """Return the decisions of a run, without times."""
     return [e for e in instance.events(run) if e["type"] in ("filter", "score", "select", "cycle.finished")]
 
 
@@ -151,15 +151,15 @@ def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance,
     assert got[-1]["type"] == "run.finished"
 
 
-def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scenario: int, tmp_path: Path) -> None:
+def test_metrics_and_backup_work_during_a_run(instance: Instance, scenario: int, tmp_path: Path) -> None:
     run = start_run(instance, scenario)
     running(instance, run)
     until(lambda: instance.status("/readyz") == 200, "that it is ready")
     with urlopen(f"http://127.0.0.1:{instance.port}/metrics", timeout=60) as answer:
-        told = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
-    assert told["kubesched_database_up"] == "1.0"
-    assert float(told["kubesched_database_bytes"]) > 100_000
-    under_way = [told[f'kubesched_work{{kind="{lane}",state="running"}}'] for lane in ("short", "long")]
+        metrics = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
+    assert metrics["kubesched_database_up"] == "1.0"
+    assert float(metrics["kubesched_database_bytes"]) > 100_000
+    under_way = [metrics[f'kubesched_work{{kind="{lane}",state="running"}}'] for lane in ("short", "long")]
     assert sum(map(float, under_way)) >= 1
     file = tmp_path / "backup"
     assert instance.command("backup", str(file)).returncode == 0
@@ -169,7 +169,7 @@ def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scena
 
 
 def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subprocess.Popen[str]:
-    """Thirty viewers in a process of their own."""
+    """Start thirty viewers in a separate process."""
     url = f"ws://127.0.0.1:{instance.port}/ws/runs/{run}?since=0{query}"
     command = [sys.executable, "benchmarks/watchers.py", url, "30", "--seconds", "120", *options]
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
@@ -180,16 +180,18 @@ def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None
     runs = [start_run(instance, scenario), in_time]
     crowds = [crowd(instance, runs[0]), crowd(instance, runs[0], "&pod=default/p00700", "--gaps")]
     crowds.append(crowd(instance, in_time))
-    told = [json.loads(one.communicate(timeout=150)[0]) for one in crowds]
-    told.append(json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0]))  # it is over
+    metrics = [json.loads(one.communicate(timeout=150)[0]) for one in crowds]
+    metrics.append(
+        json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0])
+    )  # the run is finished
     last = [str(instance.finished(run)["last_seq"]) for run in (runs[0], runs[0], in_time, runs[0])]
-    assert [one["codes"] for one in told] == [{"1000": 30}] * 4
-    assert [one["wrong"] for one in told] == [{}] * 4
-    assert [one["last_seq"] for one in told] == [{seq: 30} for seq in last]
-    assert told[3]["mb"] > 5 * told[0]["mb"]  # the same, not compressed
+    assert [one["codes"] for one in metrics] == [{"1000": 30}] * 4
+    assert [one["wrong"] for one in metrics] == [{}] * 4
+    assert [one["last_seq"] for one in metrics] == [{seq: 30} for seq in last]
+    assert metrics[3]["mb"] > 5 * metrics[0]["mb"]  # the same, uncompressed
 
 
-def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> None:
+def test_killed_viewers_are_disconnected(instance: Instance, scenario: int) -> None:
     (web,) = instance.pids("kubesched_ui.server")
 
     def sockets() -> int:
@@ -205,7 +207,7 @@ def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> 
     check(instance, run)
 
 
-def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance: Instance, scenario: int) -> None:
+def test_a_database_outage_closes_every_socket_and_clients_resume(instance: Instance, scenario: int) -> None:
     if instance.postgres is None:
         pytest.skip("SQLite is never away")
     run = start_run(instance, scenario)
@@ -238,14 +240,14 @@ def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance:
     assert got == [list(range(1, last + 1))] * 8
 
 
-def test_a_killed_broker_loses_neither_the_run_under_way_nor_the_queued_one(instance: Instance, scenario: int) -> None:
+def test_a_killed_broker_loses_neither_active_nor_queued_runs(instance: Instance, scenario: int) -> None:
     runs = [start_run(instance, scenario) for _ in range(3)]
     running(instance, runs[0])
     if instance.redis:
         instance.redis.kill()
     else:
         instance.kill("valkey-server")
-    runs.append(start_run(instance, scenario))  # with Redis: while it is away
+    runs.append(start_run(instance, scenario))  # with Redis: during the outage
     if instance.redis:
         instance.redis.start()
     for run in runs:
@@ -264,7 +266,7 @@ def test_cancel_and_delete(instance: Instance, scenario: int) -> None:
     check(instance, start_run(instance, scenario))
 
 
-def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
+def test_conformance_cases_over_http_have_the_result_of_the_core(
     instance: Instance, tmp_path: Path, checkout: Path
 ) -> None:
     cases = tmp_path / "cases.jsonl"
@@ -286,7 +288,7 @@ def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
     assert answers[0] == answers[1]
 
 
-def test_a_nul_is_nothing_to_any_database(instance: Instance) -> None:
+def test_nul_characters_are_rejected_on_every_database(instance: Instance) -> None:
     body = as_list(node("n0000", labels={"a": "\0"}), pod("p00000", nodeSelector={"a": "\0"}))
     made = instance.api("POST", "/scenarios?name=nul", body)["id"]
     run = start_run(instance, made)
@@ -324,7 +326,7 @@ def test_a_second_instance_on_the_same_data_is_refused(instance: Instance) -> No
     assert "already running" in second.stderr
 
 
-def test_everything_killed_at_once_starts_again(tmp_path: Path) -> None:
+def test_after_killing_all_processes_the_instance_restarts(tmp_path: Path) -> None:
     instance = Instance(tmp_path)
     instance.start()
     scenario = instance.api("POST", "/scenarios", cluster())["id"]
@@ -341,7 +343,7 @@ def test_everything_killed_at_once_starts_again(tmp_path: Path) -> None:
     assert oct((tmp_path / "secret_key").stat().st_mode)[-3:] == "600"
 
 
-def test_a_port_in_use_is_said(tmp_path: Path, instance: Instance) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path, instance: Instance) -> None:
     other = Instance(tmp_path, PORT=str(instance.port))
     refused = other.command("run")
     assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""The server's bounds: a websocket that nobody reads does not pile up in memory, nor an endless body on disk."""
+"""Limits of the HTTP server: memory of unread websockets, size and time of request bodies."""
 
 import signal
 import socket
@@ -68,7 +68,7 @@ APPLICATION = """
             return
         if scope["path"] == "/broken":
             await send({"type": "websocket.send", "text": "seen"})
-            with contextlib.suppress(Exception):  # as a consumer's task that nobody waits for
+            with contextlib.suppress(Exception):  # as a task of a consumer that is not awaited
                 await send({"type": "websocket.close", "code": 1011})
             await receive()
             return
@@ -126,7 +126,7 @@ def connection(server: str) -> HTTPConnection:
 
 
 def settled(path: Path) -> int:
-    """The number in `path` once it has stopped growing."""
+    """Return the number in `path` once it stops growing."""
     before, now = -1, 0
     while now != before:
         time.sleep(0.5)
@@ -135,7 +135,7 @@ def settled(path: Path) -> int:
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_000_000, 200), (5_000_000, 413)])
-def test_a_body_beyond_the_largest_upload_is_not_kept(connection: HTTPConnection, size: int, status: int) -> None:
+def test_a_body_beyond_the_largest_upload_is_discarded(connection: HTTPConnection, size: int, status: int) -> None:
     for body in (b"x" * size, iter([b"x" * 100_000] * (size // 100_000))):  # with a length, and in chunks
         connection.request("POST", "/", body, USER)
         answer = connection.getresponse()
@@ -144,22 +144,22 @@ def test_a_body_beyond_the_largest_upload_is_not_kept(connection: HTTPConnection
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=x", "; boundary=" + "x" * 300])
-def test_a_form_that_is_broken_off_is_the_applications_to_answer(connection: HTTPConnection, boundary: str) -> None:
+def test_an_incomplete_form_reaches_the_application(connection: HTTPConnection, boundary: str) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
     connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
     assert connection.getresponse().read() == b"taken"
 
 
 @pytest.mark.long
-def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
-    for _ in range(3):  # the server looks after its connections as before
+def test_a_response_that_fails_midway_is_aborted(server: str) -> None:
+    for _ in range(3):  # the server still manages its connections
         connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"), timeout=10)
         connection.request("GET", "/breaks")
         with pytest.raises((IncompleteRead, ConnectionResetError)):
             connection.getresponse().read()
 
 
-def test_an_answer_waits_for_who_reads_it(connection: HTTPConnection, tmp_path: Path) -> None:
+def test_a_response_waits_for_a_slow_client(connection: HTTPConnection, tmp_path: Path) -> None:
     connection.request("GET", "/long")
     answer = connection.getresponse()
     assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
@@ -169,7 +169,7 @@ def test_an_answer_waits_for_who_reads_it(connection: HTTPConnection, tmp_path: 
 
 
 @pytest.mark.parametrize("leaves", selection([True, False], 2))
-def test_an_answer_whose_reader_takes_nothing_is_broken_off(
+def test_a_response_to_a_client_that_reads_nothing_is_aborted(
     connection: HTTPConnection, tmp_path: Path, leaves: bool
 ) -> None:
     connection.request("GET", "/long")
@@ -177,13 +177,13 @@ def test_an_answer_whose_reader_takes_nothing_is_broken_off(
     if leaves:
         answer.close()
         connection.close()
-    until((tmp_path / "all").exists, "the end of the response")  # to nobody
+    until((tmp_path / "all").exists, "the end of the response")  # to no client
     if not leaves:
         with pytest.raises((ConnectionResetError, IncompleteRead)):
             answer.read()
 
 
-def test_the_line_of_a_request_tells_no_secret(connection: HTTPConnection, server: str, tmp_path: Path) -> None:
+def test_the_access_log_contains_no_secret(connection: HTTPConnection, server: str, tmp_path: Path) -> None:
     secret = "s3cret-" * 6
     for path in (f"/shared/{secret}/", f"/rooms/{secret}/move/?q=s3cret", "/runs/?q=s3cret"):
         connection.request("GET", path)
@@ -208,7 +208,7 @@ def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:
 
 
 @pytest.mark.parametrize("window", selection([None, 10], 2))
-def test_compressed_messages_wait_for_a_slow_reader_and_pings_get_through(
+def test_compressed_messages_wait_for_a_slow_client_and_pings_pass(
     server: str, tmp_path: Path, window: int | None
 ) -> None:
     offers = [ClientPerMessageDeflateFactory(server_max_window_bits=window)]
@@ -226,7 +226,7 @@ def test_compressed_messages_wait_for_a_slow_reader_and_pings_get_through(
 
 @pytest.mark.parametrize("path", ["/broken", "/one-of-a-crowd"])
 def test_a_closed_websocket_ends_with_a_fin(process: subprocess.Popen[bytes], port: int, path: str) -> None:
-    """A reset would make a proxy log an error with the address, which may contain a secret."""
+    """After a reset, a proxy logs an error with the URL, which may contain a secret."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         client.sendall(HANDSHAKE.replace(b"/one-of-a-crowd", path.encode()))
         received = b""
@@ -242,7 +242,7 @@ def test_a_closed_websocket_ends_with_a_fin(process: subprocess.Popen[bytes], po
         assert client.recv(4096) == b""  # ConnectionResetError after a reset
 
 
-def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:
+def test_sending_waits_for_a_slow_client_and_loses_nothing(server: str, tmp_path: Path) -> None:
     with connect(server, max_queue=1, max_size=None, compression=None) as client:
         client.recv()
         assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
@@ -250,8 +250,8 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
 
 
 @pytest.mark.long
-def test_a_slow_reader_is_disconnected(process: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:
-    """It never stops, but takes 2 kB a second: less than a worker can wait for."""
+def test_a_slow_client_is_disconnected(process: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:
+    """It reads 2 kB a second, less than a worker can wait for."""
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /compressed HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -267,8 +267,8 @@ def test_a_slow_reader_is_disconnected(process: subprocess.Popen[bytes], port: i
 
 
 @pytest.mark.long
-def test_headers_that_trickle_are_broken_off(port: int, connection: HTTPConnection) -> None:
-    """A byte at a time, on a new connection and behind a complete request."""
+def test_slow_headers_are_aborted(port: int, connection: HTTPConnection) -> None:
+    """One byte at a time, on a new connection and after a complete request."""
     for begin in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(begin + b"GET / HTTP/1.1\r\nX: ")
@@ -279,7 +279,7 @@ def test_headers_that_trickle_are_broken_off(port: int, connection: HTTPConnecti
 
 
 def trickled(client: socket.socket) -> bytes:
-    """Send a byte now and then until the server closes the connection; return what it sent."""
+    """Send a byte now and then until the server closes the connection. Return its response."""
     client.settimeout(0.2)
     received = b""
     for _ in range(200):
@@ -295,7 +295,7 @@ def trickled(client: socket.socket) -> bytes:
     return received
 
 
-def test_the_oldest_unfinished_headers_make_way(process: subprocess.Popen[bytes], port: int) -> None:
+def test_the_oldest_incomplete_headers_are_dropped_first(process: subprocess.Popen[bytes], port: int) -> None:
     most = FILES // 8
     with ExitStack() as stack:
         crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(most + 5)]
@@ -303,21 +303,23 @@ def test_the_oldest_unfinished_headers_make_way(process: subprocess.Popen[bytes]
 
 
 @pytest.mark.long
-def test_bodies_that_trickle_leave_the_budget_to_others(port: int, connection: HTTPConnection) -> None:
+def test_slow_bodies_leave_disk_space_to_others(port: int, connection: HTTPConnection) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n"
     with ExitStack() as stack:
         crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(10)]
         for stranger in crowd[:9]:
             stranger.sendall(head + b"\r\nbegun")
         crowd[9].sendall(head + b"X-User: eve\r\n\r\nbegun")
-        connection.request("POST", "/", b"x" * 1_200_000, USER)  # of two places, strangers have none and eve has one
+        connection.request(
+            "POST", "/", b"x" * 1_200_000, USER
+        )  # of two files, anonymous clients have none and eve has one
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (200, b"taken")
         assert b"arrives too slowly" in trickled(crowd[0])
         assert b"arrives too slowly" in crowd[9].recv(4096)
 
 
-def test_a_body_that_comes_with_its_headers_is_taken(connection: HTTPConnection, tmp_path: Path) -> None:
+def test_a_body_sent_with_its_headers_is_accepted(connection: HTTPConnection, tmp_path: Path) -> None:
     connection.connect()
     for _ in range(3):  # on one connection
         connection.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + b"x" * 20_000)
@@ -327,33 +329,33 @@ def test_a_body_that_comes_with_its_headers_is_taken(connection: HTTPConnection,
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 
-def test_a_body_for_an_open_address_is_short(connection: HTTPConnection) -> None:
+def test_a_body_for_a_public_url_is_short(connection: HTTPConnection) -> None:
     for size, status in ((10_000, 200), (200_000, 413)):
         connection.request("POST", "/login", b"x" * size)
         answer = connection.getresponse()
         assert (answer.status, b"larger than 16384" in answer.read()) == (status, status == 413)
 
 
-def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = DiskBudget()
-    monkeypatch.setattr(request_bodies, "BUDGET", room)
-    room.most, room.most_bytes = 2, 10_000_000
+def test_large_bodies_have_a_disk_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = DiskBudget()
+    monkeypatch.setattr(request_bodies, "BUDGET", budget)
+    budget.most, budget.most_bytes = 2, 10_000_000
     small, first, second, third = Body(1000), Body(4_000_000, "ada"), Body(None, "bob"), Body(4_000_000, "eve")
     assert Body(4_000_000, "ada").fits(4_000_000) == ""
     assert small.fits(1_000_000) == ""
     assert [first.fits(4_000_000), second.fits(2_000_000), second.fits(3_000_000)] == ["", "", ""]
-    assert (room.bodies, room.bytes) == (2, 7_000_000)
-    room.most = 3
+    assert (budget.bodies, budget.bytes) == (2, 7_000_000)
+    budget.most = 3
     assert "the limit of 1 uploads at once" in Body(4_000_000, "ada").fits(2_000_000)
-    room.most = 2
+    budget.most = 2
     assert "too many uploads" in third.fits(4_000_000)
     assert "too many uploads" in second.fits(7_000_000)
     second.close()
     second.close()
     assert third.fits(4_000_000) == ""
     del first, third
-    assert (room.bodies, room.bytes, len(room.senders)) == (0, 0, 0)
-    room.left_free = 2**60
+    assert (budget.bodies, budget.bytes, len(budget.senders)) == (0, 0, 0)
+    budget.left_free = 2**60
     assert "disk is almost full" in Body(None).fits(2_000_000)
 
 
@@ -363,25 +365,25 @@ HANDSHAKE = (
 )
 
 
-def test_a_page_passes_a_crowd_of_sockets_that_comes_at_once(process: subprocess.Popen[bytes], port: int) -> None:
+def test_a_page_is_served_during_many_websocket_handshakes(process: subprocess.Popen[bytes], port: int) -> None:
     page = HTTPConnection("127.0.0.1", port)
     page.request("GET", "/")
     assert page.getresponse().read() == b"taken"
     with ExitStack() as stack:
         crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(300)]
-        page.request("GET", "/accepted")  # all of them are connected once this is answered
+        page.request("GET", "/accepted")  # all of them are connected once this responds
         assert page.getresponse().read() == b"0"
         process.send_signal(signal.SIGSTOP)
         for one in crowd:
             one.sendall(HANDSHAKE)
-        crowd.pop().close()  # and that one of them leaves is nobody's trouble
+        crowd.pop().close()  # one of them disconnects without an effect
         page.request("GET", "/accepted")
         process.send_signal(signal.SIGCONT)
         assert int(page.getresponse().read()) < 100
         assert all(one.recv(4096).startswith(b"HTTP/1.1 101 ") for one in crowd)
 
 
-def test_an_upload_without_room_is_answered_with_503(connection: HTTPConnection, port: int) -> None:
+def test_an_upload_without_disk_space_gives_503(connection: HTTPConnection, port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as slow:  # each sender has half of UPLOADS_AT_ONCE
         slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nX-User: ada\r\nContent-Length: 1500000\r\n\r\nbegun")
         time.sleep(0.3)
@@ -400,4 +402,4 @@ def test_an_upload_without_room_is_answered_with_503(connection: HTTPConnection,
         answer.read()
         return answer.status == 200
 
-    until(taken, "the return of the disk budget", 10)  # once the server has noticed that the client is gone
+    until(taken, "the return of the disk budget", 10)  # once the server has noticed the disconnect

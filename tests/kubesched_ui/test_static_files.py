@@ -1,4 +1,4 @@
-"""Static files: compressed and kept for a year under names of their content; nothing to gather by hand."""
+"""Static files: compressed, cached for a year under hashed names, collected on start."""
 
 import gzip
 import os
@@ -19,7 +19,7 @@ NAMED = re.compile(r'(?:from |import |import\()"(\.[^"]+)"')
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path) -> Path:
-    """Where the files are gathered; as with a web process, nothing is there at first."""
+    """Return the folder of collected files, empty at first."""
     settings.STATIC_ROOT = tmp_path / "gathered"
     settings.STATIC_ROOT.mkdir()
     return Path(settings.STATIC_ROOT)
@@ -27,7 +27,7 @@ def folder(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own(settings: Any, tmp_path: Path) -> Path:
-    """A checkout's static folder of three scripts, of which a imports b imports c."""
+    """Create a static folder with three scripts, of which a imports b and b imports c."""
     scripts = tmp_path / "static" / "js"
     (scripts / "deep").mkdir(parents=True)
     (scripts / "a.js").write_text(
@@ -44,11 +44,11 @@ def own(settings: Any, tmp_path: Path) -> Path:
     static_files._imports.cache_clear()
 
 
-def test_without_gathering_files_keep_their_names() -> None:
+def test_without_collection_files_keep_their_names() -> None:
     assert static("js/pod.js") == "/static/js/pod.js"
 
 
-def test_gathered_files_are_named_by_content_and_compressed(folder: Path) -> None:
+def test_collected_files_are_hashed_and_compressed(folder: Path) -> None:
     static_files.collect()
     for name in ("js/pod.js", "css/base.css", "plotly/plotly.min.js", "ninja/swagger-ui.css"):
         address = static(name)
@@ -59,7 +59,7 @@ def test_gathered_files_are_named_by_content_and_compressed(folder: Path) -> Non
     assert not list(folder.glob("plotly/widgetbundle*"))
 
 
-def test_style_sheets_of_every_page_come_as_one(folder: Path) -> None:
+def test_the_style_sheets_of_all_pages_are_bundled(folder: Path) -> None:
     page = engines["django"].from_string('{% load ui %}{% styles "css/site.css" %}')
     linked = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">')
     parts = linked.findall(page.render())
@@ -71,7 +71,7 @@ def test_style_sheets_of_every_page_come_as_one(folder: Path) -> None:
     assert (folder / f"{one}.gz").is_file()
 
 
-def test_scripts_import_what_is_there(folder: Path) -> None:
+def test_scripts_import_existing_files(folder: Path) -> None:
     static_files.collect()
     scripts = list((folder / "js").rglob("*.js"))
     assert len(scripts) == len(list((Path(finders.find("js/pod.js")).parent).rglob("*.js")))
@@ -81,7 +81,7 @@ def test_scripts_import_what_is_there(folder: Path) -> None:
             assert (script.parent / named).is_file(), f"{script}: {named}"
 
 
-def test_a_changed_file_changes_the_names_of_all_that_import_it(own: Path, folder: Path) -> None:
+def test_a_changed_file_changes_the_hashes_of_all_importing_files(own: Path, folder: Path) -> None:
     static_files.collect()
     before = {name: static(f"js/{name}") for name in ("a.js", "deep/b.js", "c.js", "late.js")}
     (own / "c.js").write_text("document.body;\n")
@@ -94,13 +94,13 @@ def test_a_changed_file_changes_the_names_of_all_that_import_it(own: Path, folde
     )
 
 
-def test_only_what_changed_is_gathered_again(own: Path, folder: Path) -> None:
+def test_only_changed_files_are_collected_again(own: Path, folder: Path) -> None:
     def times() -> dict[str, int]:
         return {path.name: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
     static_files.collect()
     before, address = times(), static("js/a.js")
-    static_files.staticfiles_storage.hashed_files = {}  # as in a process that starts
+    static_files.staticfiles_storage.hashed_files = {}  # as in a new process
     static_files.collect()
     assert (times(), static("js/a.js")) == (before, address)
     (own / "new.js").write_text("document.title;\n")
@@ -111,7 +111,7 @@ def test_only_what_changed_is_gathered_again(own: Path, folder: Path) -> None:
     assert not list(folder.glob("js/new*"))
 
 
-def test_what_was_broken_off_is_gathered_again(own: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_collection_is_repeated(own: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     static_files.collect()
     os.utime(own / "c.js")
     with monkeypatch.context() as patch:
@@ -127,21 +127,21 @@ def test_what_was_broken_off_is_gathered_again(own: Path, folder: Path, monkeypa
     assert static("js/a.js") == address
 
 
-def test_modules_come_with_all_that_they_import(own: Path) -> None:
+def test_module_preloads_include_all_imports(own: Path) -> None:
     assert static_files.imported_by(["js/a.js"]) == ["js/deep/b.js", "js/c.js"]
     page = engines["django"].from_string('{% load ui %}{% modules "js/a.js" %}').render()
     assert re.findall(r'<link rel="modulepreload" href="([^"]+)">', page) == ["/static/js/deep/b.js", "/static/js/c.js"]
     assert re.findall(r'<script type="module" src="([^"]+)"', page) == ["/static/js/a.js"]
 
 
-def test_no_two_scripts_import_each_other() -> None:
+def test_scripts_have_no_import_cycle() -> None:
     scripts = Path(finders.find("js/pod.js")).parent
     for path in scripts.rglob("*.js"):
         name = f"js/{path.relative_to(scripts)}"
         assert name not in static_files.imported_by([name])
 
 
-def test_with_debug_nothing_is_gathered(settings: Any, folder: Path) -> None:
+def test_in_debug_mode_nothing_is_collected(settings: Any, folder: Path) -> None:
     settings.DEBUG = True
     static_files.collect()
     assert list(folder.iterdir()) == []

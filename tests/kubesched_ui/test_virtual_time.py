@@ -1,4 +1,4 @@
-"""Runs in time: from the document to events, lanes and a pod's history; taken up again, bounded, hostile."""
+"""Runs in virtual time: settings, events, queue sizes and pod timelines, resumed runs, limits, hostile input."""
 
 import json
 import socket
@@ -28,7 +28,7 @@ SAMPLES = sorted(path.stem for path in FOLDER.glob("1[3-8]-*.yaml"))
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever tries to reach a host fails the test."""
+    """Fail the test if it connects to a host."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("an outgoing request")
@@ -38,7 +38,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ran(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
-    """A finished run."""
+    """Return a finished run."""
     run = executed(start(client, scenario, **settings).pk)
     found: dict[str, Any] = get(client, run.url)
     return found
@@ -59,7 +59,7 @@ def document(*objects: Any, **spec: Any) -> bytes:
     ).encode()
 
 
-# ------------------------------------------------------------------------------------------------ what is recorded
+# ------------------------------------------------------------------------------------------------ recording
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def document(*objects: Any, **spec: Any) -> bytes:
         pytest.param("13-queue", "", marks=pytest.mark.long),
     ],
 )
-def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str, release: str) -> None:
+def test_events_of_every_sample_match_the_schema(client: Client, name: str, release: str) -> None:
     run = sample(client, name, **({"release": release} if release else {}))
     assert (run["state"], run["in_time"], run["clock"]) == ("done", True, run["until"])
     found = events(client, run)
@@ -83,7 +83,7 @@ def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_lanes_are_what_the_events_say(client: Client, name: str) -> None:
+def test_queue_sizes_agree_with_the_events(client: Client, name: str) -> None:
     run = sample(client, name)
     found = {e["seq"]: e for e in events(client, run)}
     drawn = client.get(f"{run['url']}/lanes").json()
@@ -99,26 +99,26 @@ def test_lanes_are_what_the_events_say(client: Client, name: str) -> None:
     assert {pod for _, pod, lane, seq in moves if lane == "bound" and seq > 1} == bound
 
 
-def test_a_pod_that_is_being_deleted_is_skipped(client: Client) -> None:
+def test_a_terminating_pod_is_skipped(client: Client) -> None:
     gone = pod("gone")
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     run = ran(client, upload(client, as_list(node("n1"), gone, pod("a"))), in_time=True)
     assert (run["placed"], run["unschedulable"], run["cycles_done"]) == (1, 0, 1)
     SCHEMA.validate({"events": events(client, run)})
     (skipped,) = events(client, run, type="pod.skipped")
-    said = "skip schedule deleting pod: default/gone"
-    assert (skipped["pod"], skipped["data"]["message"]) == ("default/gone", said)
-    assert said in " ".join(events(client, run)[0]["data"]["warnings"])
+    message = "skip schedule deleting pod: default/gone"
+    assert (skipped["pod"], skipped["data"]["message"]) == ("default/gone", message)
+    assert message in " ".join(events(client, run)[0]["data"]["warnings"])
     story = client.get(f"{run['url']}/pods/default/gone/history").json()
     assert [(h["lane"], h["text"]) for h in story["happened"]] == [
-        ("gone", f"default/gone is being deleted and was skipped ({said})")
+        ("gone", f"default/gone is being deleted and was skipped ({message})")
     ]
     drawn = client.get(f"{run['url']}/lanes").json()
     mine = [LANES[lane] for _, index, lane, _ in drawn["moves"] if drawn["pods"][index] == "default/gone"]
     assert mine == ["active", "gone"]
 
 
-def test_what_wakes_a_pod_is_its_cause(client: Client) -> None:
+def test_the_event_that_wakes_a_pod_is_its_cause(client: Client) -> None:
     run = sample(client, "15-hints")
     story = client.get(f"{run['url']}/pods/default/alone/history").json()
     woken = [move for move in story["moves"] if move["from"] == "unschedulable"]
@@ -131,19 +131,19 @@ def test_what_wakes_a_pod_is_its_cause(client: Client) -> None:
     assert "InterPodAffinity" in wait["waiting_for"]
 
 
-def test_preemptor_and_victim_know_each_other(client: Client) -> None:
+def test_preemptor_and_victim_refer_to_each_other(client: Client) -> None:
     run = sample(client, "16-preemption-in-time")
     boss = client.get(f"{run['url']}/pods/default/boss/history").json()
     assert [(v["t"], v["pod"], v["node"]) for v in boss["preempted"]] == [(10.0, "default/worker", "n1")]
     assert boss["critical_path"][0]["waiting_for"] == "its victims on n1 to leave"
-    assert boss["critical_path"][-1]["to_t"] == run["until"]  # it never got a place
+    assert boss["critical_path"][-1]["to_t"] == run["until"]  # it never got a node
     worker = client.get(f"{run['url']}/events", {"type": "pod.evicted"}).json()["events"]
     assert [(e["pod"], e["data"]["by"]) for e in worker] == [("default/worker", "default/boss")]
     (cause,) = (e for e in events(client, run) if e["seq"] == worker[0]["data"]["cause"])
     assert (cause["type"], cause["pod"]) == ("cycle.finished", "default/boss")
 
 
-def test_a_pod_that_fails_waits_in_backoff(client: Client) -> None:
+def test_a_failed_pod_waits_in_backoff(client: Client) -> None:
     run = sample(client, "14-backoff")
     story = client.get(f"{run['url']}/pods/default/unlucky/history").json()
     spent: dict[str, float] = {}
@@ -155,7 +155,7 @@ def test_a_pod_that_fails_waits_in_backoff(client: Client) -> None:
     assert (row["result"], row["node"], row["attempts"]) == ("scheduled", "n1", 7)
 
 
-def test_rows_of_a_cycle_are_of_the_nodes_of_its_time(client: Client) -> None:
+def test_rows_of_a_cycle_refer_to_the_nodes_of_its_time(client: Client) -> None:
     run = sample(client, "17-taint-eviction")
     assert run["node_names"] == ["n1"]
     (listed,) = events(client, run, type="nodes.listed")
@@ -172,7 +172,7 @@ def test_rows_of_a_cycle_are_of_the_nodes_of_its_time(client: Client) -> None:
     assert len(body(lines).splitlines()) == 1 + run["cycles_done"]
 
 
-def test_events_of_a_type_in_portions(client: Client) -> None:
+def test_events_of_a_type_are_read_in_pages(client: Client) -> None:
     run = sample(client, "13-queue")
     whole = events(client, run, type=["pod.bound", "pod.deleted"])
     assert {e["type"] for e in whole} == {"pod.bound", "pod.deleted"}
@@ -190,7 +190,7 @@ def test_events_of_a_type_in_portions(client: Client) -> None:
     assert run["placed"] + run["unschedulable"] + run["gated"] == client.get(f"{run['url']}/pods").json()["total"]
 
 
-def test_a_stored_event_that_would_come_out_otherwise_fails_the_run(client: Client, settings: Any) -> None:
+def test_a_resumed_run_fails_if_it_differs_from_its_stored_events(client: Client, settings: Any) -> None:
     scenario = upload(client, (FOLDER / "15-hints.yaml").read_bytes())
     run = executed(start(client, scenario).pk)
     Run.objects.filter(pk=run.pk).update(state="running", heartbeat_at=None, worker="", seed=1, release="1.27")
@@ -203,10 +203,10 @@ def test_a_stored_event_that_would_come_out_otherwise_fails_the_run(client: Clie
     assert "Internal error" in run.error
 
 
-# ------------------------------------------------------------------------------------------------ settings and bounds
+# ------------------------------------------------------------------------------------------------ settings and limits
 
 
-def test_a_snapshot_runs_in_one_pass_unless_time_is_asked_for(client: Client) -> None:
+def test_a_snapshot_runs_as_a_single_pass_by_default(client: Client) -> None:
     owner = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "site", "namespace": "default"}}
     template = {"metadata": {"labels": {"app": "site"}}, "spec": pod("x")["spec"]}
     owner["spec"] = {"replicas": 3, "selector": {"matchLabels": {"app": "site"}}, "template": template}  # type: ignore[assignment]
@@ -215,13 +215,13 @@ def test_a_snapshot_runs_in_one_pass_unless_time_is_asked_for(client: Client) ->
     assert (once["in_time"], once["until"], once["cycles_done"]) == (False, None, 6)
     timed = ran(client, scenario, in_time=True, until=400, pods=["default/big"])
     assert (timed["until"], timed["placed"], timed["unschedulable"]) == (400.0, 0, 1)
-    assert timed["cycles_done"] == 2  # after five minutes it is tried once more
+    assert timed["cycles_done"] == 2  # after five minutes it is retried
     assert {e["pod"] for e in events(client, timed)} == {"", "default/big"}
     copies = ran(client, scenario, in_time=True, template=json.dumps(pod("more")), copies=2, pods=[])
     assert (copies["placed"], copies["until"]) == (2, 600.0)
 
 
-def test_a_scenario_says_what_its_runs_have_unless_something_else_is_asked_for(client: Client) -> None:
+def test_a_scenario_has_default_settings_for_its_runs(client: Client) -> None:
     scenario = upload(client, document(node("n1"), pod("a"), seed=7, tieBreak="name", until="90s", kubernetes="1.27"))
     run = ran(client, scenario)
     assert [run[key] for key in ("in_time", "seed", "tie_break", "until", "release")] == [True, 7, "name", 90.0, "1.27"]
@@ -238,13 +238,13 @@ def test_a_scenario_says_what_its_runs_have_unless_something_else_is_asked_for(c
         ({"in_time": False, "until": 5}, 400, "is only for runs in virtual time"),
     ],
 )
-def test_wrong_ends_are_refused(client: Client, wanted: dict[str, Any], status: int, says: str) -> None:
+def test_an_invalid_end_is_rejected(client: Client, wanted: dict[str, Any], status: int, says: str) -> None:
     scenario = upload(client, as_list(node("n1"), pod("a")))
     assert says in post(client, f"/api/scenarios/{scenario}/runs", wanted, status)["error"]
     assert not Run.objects.exists()
 
 
-def test_a_run_in_which_too_much_happens_ends_with_what_it_has(client: Client, settings: Any) -> None:
+def test_a_run_with_too_many_events_ends_with_its_results(client: Client, settings: Any) -> None:
     settings.RUN_MAX_RECORDS = 40
     arrivals = [{"name": "job", "every": "1s", "duration": "1s", "template": {"spec": pod("x")["spec"]}}]
     run = ran(client, upload(client, document(node("n1"), arrivals=arrivals, until="1h")))
@@ -256,7 +256,7 @@ def test_a_run_in_which_too_much_happens_ends_with_what_it_has(client: Client, s
     assert found[-1]["type"] == "run.finished"
 
 
-def test_pods_without_end_are_stopped(client: Client, settings: Any) -> None:
+def test_endless_pod_creation_is_stopped(client: Client, settings: Any) -> None:
     settings.RUN_MAX_PODS = 50
     deployment = {
         "kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "many"},
@@ -267,7 +267,7 @@ def test_pods_without_end_are_stopped(client: Client, settings: Any) -> None:
     assert "more than 50 pods" in run["error"]
 
 
-def test_cancelling_a_run_in_time_keeps_what_was_done(client: Client, settings: Any) -> None:
+def test_cancelling_a_virtual_time_run_keeps_its_cycles(client: Client, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     started = start(client, upload(client, (FOLDER / "13-queue.yaml").read_bytes()))
     Run.objects.filter(pk=started.pk).update(cancel_requested=True)
@@ -279,7 +279,7 @@ def test_cancelling_a_run_in_time_keeps_what_was_done(client: Client, settings: 
 # ------------------------------------------------------------------------------------------------ hostile documents
 
 
-def test_extenders_are_left_out_with_a_warning_and_nobody_is_asked(client: Client) -> None:
+def test_extenders_are_left_out_with_a_warning_and_not_called(client: Client) -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -295,7 +295,7 @@ def test_extenders_are_left_out_with_a_warning_and_nobody_is_asked(client: Clien
         assert [one.startswith("In virtual time, the queue") for one in others] == [True] * in_time
 
 
-def test_what_is_confidential_in_what_is_to_come_is_not_stored() -> None:
+def test_secrets_in_future_objects_are_not_stored() -> None:
     spec = pod("x")["spec"]
     spec["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "hunter2"}}
@@ -320,14 +320,14 @@ def test_what_is_confidential_in_what_is_to_come_is_not_stored() -> None:
         ({"seed": "x"}, "spec.seed"),
     ],
 )
-def test_a_document_that_is_wrong_is_refused_by_field(spec: dict[str, Any], says: str) -> None:
+def test_an_invalid_document_is_rejected_by_field(spec: dict[str, Any], says: str) -> None:
     with pytest.raises(IngestError) as refused:
         ingest_files([("s.json", document(node("n"), **spec))])
     assert says in str(refused.value)
     assert "s.json" in str(refused.value)
 
 
-def test_a_document_that_is_wrong_is_refused_by_line() -> None:
+def test_an_invalid_document_is_rejected_by_line() -> None:
     text = (FOLDER / "15-hints.yaml").read_text()
     wrong = text.replace("- at: 30\n", "- at: tomorrow\n")
     line = 1 + wrong[: wrong.index("tomorrow")].count("\n")
@@ -335,7 +335,7 @@ def test_a_document_that_is_wrong_is_refused_by_line() -> None:
         ingest_files([("s.yaml", wrong.encode())])
 
 
-def test_a_scenario_with_time_can_be_taken_away_and_uploaded_again(client: Client) -> None:
+def test_a_virtual_time_scenario_is_exported_and_uploaded_again(client: Client) -> None:
     for name in SAMPLES:
         first = Scenario.objects.get(pk=upload(client, (FOLDER / f"{name}.yaml").read_bytes()))
         exported = client.get(f"/api/scenarios/{first.pk}/export").content
@@ -345,7 +345,7 @@ def test_a_scenario_with_time_can_be_taken_away_and_uploaded_again(client: Clien
         assert list(first.objects_of()) == list(second.objects_of())
 
 
-def test_only_what_unfolds_has_time() -> None:
+def test_only_scenarios_with_steps_use_virtual_time() -> None:
     plain = ingest_files([("s.json", document(node("n"), pod("p"), kubernetes="v1.30.1", seed=3))])
     assert plain.time == {}
     workload = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "d"}, "spec": {"template": {}}}
@@ -356,24 +356,24 @@ def test_only_what_unfolds_has_time() -> None:
 
 
 @pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", next(iter(RELEASES)))])
-def test_the_default_release_is_the_clusters_own(cluster: str, release: str) -> None:
+def test_the_default_release_is_that_of_the_cluster(cluster: str, release: str) -> None:
     scenario = Scenario.objects.create(name="s", kubernetes=cluster)
     assert services.defaults(scenario) == {"release": release}
     assert services.defaults(scenario, True)["until"] == 600
 
 
-# ------------------------------------------------------------------------------------------------ asked of the time
+# ------------------------------------------------------------------------------------------------ queries
 
 
-def said(parts: list[Any]) -> str:
+def text_of(parts: list[Any]) -> str:
     return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in parts)
 
 
-def test_what_happened_at_a_moment_is_told_in_order_with_its_causes(client: Client) -> None:
+def test_events_at_a_second_are_in_order_with_their_causes(client: Client) -> None:
     run = sample(client, "17-taint-eviction")
     found = client.get(f"{run['url']}/moment", {"t": 65}).json()
     assert found["t"] == 60.0
-    lines = [(line["depth"], said(line["said"])) for line in found["told"]]
+    lines = [(line["depth"], text_of(line["said"])) for line in found["told"]]
     assert lines[:4] == [
         (0, "step 2 of the scenario: patch Node n1"),
         (1, "node n1: condition Ready: True → Unknown"),
@@ -393,26 +393,26 @@ def test_what_happened_at_a_moment_is_told_in_order_with_its_causes(client: Clie
     assert all(cause["t"] < again["t"] for cause in late)
 
 
-def test_what_happened_is_told_in_portions(client: Client) -> None:
+def test_events_are_read_in_pages(client: Client) -> None:
     run = sample(client, "16-preemption-in-time")
     whole = client.get(f"{run['url']}/moment", {"t": 10}).json()
     assert whole["next"] is None
-    told: list[Any] = []
+    listed: list[Any] = []
     since = 0
     while since is not None:
         part = client.get(f"{run['url']}/moment", {"t": 10, "limit": 3, "since": since}).json()
         assert len(part["told"]) <= 3
-        told, since = told + part["told"], part["next"]
-    assert [line["seq"] for line in told] == [line["seq"] for line in whole["told"]]
+        listed, since = listed + part["told"], part["next"]
+    assert [line["seq"] for line in listed] == [line["seq"] for line in whole["told"]]
     every = [e["seq"] for e in events(client, run) if e["t"] == 10]
-    assert {line["seq"] for line in told} <= set(every)
-    kinds = {e["type"] for e in events(client, run) if e["seq"] in {line["seq"] for line in told}}
+    assert {line["seq"] for line in listed} <= set(every)
+    kinds = {e["type"] for e in events(client, run) if e["seq"] in {line["seq"] for line in listed}}
     assert {"scenario.step", "pod.created", "queue.moved", "cycle.finished", "pod.evicted"} <= kinds
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_moment_is_told_whole(client: Client, name: str) -> None:
-    """Going from moment to moment tells every event that can be told, each once."""
+def test_every_event_is_listed_once(client: Client, name: str) -> None:
+    """Reading second by second lists each event once."""
     run = sample(client, name)
     expected = [e["seq"] for e in events(client, run) if e["type"] in LISTED]
     t, seqs = 0.0, []
@@ -423,29 +423,29 @@ def test_every_moment_is_told_whole(client: Client, name: str) -> None:
         t = found["after"]
     assert seqs == [seq for seq in expected if seq in set(seqs)]
     by_seq = {e["seq"]: e for e in events(client, run)}
-    # what moves no pod and is not marked does not make a moment of its own
+    # an event that moves no pod and has no marker is listed with its neighbours
     assert {by_seq[seq]["type"] for seq in set(expected) - set(seqs)} <= {
         "object.changed", "pod.updated", "eviction.timed", "eviction.cancelled", "nodes.listed",
     }  # fmt: skip
 
 
-def test_pods_that_were_bound_before_are_counted(client: Client) -> None:
+def test_previously_bound_pods_are_counted(client: Client) -> None:
     there = [pod(f"there-{n}") | {"spec": pod("x")["spec"] | {"nodeName": "n1"}} for n in range(30)]
     timeline = [{"at": 10, "delete": {"kind": "Pod", "name": "there-3", "namespace": "default"}}]
     run = ran(client, upload(client, document(node("n1", "64"), pod("new"), *there, timeline=timeline, until=60)))
     found = client.get(f"{run['url']}/lanes/overview", {"bins": 60}).json()
     bound = dict(zip(found["lanes"], found["sizes"], strict=True))["bound"]
-    assert (bound[0], bound[39], bound[41]) == (31, 31, 30)  # for 30 seconds it is still going
+    assert (bound[0], bound[39], bound[41]) == (31, 31, 30)  # it is still terminating for 30 seconds
     assert (found["pods"], found["clock"]) == (31, 60)
     stretch = client.get(f"{run['url']}/lanes/stretch").json()
     assert stretch["counts"][LANES.index("bound")] == 30
-    assert len(stretch["there"][LANES.index("bound")]) == 25  # the newest, and the one that goes
+    assert len(stretch["there"][LANES.index("bound")]) == 25  # the newest, and the terminating one
     page = client.get(f"/runs/{run['id']}/nodes/n1/").content.decode()
     assert "there-3" in page
 
 
 @pytest.mark.parametrize("query", ["t=-1", "t=x", "t=nan", "t=inf", "since=-1", "limit=0", "limit=100000"])
-def test_moments_that_are_none_are_refused(client: Client, query: str) -> None:
+def test_invalid_seconds_are_rejected(client: Client, query: str) -> None:
     run = sample(client, "15-hints")
     assert client.get(f"{run['url']}/moment?{query}").status_code == 422
     assert client.get(f"{run['url']}/lanes/overview?bins=0").status_code == 422
@@ -453,7 +453,7 @@ def test_moments_that_are_none_are_refused(client: Client, query: str) -> None:
     assert client.get(f"{run['url']}/lanes/stretch?t=1e9").status_code == 200
 
 
-def test_marks_of_the_track(client: Client) -> None:
+def test_timeline_markers(client: Client) -> None:
     run = sample(client, "17-taint-eviction")
     rows = {row["row"]: row["marks"] for row in client.get(f"{run['url']}/lanes/overview").json()["track"]}
     steps = [(mark["t"], mark["kind"], mark["texts"]) for mark in rows["scenario"]]

@@ -73,13 +73,13 @@ def test_the_page_of_a_member_shows_its_group_first(client: Client, run: Run) ->
 
 
 def test_missing_groups_are_404(client: Client, run: Run) -> None:
-    answer = client.get(f"/api/runs/{run.pk}/groups/team/nobody")
+    answer = client.get(f"/api/runs/{run.pk}/groups/team/missing")
     assert (answer.status_code, answer.json()["error"]) == (
         404,
-        f"Run {run.pk} has no cycle of a pod group team/nobody.",
+        f"Run {run.pk} has no cycle of a pod group team/missing.",
     )
     assert client.get(f"/api/runs/{run.pk}/groups/team/train", {"cycle": 1}).status_code == 404
-    page_text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
+    page_text(client, f"/runs/{run.pk}/groups/team/missing/", status=404)
     page_text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)
 
 

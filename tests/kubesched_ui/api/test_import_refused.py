@@ -63,7 +63,7 @@ HOSTILE: list[tuple[str, Any, str]] = [
     ("spec/settings/in_time", True, "spec.settings.in_time: must be the same as in spec.began"),
     ("spec/settings/colour", "red", "spec.settings.colour: is not a setting of this version of KubeSched"),
     ("spec/began", ..., "spec.began: is missing"),
-    ("spec/began/pods", ["default/nobody"], "spec.began.pods: the scenario has no pod 'default/nobody'"),
+    ("spec/began/pods", ["default/missing"], "spec.began.pods: the scenario has no pod 'default/missing'"),
     ("spec/began/copies", 10**12, "spec.began.template: is required for copies"),
     ("spec/began/template", "kind: Secret", "spec.began: Template: kind"),
     ("spec/began/unknown_plugins", "run", "spec.began.unknown_plugins"),

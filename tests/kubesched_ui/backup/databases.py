@@ -1,4 +1,4 @@
-"""Databases beside the tests' own: for a while one of them is the one that everything asks."""
+"""Additional databases: one of them replaces the default database for a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ from django.db.utils import load_backend
 
 
 @contextmanager
-def instead(url: str, migrated: bool = True) -> Iterator[Any]:
-    """The database at `url` is the default one inside."""
+def default_database(url: str, migrated: bool = True) -> Iterator[Any]:
+    """Use the database at `url` as the default one inside the block."""
     usual = connections["default"]
     wanted = dj_database_url.parse(url)
     sqlite = wanted["ENGINE"].endswith("sqlite3")
@@ -29,5 +29,5 @@ def instead(url: str, migrated: bool = True) -> Iterator[Any]:
 
 
 def type_of(options: dict[str, Any]) -> Any:
-    """A connection that is not opened yet."""
+    """Return a connection that is not open yet."""
     return load_backend(options["ENGINE"]).DatabaseWrapper(options, "default")

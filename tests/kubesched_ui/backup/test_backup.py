@@ -1,4 +1,4 @@
-"""Backups: what was stored comes back, on either database from either; what is no backup changes nothing."""
+"""Backups of either database restore into either database. An invalid backup changes nothing."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ from kubesched_ui.backup.create import create_backup
 from kubesched_ui.backup.format import NAME, Batch, End, Header, Writer
 from kubesched_ui.management.commands import restore as command
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
-from tests.kubesched_ui.backup.databases import instead, type_of
+from tests.kubesched_ui.backup.databases import default_database, type_of
 from tests.kubesched_ui.instance import POSTGRES, postgres_server
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -42,14 +42,14 @@ ADDRESSES = [
 
 
 @pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+def no_running_process(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(command, "in_use", lambda: "")
 
 
 @pytest.fixture
 def stored() -> dict[str, int]:
-    """Something in most tables: a run in one pass and one in time, a preview, people. Their numbers."""
+    """Store rows in most tables: a single-pass and a virtual time run, a preview, users. Return their primary keys."""
     cluster = scenario(node("n1"), node("n2"), pod("a"), pod("b", cpu="64"), name="ünï \"quoted\" 'name'")
     run, in_time = ran(cluster, seed=7, name="first"), ran(cluster, in_time=True, until=60.0)
     Breakpoint.objects.create(run=run, name="b", where='pod.name == "b"')
@@ -63,7 +63,7 @@ def stored() -> dict[str, int]:
 
 
 def pages(numbers: dict[str, int]) -> dict[str, Any]:
-    """Address -> what is there. What tells the time of asking is left out."""
+    """Return URL -> page, without the time of the request."""
     client, found = Client(headers={"host": "localhost"}), {}
     for address in ADDRESSES:
         answer = client.get(address.format(**numbers))
@@ -75,7 +75,7 @@ def pages(numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def contents() -> dict[str, list[Any]]:
-    """Label -> rows, as Python has them."""
+    """Return label -> rows, as Python values."""
     return {
         label: list(model._base_manager.order_by("pk").values_list(*(f.attname for f in tables.columns(model))))
         for label, model in tables.kept().items()
@@ -88,14 +88,14 @@ def backed_up(path: Path) -> Path:
 
 
 def restored(path: Path, *options: str) -> str:
-    said = io.StringIO()
-    call_command("restore", str(path), *options, stdout=said)
-    return said.getvalue()
+    message = io.StringIO()
+    call_command("restore", str(path), *options, stdout=message)
+    return message.getvalue()
 
 
 @pytest.fixture
 def others(tmp_path: Path) -> Iterator[list[str]]:
-    """Other databases, to go through one after the other."""
+    """Return other databases, to restore into one after the other."""
     with ExitStack() as servers:
         urls = [f"sqlite:///{tmp_path}/second.sqlite3"]
         if POSTGRES:
@@ -104,14 +104,14 @@ def others(tmp_path: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.long
-def test_everything_comes_back_on_either_database(
+def test_a_backup_restores_into_either_database(
     stored: dict[str, int], others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite to SQLite, SQLite to PostgreSQL, PostgreSQL to SQLite."""
     path, before, rows = backed_up(tmp_path / "1.backup"), pages(stored), contents()
     for number, url in enumerate(others, 2):
-        with instead(url):
-            assert invitations.first()  # as a new server with accounts has made it
+        with default_database(url):
+            assert invitations.first()  # as a new server with accounts has created it
             assert "rows of" in restored(path)
             assert contents() == rows, url
             assert pages(stored) == before, url
@@ -125,8 +125,8 @@ def test_everything_comes_back_on_either_database(
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in STORED.iterdir()))
-def test_a_backup_of_every_version_is_restored(tmp_path: Path, name: str) -> None:
-    """`scripts/store_recording.py` makes them, with runs in virtual time, a fork and a person."""
+def test_backups_of_every_version_are_restored(tmp_path: Path, name: str) -> None:
+    """`scripts/store_recording.py` creates them, with runs in virtual time, a fork and a user."""
     restored(STORED / name)
     assert set(Run.objects.values_list("state", flat=True)) == {"done"}
     assert Run.objects.filter(in_time=True).exists()
@@ -139,7 +139,7 @@ def test_a_backup_of_every_version_is_restored(tmp_path: Path, name: str) -> Non
     assert contents() == rows
 
 
-def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
+def test_every_table_is_included_or_excluded_with_a_reason() -> None:
     there = set(connection.introspection.table_names()) - {"django_migrations"}
     assert {model._meta.db_table for model in tables.every().values()} == there
     assert set(tables.LEFT_OUT) <= set(tables.every())
@@ -147,7 +147,7 @@ def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
 
 
 def without(monkeypatch: pytest.MonkeyPatch, app: str) -> None:
-    """As if the app were not installed."""
+    """Act as if the app were not installed."""
     every, known, applied = tables.every(), tables.known(), tables.applied()
     for name, found in (("known", known), ("applied", applied)):
         left = {migration for migration in found if not migration.startswith(f"{app}.")}
@@ -156,7 +156,7 @@ def without(monkeypatch: pytest.MonkeyPatch, app: str) -> None:
     monkeypatch.setattr(tables, "every", lambda: models)
 
 
-def test_from_where_nobody_signs_in_to_where_people_do_but_not_back(
+def test_a_backup_without_accounts_restores_into_accounts_but_not_back(
     stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, whole = contents(), backed_up(tmp_path / "whole")
@@ -169,12 +169,12 @@ def test_from_where_nobody_signs_in_to_where_people_do_but_not_back(
     assert contents() == rows
 
 
-def test_what_is_written_meanwhile_is_not_in_it(stored: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_a_consistent_snapshot(stored: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     write_meanwhile(monkeypatch)
 
 
 def write_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another connection writes after the first table was read, and does not wait."""
+    """Write from another connection, without waiting, after the first table was read."""
     rows, wrote = tables.rows, []
 
     def reading(model: Any, chunk: int) -> Any:
@@ -217,12 +217,12 @@ def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
     }  # fmt: skip
 
 
-def test_what_cannot_be_restored_changes_nothing(stored: dict[str, int], tmp_path: Path) -> None:
+def test_an_invalid_backup_changes_nothing(stored: dict[str, int], tmp_path: Path) -> None:
     path = backed_up(tmp_path / "backup")
     rows, whole = contents(), path.read_bytes()
-    for name, (data, said) in damaged(whole).items():
+    for name, (data, message) in damaged(whole).items():
         path.write_bytes(data)
-        with pytest.raises(CommandError, match=rf"(?s){said}.* Nothing was changed") as error:
+        with pytest.raises(CommandError, match=rf"(?s){message}.* Nothing was changed") as error:
             restored(path, "--replace")
         assert "\n" not in str(error.value), name
     assert contents() == rows
@@ -231,14 +231,14 @@ def test_what_cannot_be_restored_changes_nothing(stored: dict[str, int], tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("label", "said"),
+    ("label", "message"),
     [
         ("kubesched_ui.Scenario", r"damaged: values of kubesched_ui.Scenario cannot be read\."),
         ("kubesched_ui.Moves", r"could not be restored: .*NOT NULL"),
     ],
 )
 def test_rows_that_cannot_be_stored_change_nothing(
-    stored: dict[str, int], tmp_path: Path, label: str, said: str
+    stored: dict[str, int], tmp_path: Path, label: str, message: str
 ) -> None:
     rows, path = contents(), tmp_path / "backup"
     names = {label: [f.attname for f in tables.columns(model)] for label, model in tables.kept().items()}
@@ -248,12 +248,12 @@ def test_rows_that_cannot_be_stored_change_nothing(
         writer.add(Batch(label, [[None] * len(names[label])]))
         writer.add(End({label: 1}))
         writer.close()
-    with pytest.raises(CommandError, match=rf"{said}.* Nothing was changed"):
+    with pytest.raises(CommandError, match=rf"{message}.* Nothing was changed"):
         restored(path, "--replace")
     assert contents() == rows
 
 
-def test_a_backup_that_fails_leaves_the_one_before(
+def test_a_failed_backup_leaves_the_previous_one(
     stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = backed_up(tmp_path / "backup")
@@ -270,7 +270,7 @@ def test_a_backup_that_fails_leaves_the_one_before(
     assert [file.name for file in tmp_path.iterdir()] == ["backup"]
 
 
-def test_nothing_is_restored_under_who_is_at_work(
+def test_a_restore_is_refused_while_processes_run(
     stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = backed_up(tmp_path / "backup")

@@ -1,4 +1,4 @@
-"""Recordings that released versions made, each a whole database; `stored/README.md` describes them."""
+"""Recordings of released versions, each a whole database. `stored/README.md` describes them."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def answers(client: Client, run: Run) -> dict[str, Any]:
 
 
 def compared(run: Run) -> Iterator[str]:
-    """The addresses whose answers are stored: the cluster at some points, searches, and where numbers come from."""
+    """Return the addresses whose responses are stored: cluster states, searches and provenance."""
     rows = list(run.cycles.order_by("number"))
     yield from (f"{run.url}/state", f"{run.url}/map", f"{run.url}/find?where=true", f"{run.url}/events?limit=5000")
     yield f"{run.url}/find?where=cycle%20%3E%201"
@@ -76,7 +76,7 @@ SENTENCES = {"text", "label"}
 
 
 def includes(now: Any, then: Any) -> bool:
-    """Whether an answer has all that an earlier one had: objects may have more keys, and sentences other words."""
+    """Tell whether a response has all of an earlier one. Objects may have more keys, and sentences other words."""
     if isinstance(then, dict):
         return isinstance(now, dict) and all(
             key in now and (includes(now[key], each) or (key in SENTENCES and bool(now[key]) == bool(each)))
@@ -88,7 +88,7 @@ def includes(now: Any, then: Any) -> bool:
 
 
 def pages(run: Run) -> Iterator[str]:
-    """The addresses of all that is shown of a run."""
+    """Return the addresses of all pages of a run."""
     yield f"/scenarios/{run.scenario_id}/"
     base = f"/runs/{run.pk}/"
     yield from (base, base + "export/", base + "together/", f"/compare/{run.pk}/{run.pk}/")
@@ -107,7 +107,7 @@ def pages(run: Run) -> Iterator[str]:
 
 @cache
 def readings() -> dict[str, list[str]]:
-    """Addresses of the API that read of runs -> what they must be asked with."""
+    """Return the read operations of the API for runs -> their required query."""
     paths = Client(headers={"host": "localhost"}).get("/api/openapi.json").json()["paths"]
     return {
         path: [p["name"] for p in methods["get"].get("parameters", []) if p["in"] == "query" and p.get("required")]
@@ -117,7 +117,7 @@ def readings() -> dict[str, list[str]]:
 
 
 def operations(run: Run) -> Iterator[str]:
-    """Every address of the API that reads something of a run, with a pod, a node and a moment of it."""
+    """Yield every read operation of the API on a run, with a pod, a node and a timepoint of it."""
     row, nodes = run.cycles.order_by("number").last(), run.node_names or [""]
     result = run.pod_results.first()
     if row is None or result is None:
@@ -127,7 +127,7 @@ def operations(run: Run) -> Iterator[str]:
         "pod": f"{row.namespace}/{row.name}", "point": "filter", "plugin": "NodeResourcesFit", "node": nodes[0],
         "where": "true", "kind": "Node", "key": nodes[0], "scenario_id": run.scenario_id, "cycle": 1, "at": 1,
     }  # fmt: skip
-    for path, asked in readings().items():
-        query = urlencode({name: known.get(name, 1) for name in asked})
+    for path, required in readings().items():
+        query = urlencode({name: known.get(name, 1) for name in required})
         address = re.sub(r"{(\w+)}", lambda found: quote(str(known[found[1]])), path)
         yield f"{address}?{query}" if query else address

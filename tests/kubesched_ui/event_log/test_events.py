@@ -1,4 +1,4 @@
-"""Events of real cycles: what they say, and that they are as docs/websocket.schema.json says."""
+"""Events of recorded cycles: their content, and the schema in docs/websocket.schema.json."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def schema() -> jsonschema.Draft202012Validator:
 
 @pytest.fixture(scope="module")
 def cycles() -> dict[str, list[dict[str, Any]]]:
-    """Events by pod of the cluster that has one of each outcome."""
+    """Return the events by pod of a cluster with a pod of each outcome."""
     simulation = Simulation(json.loads(every_outcome())["items"])
     return {trace.pod: cycle_events(trace, simulation.nodes) for trace in simulation.run()}
 
@@ -50,7 +50,7 @@ def data(events: list[dict[str, Any]], type_: str) -> dict[str, Any]:
     return found
 
 
-def test_a_placed_pod_goes_through_all_points(cycles: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_placed_pod_passes_all_extension_points(cycles: dict[str, list[dict[str, Any]]]) -> None:
     events = cycles["default/scored"]
     assert types(events) == PLACED
     select, score = data(events, "select"), data(events, "score")
@@ -66,7 +66,7 @@ def test_a_single_feasible_node_is_not_scored(cycles: dict[str, list[dict[str, A
     assert data(events, "select") == {"node": "n2", "score": None, "ties": 1, "runner_up": "", "margin": None}
 
 
-def test_refusals_are_said_once_with_ranges_of_nodes(cycles: dict[str, list[dict[str, Any]]]) -> None:
+def test_rejections_are_grouped_with_ranges_of_nodes(cycles: dict[str, list[dict[str, Any]]]) -> None:
     events = cycles["default/nowhere"]
     assert types(events) == ["cycle.started", "preenqueue", "prefilter", "filter", "postfilter", "cycle.finished"]
     first, second = data(events, "filter")["refusals"]
@@ -81,7 +81,7 @@ def test_a_gated_pod_ends_at_preenqueue(cycles: dict[str, list[dict[str, Any]]])
     assert data(cycles["default/gated"], "preenqueue")["status"]["plugin"] == "SchedulingGates"
 
 
-def test_a_victim_has_an_event_of_its_own(cycles: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_victim_has_its_own_event(cycles: dict[str, list[dict[str, Any]]]) -> None:
     events = cycles["default/important"]
     evicted = next(e for e in events if e["type"] == "pod.evicted")
     assert (evicted["pod"], evicted["data"]) == ("default/bound", {"by": "default/important", "node": "n3"})
@@ -89,7 +89,7 @@ def test_a_victim_has_an_event_of_its_own(cycles: dict[str, list[dict[str, Any]]
 
 
 @pytest.mark.parametrize("point", ["reserve", "permit", "prebind", "bind"])
-def test_a_refusal_after_the_choice_undoes_it(point: str) -> None:
+def test_a_later_rejection_undoes_the_selection(point: str) -> None:
     trace = CycleTrace("a/b", nodes=1, result="unschedulable", node="n", feasible=None)
     setattr(trace, point, Status("Unschedulable", ("no",), "Mine"))
     events = cycle_events(trace, ["n"])
@@ -112,7 +112,7 @@ def test_scattered_rows_are_cut_to_the_first_ranges() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, TOP, TOP + 1, 500])
-def test_ranking_is_by_total_then_by_row_with_the_chosen_first(count: int) -> None:
+def test_the_ranking_is_by_total_then_by_row_with_the_selected_node_first(count: int) -> None:
     total = np.random.default_rng(1).integers(-3, 4, count)
     chosen = int(np.flatnonzero(total == total.max())[-1])
     wanted = sorted(range(count), key=lambda i: (i != chosen, -total[i], i))[:TOP]
@@ -120,7 +120,7 @@ def test_ranking_is_by_total_then_by_row_with_the_chosen_first(count: int) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Validator, settings: Any) -> None:
+def test_recorded_messages_match_the_schema(schema: jsonschema.Draft202012Validator, settings: Any) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     scenario = uploads.store_upload([("a.json", every_outcome())]).scenario
     done = services.create_run(scenario, services.RunSettings(), send=False)
@@ -142,7 +142,7 @@ def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Vali
 
 
 async def messages(path: str) -> list[Any]:
-    """All frames of a websocket, until the server closes it."""
+    """Return all frames of a websocket until the server closes it."""
     socket = WebsocketCommunicator(application, path)
     await socket.connect()
     found = []
@@ -151,7 +151,7 @@ async def messages(path: str) -> list[Any]:
     return found
 
 
-def test_the_schema_refuses_what_is_wrong(schema: jsonschema.Draft202012Validator) -> None:
+def test_the_schema_rejects_invalid_messages(schema: jsonschema.Draft202012Validator) -> None:
     right = {"seq": 1, "t": 0.0, "type": "assume", "pod": "a/b", "attempt": 1, "data": {"node": "n"}}
     schema.validate({"events": [right]})
     data = ({"data": {}}, {"data": {"node": "n", "x": 1}})
@@ -160,7 +160,7 @@ def test_the_schema_refuses_what_is_wrong(schema: jsonschema.Draft202012Validato
             schema.validate({"events": [right | wrong]})
 
 
-def test_events_of_many_nodes_stay_small() -> None:
+def test_events_of_many_nodes_are_small() -> None:
     objects = json.loads(as_list(*(node(f"n{n}", cpu=str(1 + n % 2)) for n in range(2000)), pod("a", "2")))["items"]
     simulation = Simulation(objects, percentage=100)
     (trace,) = simulation.run()

@@ -1,4 +1,4 @@
-"""The event log: numbering, fencing, cancelling, reading back."""
+"""Event log: numbering, fencing, cancelling, reading."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ def run() -> Run:
 
 
 def add(log: RunLog, number: int, result: str = "scheduled", victims: list[str] | None = None, name: str = "") -> None:
-    """A made-up cycle with three events."""
+    """Add a made-up cycle with three events."""
     name = name or f"p{number}"
     cycle = CycleRow(number, "ns", name, 1, result, b"")
     outcome = ResultRow("ns", name, number, result)
@@ -37,7 +37,7 @@ def stored(run: Run, since: int = 0, pod: str = "") -> list[dict[str, Any]]:
     return events
 
 
-def test_events_are_numbered_without_gaps_and_read_back_from_anywhere(run: Run) -> None:
+def test_events_are_numbered_without_gaps_and_read_from_any_number(run: Run) -> None:
     log = RunLog(run)
     log.add_events([event("run.started", 0.0)])
     for number in range(1, 5):
@@ -66,7 +66,7 @@ def test_progress_cycles_results_and_events_are_written_together(run: Run, setti
     assert (run.placed, run.unschedulable, run.gated, run.errors) == (1, 1, 1, 0)
 
 
-def test_a_worker_that_was_replaced_writes_nothing(run: Run) -> None:
+def test_a_replaced_worker_writes_nothing(run: Run) -> None:
     log = RunLog(run)
     Run.objects.filter(pk=run.pk).update(heartbeat_at=timezone.now() - timedelta(minutes=1))
     second = Run.objects.claim(run.pk, "worker-b")
@@ -81,13 +81,13 @@ def test_a_worker_that_was_replaced_writes_nothing(run: Run) -> None:
     assert [e["seq"] for e in stored(run)] == [1, 2, 3, 4]
 
 
-def test_only_one_worker_gets_a_run_and_nobody_a_finished_one(run: Run) -> None:
+def test_only_one_worker_claims_a_run_and_none_a_finished_one(run: Run) -> None:
     assert Run.objects.claim(run.pk, "worker-b") is None
     RunLog(run).finish(Run.State.DONE)
     assert Run.objects.claim(run.pk, "worker-b") is None
 
 
-def test_cancelling_keeps_what_was_done(run: Run) -> None:
+def test_cancelling_keeps_recorded_cycles(run: Run) -> None:
     log = RunLog(run)
     add(log, 1)
     Run.objects.filter(pk=run.pk).update(cancel_requested=True)
@@ -99,7 +99,7 @@ def test_cancelling_keeps_what_was_done(run: Run) -> None:
     assert stored(run)[-1]["data"]["state"] == "cancelled"
 
 
-def test_a_deleted_run_ends_its_worker(run: Run) -> None:
+def test_a_deleted_run_stops_its_worker(run: Run) -> None:
     log = RunLog(run)
     add(log, 1)
     Run.objects.filter(pk=run.pk).delete()
@@ -107,7 +107,7 @@ def test_a_deleted_run_ends_its_worker(run: Run) -> None:
         log.flush()
 
 
-def test_a_second_attempt_replaces_the_outcome_and_an_eviction_is_noted(run: Run) -> None:
+def test_a_second_attempt_replaces_the_result_and_an_eviction_is_recorded(run: Run) -> None:
     log = RunLog(run)
     add(log, 1, "unschedulable", name="a")
     add(log, 2, name="b")

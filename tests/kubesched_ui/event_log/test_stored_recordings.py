@@ -1,4 +1,4 @@
-"""Every recording that a released version made stays readable: its database is migrated and opened wholly."""
+"""Recordings of released versions stay readable: each database is migrated, and all of its pages open."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from tests.kubesched_ui.event_log.shape import shape
+from tests.kubesched_ui.event_log.format_digest import shape
 from tests.kubesched_ui.event_log.stored_recordings import NAMES, answers, includes, load, opened, operations, pages
 from tests.kubesched_ui.http_api import exported, imported
 from tests.scheduler_core.cycle.test_trace import full_trace
@@ -16,7 +16,7 @@ from tests.scheduler_core.cycle.test_trace import full_trace
 pytestmark = pytest.mark.django_db
 
 
-def test_the_present_format_is_stored() -> None:
+def test_the_current_format_is_stored() -> None:
     assert shape(full_trace().encode()) in {load(name)["shape"] for name in NAMES}, (
         "The recording has a format that no stored recording has. Earlier ones must stay readable; store one of the"
         " new format: python scripts/store_recording.py (see stored/README.md)."
@@ -29,13 +29,13 @@ def test_a_recording_of_every_version(name: str, client: Client, tmp_path: Path)
         first, last = Run.objects.earliest("pk"), Run.objects.latest("pk")
         for number, then in load(name)["runs"].items():
             run = Run.objects.get(pk=number)
-            the_answers_are_the_same(client, run, then)
+            assert_same_responses(client, run, then)
             if run.pk in (first.pk, last.pk):
-                every_page_and_operation_answers(client, run)
-                it_is_exported(client, run, set(then["cycles"]))
+                assert_every_page_and_operation_responds(client, run)
+                assert_exports(client, run, set(then["cycles"]))
 
 
-def the_answers_are_the_same(client: Client, run: Run, then: dict[str, Any]) -> None:
+def assert_same_responses(client: Client, run: Run, then: dict[str, Any]) -> None:
     now = json.loads(json.dumps(answers(client, run)))
     assert now["last_seq"] == then["last_seq"]
     assert includes(now["cycles"], then["cycles"])
@@ -43,16 +43,16 @@ def the_answers_are_the_same(client: Client, run: Run, then: dict[str, Any]) -> 
         assert includes(now["addresses"][address], answer), address
 
 
-def every_page_and_operation_answers(client: Client, run: Run) -> None:
+def assert_every_page_and_operation_responds(client: Client, run: Run) -> None:
     for address in pages(run):
         assert client.get(address).status_code in (200, 302), address
-    for address in operations(run):  # what the run does not have is refused with a message
+    for address in operations(run):  # features that the run lacks are refused with a message
         answer = client.get(address)
         assert answer.status_code in (200, 400, 404, 409), address
         assert answer.status_code == 200 or answer.json()["error"]
 
 
-def it_is_exported(client: Client, run: Run, pods: set[str]) -> None:
+def assert_exports(client: Client, run: Run, pods: set[str]) -> None:
     assert len(exported(client, run, "jsonl").splitlines()) == 1 + run.cycles_done
     items = json.loads(exported(client, run, "simulator"))["items"]
     assert {f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items} >= pods

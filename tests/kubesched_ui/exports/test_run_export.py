@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def read(run: Run, form: str, gone: Any) -> bytes:
-    """Read the whole export, and delete `gone` after the first piece."""
+    """Read the whole export, and delete `gone` after the first chunk."""
 
     async def whole() -> bytes:
         found = b""
@@ -29,7 +29,7 @@ def read(run: Run, form: str, gone: Any) -> bytes:
 
 @pytest.mark.parametrize("which", ["run", "scenario"])
 @pytest.mark.parametrize("form", run_export.FORMATS)
-def test_one_of_a_run_that_is_deleted_meanwhile_breaks(form: str, which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_export_of_a_deleted_run_breaks(form: str, which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_export, "CHUNK", 1)
     monkeypatch.setattr(fingerprints, "AT_ONCE", 1)
     run = ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(3))))

@@ -1,4 +1,4 @@
-"""A disk that fills: new work is refused before, runs under way wait, and nothing that was recorded is lost."""
+"""Low disk space: new work is rejected, active runs wait, and no recorded data is lost."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -16,17 +16,17 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 
 @pytest.fixture(autouse=True)
-def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_space, "RECENT_S", 0.0)
     cache.delete(disk_space.WAITS)
 
 
-def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
+def set_free_space(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=int(free)))
 
 
 @pytest.mark.parametrize(
-    ("free", "said"),
+    ("free", "message"),
     [
         (5e9, ""),
         (1.2e8, "The disk is almost full: 120 MB free, 1 GB required for new work. Delete runs and scenarios "),
@@ -34,27 +34,27 @@ def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
     ],
 )
 @pytest.mark.django_db
-def test_how_much_is_free(monkeypatch: pytest.MonkeyPatch, settings: Any, free: float, said: str) -> None:
+def test_levels_of_free_space(monkeypatch: pytest.MonkeyPatch, settings: Any, free: float, message: str) -> None:
     settings.DISK_MIN_FREE_BYTES = 10**9
-    leave(monkeypatch, free)
-    assert disk_space.space_problem()[: len(said)] == said
-    assert bool(disk_space.space_problem()) == bool(said)
+    set_free_space(monkeypatch, free)
+    assert disk_space.space_problem()[: len(message)] == message
+    assert bool(disk_space.space_problem()) == bool(message)
 
 
 @pytest.mark.django_db
-def test_a_database_may_have_a_limit(settings: Any) -> None:
+def test_a_database_size_limit(settings: Any) -> None:
     settings.DATABASE_MAX_BYTES = 1000
     assert "The database is almost full: " in disk_space.space_problem()
     assert "of 1 kB" in disk_space.space_problem()
 
 
 @pytest.mark.django_db
-def test_new_work_is_refused_and_all_else_goes_on(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_new_work_is_rejected_and_everything_else_continues(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     client = Client(raise_request_exception=False, headers={"host": "localhost"})
     cluster = scenario(node("n1"), pod("a"))
     run = ran(cluster)
     settings.DISK_MIN_FREE_BYTES = 10**9
-    leave(monkeypatch, 1e8)
+    set_free_space(monkeypatch, 1e8)
     for address, body in (
         ("/api/scenarios", every_outcome()),
         (f"/api/scenarios/{cluster.pk}/runs", b"{}"),
@@ -68,14 +68,14 @@ def test_new_work_is_refused_and_all_else_goes_on(monkeypatch: pytest.MonkeyPatc
     assert "almost full" in client.get(f"/runs/{run.pk}/").content.decode()
     assert client.delete(f"/api/runs/{run.pk}").status_code == 204
     assert Scenario.objects.count() == 1
-    leave(monkeypatch, 5e9)
+    set_free_space(monkeypatch, 5e9)
     assert "almost full" not in client.get("/").content.decode()
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite can be told where its disk ends")
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite has a setting for the end of its disk")
 @pytest.mark.django_db(transaction=True)
-def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    """The file may not grow any more in the middle of the run, until the run has waited twice."""
+def test_a_run_waits_for_disk_space_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """The database file may not grow in the middle of the run, until the run has waited twice."""
     settings.RUN_BATCH_CYCLES = 1
     cluster = scenario(*(node(f"n{n}") for n in range(40)), *(pod(f"p{n}") for n in range(60)))
     run, waited = Run.objects.create(scenario=cluster, tie_break="name"), []
@@ -91,7 +91,7 @@ def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch,
             limit(1073741823)
 
     monkeypatch.setattr("time.sleep", sleep)
-    connection.cursor().execute("VACUUM")  # Free pages that other tests left would be used first.
+    connection.cursor().execute("VACUUM")  # Free pages from other tests would be used first.
     (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
     limit(pages + 10)
     try:
@@ -107,7 +107,7 @@ def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_that_was_deleted_meanwhile_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_deleted_while_waiting_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run.objects.create(scenario=scenario(node("n1"), pod("a")))
     claimed = Run.objects.claim(run.pk, "me")
     assert claimed

@@ -1,4 +1,4 @@
-"""Limits: what is over one is refused with the limit, what is used and what to delete; a person may have others."""
+"""Quotas: the message names the limit, the usage and what to delete. A user may have other limits."""
 
 import json
 import threading
@@ -37,19 +37,19 @@ def post(client: Client, address: str, body: Any = None) -> tuple[int, str]:
 
 def test_scenarios_and_runs(client: Client, settings: Any) -> None:
     settings.QUOTA_SCENARIOS, settings.QUOTA_RUNS = 2, 2
-    Scenario.objects.create(name="of ours", origin="sample")
+    Scenario.objects.create(name="a sample", origin="sample")
     cluster = scenario(node("n1"), pod("a"))
     assert post(client, "/api/scenarios", every_outcome())[0] == 201
-    status, said = post(client, "/api/scenarios", every_outcome())
+    status, message = post(client, "/api/scenarios", every_outcome())
     assert status == 400
-    assert said.startswith("You have 2 of 2 scenarios. Delete some that you do not need; the oldest are scenario")
+    assert message.startswith("You have 2 of 2 scenarios. Delete some that you do not need; the oldest are scenario")
     pasted = client.post("/upload/", {"text": every_outcome().decode()})
     assert (pasted.status_code, "You have 2 of 2 scenarios" in pasted.content.decode()) == (400, True)
     run = ran(cluster, pinned=True)
     other = ran(cluster)
     for address, body in ((f"/api/scenarios/{cluster.pk}/runs", {}), (f"/api/runs/{run.pk}/fork", {"at": 1})):
-        said = f"You have 2 of 2 runs. Delete some that you do not need; the oldest are run {other.pk}."
-        assert post(client, address, body) == (400, said)
+        message = f"You have 2 of 2 runs. Delete some that you do not need; the oldest are run {other.pk}."
+        assert post(client, address, body) == (400, message)
     page = client.post(
         f"/scenarios/{cluster.pk}/run/", {"release": "1.34", "mode": "once", "which": "pending"} | SETTINGS
     )
@@ -61,12 +61,12 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
     settings.QUOTA_PODS, settings.QUOTA_RUNNING = 2, 1
     cluster = scenario(node("n1"), pod("a"), pod("b"), pod("c"))
     address = f"/api/scenarios/{cluster.pk}/runs"
-    said = "The run would have 3 pods. The limit is 2. Choose fewer pods."
-    assert post(client, address) == (400, said)
+    message = "The run would have 3 pods. The limit is 2. Choose fewer pods."
+    assert post(client, address) == (400, message)
     assert post(client, address, {"pods": ["default/a", "default/b"]})[0] == 202
     first = Run.objects.get()
-    said = f"You have 1 of 1 active runs (run {first.pk}). Wait until one finishes, or cancel one."
-    assert post(client, address, {"pods": ["default/a"]}) == (400, said)
+    message = f"You have 1 of 1 active runs (run {first.pk}). Wait until one finishes, or cancel one."
+    assert post(client, address, {"pods": ["default/a"]}) == (400, message)
     Run.objects.update(state="done")
     assert post(client, address, {"pods": ["default/a"]})[0] == 202
 
@@ -74,10 +74,10 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("part", [1000, 1])
 @pytest.mark.parametrize(("limits", "most"), [({"QUOTA_SCENARIOS": 3}, 3), ({"QUOTA_BYTES": 1}, 1)])
-def test_uploads_at_once_do_not_pass_the_quota(
+def test_simultaneous_uploads_do_not_exceed_the_quota(
     settings: Any, monkeypatch: pytest.MonkeyPatch, part: int, limits: dict[str, int], most: int
 ) -> None:
-    """All of them have passed the early check. With `part` 1, each is stored in several transactions."""
+    """All pass the early check. With `part` 1, each is stored in several transactions."""
     for name, limit in limits.items():
         setattr(settings, name, limit)
     monkeypatch.setattr(chunked_store, "PART", part)
@@ -109,14 +109,14 @@ def test_a_check_needs_the_transaction_that_stores() -> None:
 def test_the_editor_and_lessons_have_the_same_limits(client: Client, settings: Any) -> None:
     settings.QUOTA_SCENARIOS = 1
     scenario(node("n1"))
-    status, said = post(client, "/compose/save/", {"text": every_outcome().decode()})
-    assert (status, said[:26]) == (400, "You have 1 of 1 scenarios.")
+    status, message = post(client, "/compose/save/", {"text": every_outcome().decode()})
+    assert (status, message[:26]) == (400, "You have 1 of 1 scenarios.")
     lesson = next(one for one in catalog.lessons()[0] if not isinstance(one.head.scenario, str))
     with pytest.raises(OverQuota):
         publish_run.open_run(lesson, 1)
 
 
-def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
+def test_a_preview_counts_as_one_active_run(settings: Any) -> None:
     settings.QUOTA_RUNNING = 1
     cluster = scenario(node("n1"), pod("a"))
     create_upgrade(cluster, ["1.33", "1.34", "1.35"])
@@ -125,7 +125,7 @@ def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
         create_upgrade(cluster, ["1.30", "1.31"])
 
 
-def test_bytes_are_those_of_all_parts(settings: Any) -> None:
+def test_bytes_of_all_chunks_are_counted(settings: Any) -> None:
     cluster = scenario(node("n1"), pod("a"), pod("b"))
     run = ran(cluster, in_time=True, until=60.0)
     named = {model.__name__ for model in quota.parts(Run)}
@@ -145,7 +145,7 @@ def test_bytes_are_those_of_all_parts(settings: Any) -> None:
     assert quota.size_of(None) < before
 
 
-def test_a_person_has_limits_of_their_own(settings: Any) -> None:
+def test_a_user_has_other_limits(settings: Any) -> None:
     settings.QUOTA_RUNS, settings.QUOTA_PODS = 1, 10
     ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
     Quota.objects.create(user=ann, runs=2, pods=0)
@@ -160,12 +160,12 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
                 services.create_run(cluster, services.RunSettings())
 
 
-def test_nothing_is_limited_by_default() -> None:
+def test_there_are_no_limits_by_default() -> None:
     assert set(vars(quota.default_limits()).values()) == {0}
     uploads.store_upload([("a.json", every_outcome())])
 
 
-def test_the_administrator_gives_limits(admin_client: Client) -> None:
+def test_an_administrator_sets_limits(admin_client: Client) -> None:
     ann = User.objects.create_user("ann")
     form = {"user": ann.pk, "runs": "7", "size": "", "scenarios": "", "pods": "", "running": "", "days": "0"}
     answer = admin_client.post("/admin/kubesched_ui/quota/add/", form, headers={"host": "localhost"})

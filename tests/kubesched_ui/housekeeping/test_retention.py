@@ -1,4 +1,4 @@
-"""What is deleted by itself: only what is over, and never before its page has told the date for a week."""
+"""Retention: only expired objects are deleted, a week after their pages show the date."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,8 +32,8 @@ def run_of(scenario: Scenario, age: float, **more: Any) -> Run:
     return Run.objects.create(scenario=scenario, created_at=ago(age), **more)
 
 
-def noted(days: float = 8) -> None:
-    """The setting was first seen so many days ago."""
+def first_noticed(days: float = 8) -> None:
+    """Record that the setting was first seen so many days ago."""
     retention.store_periods()
     Retention.objects.update(since=ago(days))
 
@@ -42,7 +42,7 @@ def left() -> set[str]:
     return set(Scenario.objects.values_list("name", flat=True)) | set(Run.objects.values_list("name", flat=True))
 
 
-def test_what_goes_and_what_stays() -> None:
+def test_only_expired_objects_are_deleted() -> None:
     old, busy, held = made("old", 40), made("busy", 40), made("held", 40)
     made("sample", 400, origin="sample"), made("pinned", 40, pinned=True), made("new", 20)
     run_of(old, 35, name="old run")
@@ -50,7 +50,7 @@ def test_what_goes_and_what_stays() -> None:
     run_of(held, 40, name="pinned run", pinned=True)
     run_of(held, 40, name="in progress", state="running", finished_at=None)
     Upgrade.objects.create(scenario=held, releases=[], created_at=ago(40), state="done")
-    noted()
+    first_noticed()
     assert retention.due()
     assert retention.sweep() == 4
     assert left() == {"busy", "held", "sample", "pinned", "new", "busy's new run", "pinned run", "in progress"}
@@ -58,17 +58,17 @@ def test_what_goes_and_what_stays() -> None:
     assert not retention.due()
 
 
-def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
+def test_nothing_is_deleted_before_its_date_was_shown(settings: Any) -> None:
     old = made("old", 400)
-    assert retention.due()  # it is to be noted
+    assert retention.due()  # the date is stored now
     tasks.tidy()
     assert left() == {"old"}
-    told = retention.deletion_time(old)
-    assert told
-    assert timedelta(days=6) < told - timezone.now() <= timedelta(days=7)
-    noted(6)
+    deletion = retention.deletion_time(old)
+    assert deletion
+    assert timedelta(days=6) < deletion - timezone.now() <= timedelta(days=7)
+    first_noticed(6)
     assert retention.sweep() == 0
-    settings.KEEP_DAYS = 20  # others: a week again
+    settings.KEEP_DAYS = 20  # changed setting: one week again
     noted_before = Retention.objects.get().since
     assert retention.sweep() == 0
     assert Retention.objects.get().since > noted_before
@@ -78,21 +78,21 @@ def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
     assert retention.deletion_time(old) is None
 
 
-def test_a_person_may_have_other_days() -> None:
+def test_a_user_has_another_retention() -> None:
     ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
     Quota.objects.create(user=ann, days=0)
     Quota.objects.create(user=ben, days=5)
     mine = made("ann's", 400, owner=ann)
     made("ben's old", 6, owner=ben), made("ben's new", 4, owner=ben)
     made("nobody's", 20)
-    noted()
+    first_noticed()
     assert retention.deletion_time(mine) is None
     assert retention.sweep() == 1
     assert left() == {"ann's", "ben's new", "nobody's"}
 
 
-def test_the_page_tells_the_date_and_pins(client: Client) -> None:
-    noted()
+def test_the_page_shows_the_date_and_pins(client: Client) -> None:
+    first_noticed()
     scenario = made("s", 10)
     run = run_of(scenario, 10)
     day = f"{timezone.now() + timedelta(days=20):%-d %b %Y}"
@@ -110,7 +110,7 @@ def test_the_page_tells_the_date_and_pins(client: Client) -> None:
         assert (changed.status_code, changed.json()["pinned"]) == (200, False)
 
 
-def test_without_days_no_page_tells_any(client: Client, settings: Any) -> None:
+def test_without_retention_no_page_shows_a_date(client: Client, settings: Any) -> None:
     settings.KEEP_DAYS = 0
     scenario = made("s", 400)
     assert "unless pinned" not in client.get(f"/scenarios/{scenario.pk}/").content.decode()

@@ -1,4 +1,4 @@
-"""The file shrinks after runs were deleted."""
+"""The database file shrinks after runs were deleted."""
 
 import os
 import sqlite3
@@ -36,7 +36,7 @@ def size(file: Path) -> int:
     return sum(path.stat().st_size for path in file.parent.glob(f"{file.name}*")) >> 20
 
 
-def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
+def test_free_pages_of_deleted_runs_are_released(file: Path) -> None:
     kept, gone = recorded(2), recorded(8)
     gone.delete()
     before = size(file)
@@ -46,7 +46,7 @@ def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
     assert vacuum.vacuum() == 0
 
 
-def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vacuum_waits_for_running_runs_but_not_for_readers(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, gone = recorded(2), recorded(8)
     gone.delete()
     before = size(file)
@@ -66,10 +66,10 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
     reader.close()
 
 
-def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vacuum_starts_when_it_is_worthwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks.app, "send_task", lambda name, **_: sent.append(name))
-    vacuum.vacuum()  # what other tests left
+    vacuum.vacuum()  # pages from other tests
     tasks.request_cleanup()
     recorded(8).delete()
     tasks.request_cleanup()
@@ -80,13 +80,13 @@ def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.Mo
     assert size(file) <= before - 8
 
 
-def test_a_little_is_left_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_free_pages_are_kept_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
     monkeypatch.setattr(vacuum, "WORTH", 64 * 1024 * 1024)
     assert vacuum.vacuum() == 0
 
 
-def test_a_disk_without_room_for_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_space_for_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
     assert vacuum.vacuum() == 0

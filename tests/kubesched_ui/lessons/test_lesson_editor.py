@@ -136,7 +136,7 @@ def test_other_texts_are_edited_as_markdown(text: str, line: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"title": ""}, "Title: must not be empty"),
         ({"attempt": "0"}, "Attempt: must be a whole number"),
@@ -149,10 +149,10 @@ def test_other_texts_are_edited_as_markdown(text: str, line: int) -> None:
         ({"solution_value": "1"}, "Field of the solution: must be one of the fields"),
     ],
 )
-def test_errors_name_field_and_line(changes: dict[str, Any], said: str) -> None:
+def test_errors_name_field_and_line(changes: dict[str, Any], message: str) -> None:
     found = [str(one) for one in step_fields.problems(replace(StepFields(title="A"), **changes))]
     assert len(found) == 1
-    assert found[0].startswith(said)
+    assert found[0].startswith(message)
 
 
 # ---- pages

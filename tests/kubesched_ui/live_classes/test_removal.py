@@ -36,7 +36,7 @@ def test_name_and_answers_are_deleted_for_good(lesson_class: ClassClient) -> Non
     assert "1 student." in lesson_class.teacher_page("room-results")
     assert_removed(lesson_class, ada)
     assert lesson_class.page(bob, step)
-    assert lesson_class.join("Rude <b>") is not ada, "the name is free for somebody else"
+    assert lesson_class.join("Rude <b>") is not ada, "another student may use the name"
 
 
 def assert_removed(live_class: ClassClient, client: Client) -> None:

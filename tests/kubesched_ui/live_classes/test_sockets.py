@@ -22,7 +22,7 @@ from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
 from tests.kubesched_ui.live_classes.conftest import ClassClient, browser, opened
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("lossy_layer")]
 
 
 def kinds() -> dict[str, tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Alive and ready: what is asked for each, what is said, and that nobody waits long for it."""
+"""Liveness and readiness: their checks, messages and timeouts."""
 
 import threading
 import time
@@ -18,14 +18,14 @@ from tests.kubesched_ui.instance import REDIS, RedisServer
 
 
 @pytest.mark.django_db
-def test_alive_asks_nobody(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As compose's own check asks, which may call the host what it likes."""
+def test_liveness_checks_no_other_service(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The health check of Compose uses any host name."""
     settings.ALLOWED_HOSTS = ["kubesched.example"]
     monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.connect", None)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as calls:
         answer = Client(headers={"host": "localhost:8000"}).get("/healthz")
     assert (answer.status_code, answer.content) == (200, b"ok")
-    assert asked.captured_queries == []
+    assert calls.captured_queries == []
     assert Client(headers={"host": "localhost:8000"}).get("/").status_code == 400
 
 
@@ -35,23 +35,23 @@ def checked(client: Client, monkeypatch: pytest.MonkeyPatch, database: Any, othe
     return client.get("/readyz")
 
 
-def test_ready_is_all_of_it(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readiness_runs_all_checks(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = checked(client, monkeypatch, lambda: "", lambda: ("", ""))
     assert (answer.status_code, answer["Cache-Control"]) == (200, "no-store")
     assert answer.json() == {"ready": True, "checks": {"database": "ok", "broker": "ok", "worker": "ok"}}
 
 
-def test_what_is_wrong_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_check_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = checked(client, monkeypatch, lambda: "It is away.", lambda: ("", health.NO_WORKER))
     assert (answer.status_code, answer["Retry-After"], answer.json()["ready"]) == (503, "5", False)
     assert answer.json()["checks"] == {"database": "It is away.", "broker": "ok", "worker": health.NO_WORKER}
 
 
-def test_what_hangs_is_not_waited_for_nor_asked_twice(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    over, asked = threading.Event(), []
+def test_a_hanging_check_times_out_and_runs_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    over, calls = threading.Event(), []
 
     def hangs() -> Any:
-        asked.append(threading.current_thread())
+        calls.append(threading.current_thread())
         over.wait(30)
         return ""
 
@@ -60,22 +60,22 @@ def test_what_hangs_is_not_waited_for_nor_asked_twice(client: Client, monkeypatc
     over.set()
     assert answer.json()["checks"]["database"].startswith("The database did not answer within")
     assert answer.json()["checks"]["broker"].startswith("The broker did not answer within")
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
-def test_an_answer_is_shared_for_a_while() -> None:
-    asked: list[float] = []
+def test_a_result_is_shared_for_a_while() -> None:
+    calls: list[float] = []
 
     def ask() -> int:
-        asked.append(time.monotonic())
-        return len(asked)
+        calls.append(time.monotonic())
+        return len(calls)
 
     kept, fresh = BoundedProbe(ask, 5, keep=60), BoundedProbe(ask, 5)
     assert [kept(), kept()] == [1, 1]
     assert [fresh(), fresh()] == [2, 3]
 
 
-def test_an_error_is_handed_on_and_the_next_question_is_answered() -> None:
+def test_an_error_is_raised_and_the_next_check_runs() -> None:
     answers: Iterator[Any] = iter([ValueError("no"), "yes"])
 
     def ask() -> Any:
@@ -91,8 +91,8 @@ def test_an_error_is_handed_on_and_the_next_question_is_answered() -> None:
 
 
 @pytest.mark.django_db
-def test_the_database_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "close", lambda: None)  # it is the test's
+def test_the_database_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "close", lambda: None)  # the database of the test
     assert health.ask_database() == ""
 
     def away(*_: Any) -> Any:
@@ -104,7 +104,7 @@ def test_the_database_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not REDIS, reason="redis-server is not installed")
-def test_the_broker_is_asked_and_whether_a_worker_hears(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_and_workers_are_checked(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     server = RedisServer()
     try:
         settings.REDIS_URL = server.url

@@ -1,4 +1,4 @@
-"""Logs: lines as JSON, and which request and run they are about."""
+"""Logs: JSON lines with request and run ids."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ def line(message: str, *args: Any, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_line_is_json_whatever_is_in_it() -> None:
+def test_any_message_is_valid_json() -> None:
     found = line("two\nlines and %s", '"quotes" ☃', request=object(), status=404)
     assert found["message"] == 'two\nlines and "quotes" ☃'
     assert (found["level"], found["logger"], found["status"]) == ("INFO", "kubesched_ui.x", 404)
@@ -37,7 +37,7 @@ def test_a_line_is_json_whatever_is_in_it() -> None:
     assert len(line("x" * 100_000)["message"]) == 20_000
 
 
-def test_it_tells_request_run_and_exception() -> None:
+def test_a_line_has_request_run_and_exception() -> None:
     REQUEST_ID.set("abc")
     RUN_ID.set(7)
     try:
@@ -49,7 +49,7 @@ def test_it_tells_request_run_and_exception() -> None:
 
 
 @pytest.mark.parametrize("given", ["", None, "a b", "a\nb", "x" * 65, "ä", '"'])
-def test_an_id_that_is_not_well_formed_is_replaced(given: str | None) -> None:
+def test_an_invalid_id_is_replaced(given: str | None) -> None:
     made = request_id(given)
     assert made != given
     assert len(made) == 16
@@ -57,7 +57,7 @@ def test_an_id_that_is_not_well_formed_is_replaced(given: str | None) -> None:
 
 
 @pytest.mark.django_db
-def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_response_has_the_id_of_its_log_lines(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     seen: list[Any] = []
     handler = logging.Handler()
     handler.emit = lambda record: seen.append((REQUEST_ID.get(), RUN_ID.get(), record.getMessage()))  # type: ignore[method-assign]
@@ -76,7 +76,7 @@ def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytes
 
 
 class Task:
-    """As Celery hands it to signals."""
+    """Task as Celery passes it to signals."""
 
     name = task_correlation.RUN_TASKS[0]
 
@@ -93,22 +93,22 @@ def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("abc", 7)
     task_correlation.clear_ids()
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
-    task_correlation.set_ids(task=Task({}), args=[])  # one that the sweep sends has none
+    task_correlation.set_ids(task=Task({}), args=[])  # a periodic task has none
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("begin", ["/shared/", "/account/invitation/", "/rooms/"])
-def test_secrets_of_addresses_are_not_logged(
+def test_secrets_in_urls_are_not_logged(
     client: Client, settings: Any, caplog: pytest.LogCaptureFixture, begin: str
 ) -> None:
-    for name, told in settings.LOGGING["filters"].items():
-        assert (name, told) == ("addresses", {"()": "kubesched_ui.observability.logs.Addresses"})
+    for name, lines in settings.LOGGING["filters"].items():
+        assert (name, lines) == ("addresses", {"()": "kubesched_ui.observability.logs.Addresses"})
     assert settings.LOGGING["handlers"]["console"]["filters"] == ["addresses"]
     with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
         assert client.get(f"{begin}{'s3cret-' * 6}/").status_code in (404, 410)
     assert {record.name for record in caplog.records} == {"kubesched_ui.requests", "django.request"}
     assert all(Addresses().filter(record) for record in caplog.records)
-    told = "".join(JsonLines().format(record) for record in caplog.records)
-    assert "s3cret" not in told
-    assert told.count(f"{begin}...") >= 2
+    lines = "".join(JsonLines().format(record) for record in caplog.records)
+    assert "s3cret" not in lines
+    assert lines.count(f"{begin}...") >= 2

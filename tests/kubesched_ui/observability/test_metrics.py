@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: what is counted, what the database tells, who may read them, what the dashboard asks."""
+"""Prometheus metrics: counters, database metrics, access, and the dashboard."""
 
 import json
 import logging
@@ -24,8 +24,8 @@ from tests.kubesched_ui.clusters import every_outcome
 
 
 @pytest.fixture(autouse=True)
-def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the test's own thread, which sees its rows, and anew each time."""
+def in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collect in the thread of the test, which sees its rows, and without a cache."""
 
     class Here(BoundedProbe[Any]):
         def __call__(self) -> Any:
@@ -40,7 +40,7 @@ def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(client: Client) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
-    """Name -> labels -> value."""
+    """Return name -> labels -> value."""
     answer = client.get("/metrics")
     assert answer.status_code == 200
     found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
@@ -110,7 +110,7 @@ def test_errors_are_counted() -> None:
 
 
 @pytest.mark.django_db
-def test_the_database_tells_of_work_and_sizes(client: Client) -> None:
+def test_database_metrics_of_work_and_sizes(client: Client) -> None:
     now = timezone.now()
     scenario = Scenario.objects.create(name="s")
     Run.objects.create(scenario=scenario, created_at=now - timedelta(seconds=90), heartbeat_at=now)
@@ -142,7 +142,7 @@ def test_the_database_tells_of_work_and_sizes(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_scrape_survives_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scrape_survives_a_database_outage(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_: Any) -> Any:
         raise OperationalError("connection refused")
 
@@ -166,12 +166,12 @@ def test_a_scrape_survives_a_database_that_is_away(client: Client, monkeypatch: 
     ],
 )
 @pytest.mark.django_db
-def test_this_machine_may_read_by_default(address: str, headers: dict[str, str], status: int) -> None:
+def test_only_this_machine_may_read_by_default(address: str, headers: dict[str, str], status: int) -> None:
     assert Client().get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
 
 
 @pytest.mark.django_db
-def test_networks_or_a_token_may_be_named(settings: Any) -> None:
+def test_networks_or_a_token_are_configured(settings: Any) -> None:
     settings.METRICS_NETWORKS = ["172.16.0.0/12"]
     assert Client().get("/metrics", REMOTE_ADDR="172.17.0.1").status_code == 200
     assert Client().get("/metrics", REMOTE_ADDR="127.0.0.1").status_code == 403
@@ -181,7 +181,7 @@ def test_networks_or_a_token_may_be_named(settings: Any) -> None:
         assert answer.status_code == status, given
 
 
-# What a query may hold beside names of metrics and labels.
+# Words of a query besides names of metrics and labels.
 FUNCTIONS = {"sum", "by", "rate", "max", "min", "histogram_quantile", "le", "clamp_min", "or", "and", "on", "job"}
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 
@@ -191,17 +191,19 @@ def queries(dashboard: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every name in every query is a metric's, a label's of one, or a function's."""
+def test_the_dashboard_queries_existing_metrics(
+    client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every name in every query is a metric, a label of one, or a function."""
     get_pool("small-uploads"), get_pool("large-uploads")
     Scenario.objects.create(name="s")
     client.get("/runs/1/")
     logging.getLogger("kubesched_ui.x").error("broken")
     found = read(client)
     labels = {name for series in found.values() for key in series for name, _ in key}
-    asked = queries(json.loads((checkout / "docs" / "grafana.json").read_text()))
-    assert len(asked) > 10
-    for query in asked:
+    expressions = queries(json.loads((checkout / "docs" / "grafana.json").read_text()))
+    assert len(expressions) > 10
+    for query in expressions:
         bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\$\w+', "", query)
         metrics = {name for name in NAME.findall(bare) if name.startswith(("kubesched_", "process_"))}
         assert metrics, query
@@ -212,7 +214,7 @@ def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path, mo
 @pytest.mark.django_db
 def test_every_metric_is_documented(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     get_pool("small-uploads"), get_pool("large-uploads")
-    told = (checkout / "docs" / "operations.md").read_text()
+    documentation = (checkout / "docs" / "operations.md").read_text()
     for family in text_string_to_metric_families(client.get("/metrics").content.decode()):
         if family.name.startswith("kubesched_"):
-            assert f"`{family.name}" in told, family.name
+            assert f"`{family.name}" in documentation, family.name

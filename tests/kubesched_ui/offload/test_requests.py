@@ -1,4 +1,4 @@
-"""Requests that workers answer: the same answers, limits that hold, ends that are seen."""
+"""Requests in the offload pool: same responses, limits, and reported failures."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture
 def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Workers read the test's database."""
+    """Let workers read the database of the test."""
     name, vendor = connection.settings_dict["NAME"], connection.vendor
     if vendor == "sqlite":
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
@@ -44,14 +44,16 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     stop_pools()
 
 
-def walk(resolver: Any, base: str = "") -> Iterator[str]:
+def url_patterns(resolver: Any, base: str = "") -> Iterator[str]:
     for one in resolver.url_patterns:
-        yield from walk(one, base + str(one.pattern)) if hasattr(one, "url_patterns") else [base + str(one.pattern)]
+        yield from (
+            url_patterns(one, base + str(one.pattern)) if hasattr(one, "url_patterns") else [base + str(one.pattern)]
+        )
 
 
-def test_every_route_is_one() -> None:
+def test_every_offloaded_route_exists() -> None:
     named = routes.ALWAYS | routes.OF_LARGE_RUNS | routes.STREAMED | routes.PAGES | routes.BEFORE
-    assert named <= set(walk(get_resolver()))
+    assert named <= set(url_patterns(get_resolver()))
 
 
 SEARCHING = (
@@ -65,14 +67,14 @@ SEARCHING = (
 )
 
 
-def test_what_searches_or_plays_a_run_again_is_not_done_in_the_web_process(
+def test_searches_and_replays_do_not_run_in_the_web_process(
     client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However small the run."""
-    asked: list[str] = []
+    offloads: list[str] = []
 
     def respond(request: HttpRequest, about: str = "") -> HttpResponse:
-        asked.append(request.get_full_path())
+        offloads.append(request.get_full_path())
         assert about == ("" if "export" in request.path else str(run.pk))
         return HttpResponse("by another process")
 
@@ -81,10 +83,10 @@ def test_what_searches_or_plays_a_run_again_is_not_done_in_the_web_process(
     addresses = [address.format(run.pk) for address in SEARCHING]
     for address in addresses:
         assert client.get(address).content == b"by another process", address
-    assert asked == addresses
+    assert offloads == addresses
 
 
-def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, settings: Any) -> None:
+def test_workers_return_the_same_responses(client: Client, run: Run, settings: Any) -> None:
     base = f"/runs/{run.pk}/"
     addresses = [
         f"{base}pods/default/p1/why/",
@@ -94,9 +96,9 @@ def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, se
         f"/api{base}find?where=%28",
         f"/api{base}pods/default/p0/provenance?point=filter&plugin=NodeResourcesFit",
     ]
-    beside = [client.get(address) for address in addresses]
+    offloaded = [client.get(address) for address in addresses]
     settings.OFFLOAD = False
-    for address, answer in zip(addresses, beside, strict=True):
+    for address, answer in zip(addresses, offloaded, strict=True):
         here = client.get(address)
         assert answer.status_code == here.status_code, address
         hidden = [value.encode() for got in (answer, here) for value in [got.context and str(got.context["csrf_token"])]
@@ -106,7 +108,7 @@ def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, se
         assert dict(answer.headers).keys() >= dict(here.headers).keys() - {"Content-Length", "Vary"}
 
 
-def test_a_form_of_an_answer_can_be_sent(run: Run) -> None:
+def test_a_form_from_a_worker_can_be_posted(run: Run) -> None:
     """Its token and its cookie come from the same process."""
     client = Client(headers={"host": "localhost"}, enforce_csrf_checks=True)
     text = client.get(f"/runs/{run.pk}/pods/default/p1/why/").content.decode()
@@ -116,18 +118,18 @@ def test_a_form_of_an_answer_can_be_sent(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_exports_are_the_same(client: Client, run: Run, settings: Any) -> None:
-    beside = {form: exported(client, run, form) for form in FORMATS}
+def test_workers_return_the_same_exports(client: Client, run: Run, settings: Any) -> None:
+    offloaded = {form: exported(client, run, form) for form in FORMATS}
     settings.OFFLOAD = False
     assert {form: exported(client, run, form) for form in ("jsonl", "run", "simulator")} == {
-        form: data for form, data in beside.items() if form != "parquet"
+        form: data for form, data in offloaded.items() if form != "parquet"
     }
-    assert abs(len(beside["parquet"]) - len(exported(client, run, "parquet"))) < 100
+    assert abs(len(offloaded["parquet"]) - len(exported(client, run, "parquet"))) < 100
 
 
 @pytest.mark.parametrize("where", ["beside", "here"])
-def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings: Any, where: str) -> None:
-    """A damaged trace: what would look like a whole file if it ended there is broken off."""
+def test_an_unreadable_export_breaks(client: Client, run: Run, settings: Any, where: str) -> None:
+    """A damaged trace breaks the connection, so that the file does not look complete."""
     settings.OFFLOAD = where == "beside"
     Cycle.objects.filter(run=run, number=2).update(trace=b"\x03garbage")
     for form in FORMATS:
@@ -139,7 +141,7 @@ def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings
 
 
 @pytest.mark.long
-def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = get_pool("requests")
     pool.config = replace(pool.config, seconds=0.2)
     with monkeypatch.context() as patched:
@@ -150,10 +152,10 @@ def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: p
     assert client.get(f"/api/runs/{run.pk}/remedies").status_code == 200
 
 
-def test_a_reader_that_does_not_read_holds_no_worker(
+def test_a_client_that_does_not_read_blocks_no_worker(
     client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An export that is larger than what a pipe takes."""
+    """The export is larger than the capacity of a pipe."""
     ClusterObject.objects.create(
         scenario=run.scenario, position=100, kind="Pod", namespace="default", name="x",
         data=pod("x", nodeSelector={"x": "y" * 500_000}),
@@ -175,20 +177,20 @@ def test_a_reader_that_does_not_read_holds_no_worker(
     assert not BUDGET.files
 
 
-def test_what_needs_too_much_memory_is_told(client: Client, run: Run, settings: Any) -> None:
+def test_a_request_that_needs_too_much_memory_is_rejected(client: Client, run: Run, settings: Any) -> None:
     settings.OFFLOAD_MAX_MEMORY = 8 << 20
     answer = client.get(f"/runs/{run.pk}/together/")
     assert answer.status_code == 503
     assert "8 MB of memory" in answer.content.decode()
 
 
-def test_a_process_that_was_killed_is_replaced(client: Client, run: Run) -> None:
+def test_a_killed_worker_is_replaced(client: Client, run: Run) -> None:
     for _ in range(2):
         assert client.get(f"/runs/{run.pk}/together/").status_code == 200
         os.kill(get_pool("requests").run(os.getpid), signal.SIGKILL)
 
 
-def test_who_finds_all_busy_is_told_when_to_come_back(client: Client, run: Run) -> None:
+def test_a_request_is_rejected_with_retry_after_if_all_workers_are_busy(client: Client, run: Run) -> None:
     pool = get_pool("requests")
     pool.config = replace(pool.config, wait_seconds=0.05)
     with pool.worker(Ticket()):
@@ -196,7 +198,9 @@ def test_who_finds_all_busy_is_told_when_to_come_back(client: Client, run: Run) 
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
 
 
-def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_page_shows_progress_and_then_its_content(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(middleware, "PATIENCE", 0.001)
     address = f"/compare/{run.pk}/{run.pk}/"
     first = client.get(address)
@@ -210,7 +214,7 @@ def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, m
 
 @pytest.mark.long
 def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is too large for this process is made by a worker, and what is made here does without."""
+    """A worker computes what is too large for the web process. All else is computed here."""
     for module in (routes, recording_cache):
         monkeypatch.setattr(module, "LARGE", 0)
     monkeypatch.setattr(middleware, "PATIENCE", 60)
@@ -231,7 +235,7 @@ def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatc
     assert cluster_overview._kept.cache_info().currsize == 0
 
 
-def test_large_answers_come_in_pieces(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_responses_are_streamed(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for index in range(40):
         ClusterObject.objects.create(
             scenario=run.scenario, position=100 + index, kind="Pod", namespace="default", name=f"x{index}",

@@ -23,17 +23,17 @@ def two_files(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert not BUDGET.files
 
 
-def test_bytes_come_in_order_within_the_disk_space() -> None:
+def test_bytes_are_in_order_within_the_disk_space() -> None:
     text, found = bytes(range(250)) * 20, bytearray()
     one = Spool("ada")
 
-    def write() -> None:
+    def put() -> None:
         for begin in range(0, len(text), 30):
             while not one.write(text[begin : begin + 30], 10):
                 pass
         one.end()
 
-    threading.Thread(target=write).start()
+    threading.Thread(target=put).start()
     while piece := one.read(70):
         found += piece
         assert BUDGET.files["ada"] <= 2
@@ -41,7 +41,7 @@ def test_bytes_come_in_order_within_the_disk_space() -> None:
     one.close()
 
 
-def test_a_writer_waits_for_a_reader_without_disk_space() -> None:
+def test_a_writer_without_disk_space_waits_for_the_reader() -> None:
     one = Spool("ada")
     assert all(one.write(b"x" * 100, NOW) for _ in range(2))
     assert not one.write(b"x", NOW)
@@ -73,19 +73,19 @@ def test_a_user_leaves_disk_space_to_others(settings: Any) -> None:
         Spool("ada")
     mine.append(Spool("eve"))
     settings.EXPORTS_MAX_BYTES = 300
-    with pytest.raises(TooManyExports):  # of all
+    with pytest.raises(TooManyExports):  # of all users
         Spool("bob")
     for one in mine:
         one.close()
 
 
-def test_the_disk_does_not_become_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_does_not_fill_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "LEFT_FREE", 1 << 60)
     with pytest.raises(TooManyExports):
         Spool("ada")
 
 
-def test_a_closed_spool_takes_nothing_and_wakes_its_reader() -> None:
+def test_a_closed_spool_rejects_bytes_and_wakes_its_reader() -> None:
     one = Spool("ada")
     reader = threading.Thread(target=one.read, args=(1,))
     reader.start()
@@ -96,7 +96,7 @@ def test_a_closed_spool_takes_nothing_and_wakes_its_reader() -> None:
     assert one.read(1) == b""
 
 
-def test_incomplete_bytes_are_not_taken_for_all() -> None:
+def test_incomplete_data_is_not_read_as_complete() -> None:
     one = Spool("ada")
     one.write(b"begun", NOW)
     one.end("It failed.")
@@ -107,7 +107,7 @@ def test_incomplete_bytes_are_not_taken_for_all() -> None:
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_worker_waits_for_a_slow_reader_while_no_other_needs_it(waits: bool) -> None:
+def test_a_worker_waits_for_a_slow_reader_while_no_other_request_needs_it(waits: bool) -> None:
     stream = object.__new__(client.WorkerStream)
     stream._spool, stream._seconds = Spool("ada"), 0.0
     stream._spool.write(b"x" * 100, NOW)

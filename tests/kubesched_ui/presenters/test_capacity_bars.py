@@ -1,4 +1,4 @@
-"""Nodes as bars: heights at one scale, their texts, which resource is drawn."""
+"""Capacity bars of nodes: heights on one scale, labels, selected resource."""
 
 from kubesched_ui.presenters.capacity_bars import DRAWN, Node, bar_row, short_of
 
@@ -10,7 +10,7 @@ def a_node(name: str, cpu: int, *pods: int, zone: str = "", memory: int = 8, **m
     return Node(name, zone, [], False, {"cpu": cpu, "memory": memory * GIB, **more}, on)
 
 
-def test_heights_are_of_one_scale() -> None:
+def test_heights_have_one_scale() -> None:
     drawn = bar_row([a_node("n1", 4000, 1000, 2000), a_node("n2", 2000)], {"cpu": 8000})
     assert drawn.tall == 100
     first, second = drawn.bars
@@ -20,7 +20,7 @@ def test_heights_are_of_one_scale() -> None:
     assert (first.free, drawn.asks, drawn.resource) == ("1 of 4 free", "8", "CPU")
 
 
-def test_the_resource_that_matters_to_the_pod() -> None:
+def test_the_resource_that_the_pod_lacks_is_drawn() -> None:
     nodes = [a_node("n1", 4000, 1000, **{"example.com/gpu": 4})]
     assert bar_row(nodes, {"cpu": 500, "memory": 4 * GIB}).resource == "memory"
     assert bar_row(nodes, {"cpu": 500, "memory": GIB // 8}).resource == "CPU"
@@ -29,7 +29,7 @@ def test_the_resource_that_matters_to_the_pod() -> None:
     assert bar_row([], {"cpu": 1}).bars == []
 
 
-def test_nominated_pods_are_drawn_as_such() -> None:
+def test_nominated_pods_are_marked() -> None:
     promised = a_node("n1", 4000, 1000)._replace(nominated=[("default/high", {"cpu": 2000})])
     bar = bar_row([promised]).bars[0]
     assert [(block.pod, block.height, block.nominated) for block in bar.blocks] == [
@@ -39,13 +39,13 @@ def test_nominated_pods_are_drawn_as_such() -> None:
     assert bar.free == "3 of 4 free, 2 nominated"
 
 
-def test_what_is_missing() -> None:
+def test_missing_quantities() -> None:
     nodes = [a_node("n1", 4000, 3000), a_node("n2", 4000), a_node("full", 2000, 3000)]
     assert short_of(nodes, {"cpu": 2500}) == {"n1": "1.5", "full": "3.5"}
     assert bar_row(nodes).bars[2].free == "0 of 2 free"
 
 
-def test_marks_zones_and_many() -> None:
+def test_marks_zones_and_many_nodes() -> None:
     drawn = bar_row([a_node("n1", 1, zone="a"), a_node("n2", 1, zone="b"), a_node("n3", 1, zone="a")])
     assert [(zone, [v.name for v in bars]) for zone, bars in drawn.zones] == [("a", ["n1", "n3"]), ("b", ["n2"])]
     marked = drawn.marked({"n2": ("refused", "no room")})

@@ -1,4 +1,4 @@
-"""Figures are plain JSON, of data given."""
+"""Charts are plain JSON."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from kubesched_ui.presenters import charts
 from kubesched_ui.presenters.cycle_presenter import score_rows
 
 
-def test_score_bars_stack_to_the_totals_best_on_top() -> None:
+def test_score_bars_add_up_to_the_totals_with_the_best_node_first() -> None:
     scored = {"P": {"weight": 2, "raw": {"a": 3, "b": 4}, "normalized": {"a": 30, "b": 40}}}
     scored["Q"] = {"weight": 1, "raw": {"a": 0, "b": 0}, "normalized": {"a": 60, "b": 0}}
     figure = charts.score_bars(score_rows({"score": scored, "total": {"a": 120, "b": 80}, "selected": "a"}))
@@ -23,7 +23,7 @@ def test_score_bars_stack_to_the_totals_best_on_top() -> None:
     assert [plugin for plugin, _ in figure["plugins"]] == ["P", "Q"]
 
 
-def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_differ() -> None:
+def test_nodes_with_a_long_common_prefix_have_distinct_labels() -> None:
     names = [f"gke-production-europe-west1-pool-standard-{i}" for i in range(3)]
     part = {"weight": 1, "raw": dict.fromkeys(names, 5), "normalized": dict.fromkeys(names, 50)}
     rows = score_rows({"score": {"P": part}, "total": dict.fromkeys(names, 50), "selected": names[0]})
@@ -36,7 +36,7 @@ def test_score_bars_of_nothing() -> None:
     assert charts.score_bars([]) == {"plugins": [], "left_out": [], "suffix": "", "rows": []}
 
 
-def test_a_histogram_counts_every_value_in_bins_of_a_round_width() -> None:
+def test_a_histogram_counts_every_value_in_bins_of_round_width() -> None:
     figure = charts.histogram({"A": [0.0, 4.9, 5, 99, 100, 130], "B": []}, "cpu", "nodes", "%", least=5)
     one, other = figure["data"]
     assert dict(zip(one["x"], one["y"], strict=True)) == dict.fromkeys(range(0, 135, 5), 0) | {
@@ -56,11 +56,11 @@ def test_a_histogram_counts_every_value_in_bins_of_a_round_width() -> None:
     assert empty["layout"]["annotations"][0]["text"] == "No pods have this value"
 
 
-def test_points_that_are_the_same_everywhere_and_dwarf_the_others_are_not_drawn() -> None:
-    def of(a: int, b: int, weight: int = 1) -> dict[str, Any]:
+def test_large_equal_scores_are_left_out() -> None:
+    def score(a: int, b: int, weight: int = 1) -> dict[str, Any]:
         return {"weight": weight, "raw": {"a": a, "b": b}, "normalized": {"a": a, "b": b}}
 
-    scored = {"Avoid": of(10, 10, 10000), "Least": of(4, 2), "Same": of(3, 3)}
+    scored = {"Avoid": score(10, 10, 10000), "Least": score(4, 2), "Same": score(3, 3)}
     totals = {"a": 100007, "b": 100005}
     figure = charts.score_bars(score_rows({"score": scored, "total": totals, "selected": "a"}))
     assert figure["left_out"] == [("Avoid", 100000)]

@@ -1,4 +1,4 @@
-"""A cycle arranged for the eye: on small ones by hand, and on every committed conformance case for what must hold."""
+"""Presenter of a cycle: small cycles by hand, and invariants on every conformance case."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,14 +39,14 @@ CYCLE = {
 
 
 def golden() -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """(nodes, cycle) of the committed conformance cases; those of 1.16 have no plugins."""
+    """Yield (nodes, cycle) of the conformance cases. Those of 1.16 have no plugins."""
     for name in golden_sets():
         if name.startswith("v1.") and name != "v1.16":
             for case in golden_decisions(name).values():
                 yield from ((case["node_order"], cycle) for cycle in case["cycles"])
 
 
-def test_matrix_groups_nodes_of_equal_verdicts() -> None:
+def test_the_matrix_groups_nodes_of_equal_verdicts() -> None:
     groups = matrix(CYCLE, ["a", "b", "c", "d", "e"]).groups
     assert [(g.state, g.nodes) for g in groups] == [
         ("feasible", ["a"]),
@@ -67,7 +67,7 @@ def test_matrix_counts() -> None:
     assert (found.feasible, found.refused, found.looked_at, found.nodes) == (1, 3, 4, 5)
 
 
-def test_what_holds_of_every_case() -> None:
+def test_invariants_of_every_case() -> None:
     """Each node is in one group, scores add up to totals, and differences to the margin between two nodes."""
     cases, rows, duels = 0, 0, 0
     for nodes, cycle in golden():
@@ -91,7 +91,7 @@ def test_what_holds_of_every_case() -> None:
     assert duels
 
 
-def test_duel_with_a_node_of_choice() -> None:
+def test_comparison_with_another_node() -> None:
     scored = {"weight": 2, "raw": {"a": 9, "b": 8, "c": 1}, "normalized": {"a": 9, "b": 8, "c": 1}}
     rows = score_rows({"score": {"P": scored}, "total": {"a": 18, "b": 16, "c": 2}, "selected": "a"})
     assert [(m.other, m.margin) for m in (duel(rows), duel(rows, "c"), duel(rows, "gone")) if m] == [
@@ -122,7 +122,7 @@ def test_steps(cycle: dict[str, Any], result: str, point: str, state: str) -> No
     assert {step.key: step.state for step in steps(cycle, result, 5)}[point] == state
 
 
-def test_what_followed_the_cycle_is_in_the_steps() -> None:
+def test_steps_after_the_cycle_are_included() -> None:
     after = {"permit": ("pass", "after 20 s"), "bind": ("pass", "a"), "postbind": ("pass", "")}
     found = {step.key: (step.state, step.figure) for step in steps(CYCLE, "waiting", 5, after)}
     assert found["permit"] == ("pass", "after 20 s")
@@ -130,7 +130,7 @@ def test_what_followed_the_cycle_is_in_the_steps() -> None:
     assert found["postbind"] == ("pass", "")
 
 
-def test_first_point_to_open() -> None:
+def test_the_first_panel_to_open() -> None:
     assert decisive_point(CYCLE, "waiting") == "permit"
     assert decisive_point({"preenqueue": status("SchedulingGates")}, "gated") == "preenqueue"
     assert decisive_point(CYCLE, "scheduled") == "filter"
@@ -162,6 +162,6 @@ def test_only_candidate() -> None:
     assert preemption({}, {}) is None
 
 
-def test_releases_without_a_framework_have_points_of_their_own() -> None:
+def test_releases_without_a_framework_have_other_points() -> None:
     found = steps(CYCLE, "scheduled", 5, points=OLD_POINTS)
     assert [step.label for step in found] == ["Predicates", "Preemption", "Priorities", "Assume", "Bind"]

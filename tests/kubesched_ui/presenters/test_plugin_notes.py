@@ -1,4 +1,4 @@
-"""The notes on plugins come out of their documentation."""
+"""Notes on plugins come from their documentation."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from scheduler_core.plugins import REGISTRY
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_every_plugin_is_described_at_its_points(name: str) -> None:
+def test_every_plugin_is_described_at_its_extension_points(name: str) -> None:
     takes_part = {point[0].upper() + point[1:] for point, kind in POINTS.items() if issubclass(REGISTRY[name], kind)}
     assert notes()[name], name
     if "Filter" in takes_part:

@@ -1,4 +1,4 @@
-"""Lanes read back: what is computed of columns is what a walk over the moves, one by one, finds."""
+"""Queue sizes over virtual time equal those of a replay of the moves, one by one."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ LENGTH = 20.0
 
 @st.composite
 def recordings(draw: Any) -> queue_timeline.Recording:
-    """Some pods that are bound before the run begins, then moves of a few pods at few moments, and marks."""
+    """Draw pods that are bound before the run, moves of a few pods at a few times, and markers."""
     begun = draw(st.integers(0, 6))
     steps = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, len(LANES) - 1)), max_size=60))
     where: dict[str, int] = {}
@@ -56,8 +56,8 @@ def recordings(draw: Any) -> queue_timeline.Recording:
     return queue_timeline.Recording(columns, begun, marks, moments, max(LENGTH, float(moments[-1])))
 
 
-def walked(columns: Columns, done: int) -> dict[str, str]:
-    """pod -> lane after so many moves."""
+def replay(columns: Columns, done: int) -> dict[str, str]:
+    """Return pod -> queue after so many moves."""
     found: dict[str, str] = {}
     for pod, lane in zip(columns.pod[:done].tolist(), columns.lane[:done].tolist(), strict=True):
         found[columns.names[pod]] = LANES[lane]
@@ -69,7 +69,7 @@ def given_to(recording: queue_timeline.Recording) -> Any:
 
 
 @given(recordings())
-def test_what_is_encoded_comes_back(recording: queue_timeline.Recording) -> None:
+def test_encoded_columns_are_decoded(recording: queue_timeline.Recording) -> None:
     columns = recording.columns
     assert len(columns.names) == len({*columns.pod.tolist()})
     where: dict[int, int] = {}
@@ -81,7 +81,7 @@ def test_what_is_encoded_comes_back(recording: queue_timeline.Recording) -> None
 
 
 @given(recordings(), st.integers(1, 30), st.floats(0, 25), st.floats(0, 25))
-def test_sizes_are_the_largest_of_each_part(
+def test_sizes_are_the_largest_of_each_interval(
     recording: queue_timeline.Recording, bins: int, one: float, other: float
 ) -> None:
     start, end = sorted((one, other))
@@ -95,13 +95,13 @@ def test_sizes_are_the_largest_of_each_part(
             n + 1 for n, at in enumerate(t) if edges[part] <= at < edges[part + 1] or (last and at == edges[part + 1])
         ]
         before = sum(at < edges[part] for at in t)
-        counts = [Counter(walked(recording.columns, done).values()) for done in [before, *inside]]
+        counts = [Counter(replay(recording.columns, done).values()) for done in [before, *inside]]
         for place, lane in enumerate(found["lanes"]):
             assert found["sizes"][place][part] == max(count[lane] for count in counts)
 
 
 @given(recordings(), st.integers(1, 20), st.integers(1, 4))
-def test_every_stretch_is_exact(recording: queue_timeline.Recording, size: int, most: int) -> None:
+def test_every_interval_is_exact(recording: queue_timeline.Recording, size: int, most: int) -> None:
     with (
         given_to(recording),
         mock.patch.object(queue_timeline, "STRETCH", size),
@@ -132,8 +132,8 @@ def test_every_stretch_is_exact(recording: queue_timeline.Recording, size: int, 
 
 
 def check_beginning(recording: queue_timeline.Recording, done: int, found: dict[str, Any], most: int) -> None:
-    """Counts are of all pods; of those that stay where they are, the newest are there, in order."""
-    where = walked(recording.columns, done)
+    """Counts include all pods. Of the pods that do not move, the newest are listed in order."""
+    where = replay(recording.columns, done)
     counts = Counter(where.values())
     assert found["counts"] == [counts[lane] for lane in LANES]
     order = [recording.columns.names[pod] for pod in recording.columns.pod[:done].tolist()]
@@ -147,7 +147,7 @@ def check_beginning(recording: queue_timeline.Recording, done: int, found: dict[
 
 
 @given(recordings(), st.integers(1, 30))
-def test_no_mark_is_lost(recording: queue_timeline.Recording, bins: int) -> None:
+def test_no_marker_is_lost(recording: queue_timeline.Recording, bins: int) -> None:
     with given_to(recording):
         rows = queue_timeline.overview(Run(), bins)["track"]
     assert [row["row"] for row in rows] == list(TRACK)
@@ -163,7 +163,7 @@ def test_no_mark_is_lost(recording: queue_timeline.Recording, bins: int) -> None
     assert counted == Counter(mark.kind for mark in recording.marks)
 
 
-def test_every_kind_of_mark_has_words_and_a_shape() -> None:
+def test_every_kind_of_marker_has_text_and_a_shape() -> None:
     folder = Path(__file__).parents[3] / "static" / "js" / "timeline"
     for file in ("event_track.js", "drawing.js"):
         text = (folder / file).read_text()
@@ -173,7 +173,7 @@ def test_every_kind_of_mark_has_words_and_a_shape() -> None:
 
 
 @pytest.mark.django_db
-def test_a_run_that_has_not_begun_has_empty_lanes() -> None:
+def test_a_queued_run_has_empty_queues() -> None:
     from kubesched_ui.models import Scenario
 
     run = Run.objects.create(scenario=Scenario.objects.create(name="s"), in_time=True, until=60)

@@ -1,4 +1,4 @@
-"""The outcome of a run in one sentence, and its pods without a node by cause."""
+"""Outcome of a run in one sentence, and its pending pods by cause."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_the_sentence_names_placed_pods_and_the_causes_of_all_others() -> None:
     assert ("NodeResourcesFit", "Insufficient cpu", 2) in answer.reasons
 
 
-def test_all_none_and_the_only_one() -> None:
+def test_all_pods_no_pod_and_one_pod() -> None:
     assert answer_of(ran(scenario(node("n1"), pod("a"), pod("b")))).sentence == "All 2 pending pods placed."
     assert answer_of(ran(scenario(node("n1"), pod("a")))).sentence == "1 pending pod placed."
     alone = ran(scenario(node("n1"), pod("a", "9")))
@@ -57,7 +57,7 @@ def test_all_none_and_the_only_one() -> None:
     assert answer_of(none).sentence == "None of 7 pending pods placed so far: 2 lack cpu."
 
 
-def test_a_nominated_pod_waits_and_is_no_lack() -> None:
+def test_a_nominated_pod_waits_and_lacks_nothing() -> None:
     victim = pod("victim", "4", nodeName="n1", priority=0) | {"status": {"phase": "Running"}}
     answer = answer_of(ran(scenario(node("n1"), victim, pod("boss", "4", priority=10))))
     (cause,) = answer.causes

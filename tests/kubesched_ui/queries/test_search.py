@@ -1,4 +1,4 @@
-"""Searches in a worker: whatever an expression does to it, the web process is unharmed and the next search works."""
+"""Searches run in a worker: no expression affects the web process or the next search."""
 
 import os
 import signal
@@ -48,50 +48,50 @@ def process() -> int:
 
 
 def peak_mb() -> int:
-    """This process' own."""
+    """Return the peak memory of this process."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         (LISTS, "needs too much memory"),  # doubles a list 26 times
-        (TEXTS, "needs too much memory"),  # makes the library itself crash
-        (f"{TREE} == {TREE}", TOO_LONG),  # compares trees that share their branches
+        (TEXTS, "needs too much memory"),  # crashes the library
+        (f"{TREE} == {TREE}", TOO_LONG),  # compares trees with shared branches
     ],
     ids=["lists", "texts", "trees"],
 )
-def test_an_expression_that_takes_too_much_is_refused(run: Run, where: str, said: str) -> None:
+def test_an_expensive_expression_is_rejected(run: Run, where: str, message: str) -> None:
     before = peak_mb()
     assert total(run) == 6
     with pytest.raises(WrongExpression) as wrong:
         find_cycles(run, where, None, "all", 10)
-    assert said in wrong.value.problem or wrong.value.problem in (CRASHED, TOO_LONG)
+    assert message in wrong.value.problem or wrong.value.problem in (CRASHED, TOO_LONG)
     assert total(run) == 6
     assert peak_mb() < before + 100
 
 
 @pytest.mark.long
-def test_a_pattern_as_large_as_a_gigabyte_is_refused_or_answered_and_harms_nobody(run: Run) -> None:
+def test_a_huge_pattern_is_rejected_or_answered(run: Run) -> None:
     before = peak_mb()
     try:
-        said = str(find_cycles(run, MASSES, None, "all", 10)["total"])  # by a machine that is fast enough
+        message = str(find_cycles(run, MASSES, None, "all", 10)["total"])  # on a fast machine
     except WrongExpression as wrong:
-        said = wrong.problem
-    assert said in ("6", TOO_LONG, CRASHED)
+        message = wrong.problem
+    assert message in ("6", TOO_LONG, CRASHED)
     assert total(run) == 6
     assert peak_mb() < before + 100
 
 
-def test_the_process_has_bounded_memory(run: Run) -> None:
+def test_the_memory_of_the_worker_is_bounded(run: Run) -> None:
     assert total(run) == 6
     limits = Path(f"/proc/{process()}/limits").read_text()
     data_size = next(line for line in limits.splitlines() if line.startswith("Max data size")).split()
     assert int(data_size[3]) == configs()["search"].memory
 
 
-def test_the_process_is_started_again_when_it_has_died(run: Run) -> None:
+def test_a_dead_worker_is_restarted(run: Run) -> None:
     assert total(run) == 6
     first = process()
     os.kill(first, signal.SIGKILL)
@@ -99,20 +99,20 @@ def test_the_process_is_started_again_when_it_has_died(run: Run) -> None:
     assert process() != first
 
 
-def test_the_process_knows_no_secrets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_has_no_secrets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "nobody-knows")
     monkeypatch.setenv("DATABASE_URL", "postgres://nobody-knows")
     assert total(run) == 6
     assert b"nobody-knows" not in Path(f"/proc/{process()}/environ").read_bytes()
 
 
-def test_more_runs_than_it_keeps(run: Run) -> None:
+def test_the_worker_caches_a_limited_number_of_runs(run: Run) -> None:
     runs = [run, *(ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(n)), name=f"s{n}")) for n in (1, 2, 3, 4))]
     for _ in range(2):
         assert [total(one) for one in runs] == [6, 1, 2, 3, 4]
 
 
-def test_who_waits_too_long_is_told_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_waits_too_long_is_rejected(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(replace(configs()["search"], wait_seconds=0.01))
     monkeypatch.setattr(search_client, "get_pool", lambda name: pool)
     with pool.worker(Ticket()), pytest.raises(PoolBusy):
@@ -121,8 +121,8 @@ def test_who_waits_too_long_is_told_so(run: Run, monkeypatch: pytest.MonkeyPatch
     pool.stop()
 
 
-def test_askers_take_turns(run: Run) -> None:
-    """Blocks are read before, so that threads need not see this test's transaction."""
+def test_clients_take_turns(run: Run) -> None:
+    """Blocks are read before, so that threads need not see the transaction of the test."""
     assert total(run) == 6
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(total(run))) for _ in range(8)]

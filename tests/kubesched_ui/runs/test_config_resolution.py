@@ -14,7 +14,7 @@ from kubesched_ui.presenters.cycle_rows import warnings_of
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import node, pod
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("at_once")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("run_immediately")]
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 # Only pods of "mine" have a profile, which shows whether this configuration is used.

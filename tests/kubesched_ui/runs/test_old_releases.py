@@ -9,7 +9,7 @@ from django.utils.html import strip_tags
 
 from tests.kubesched_ui.clusters import node, pod
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("at_once")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("run_immediately")]
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 2}]}
 

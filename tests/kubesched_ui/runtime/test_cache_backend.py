@@ -1,4 +1,4 @@
-"""A cache that all processes share, and that nobody misses while its server is away."""
+"""Shared cache of all processes, which works without its server."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def redis() -> Iterator[RedisServer]:
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """Other processes' view of the server is not this one's."""
+def forget_server() -> Iterator[None]:
+    """Forget whether the server is down, as another process would."""
     yield
     cache_backend.server_at.cache_clear()
 
 
 def processes(url: str) -> tuple[SharedCache, SharedCache]:
-    """What two processes have: neither knows of the other's memory."""
+    """Return the caches of two processes, which share no memory."""
     found = []
     for name in ("one", "two"):
         cache_backend.server_at.cache_clear()
@@ -40,7 +40,7 @@ def processes(url: str) -> tuple[SharedCache, SharedCache]:
     return found[0], found[1]
 
 
-def test_what_one_process_keeps_the_other_finds(redis: RedisServer) -> None:
+def test_a_process_finds_the_entries_of_another(redis: RedisServer) -> None:
     one, two = processes(redis.url)
     until(lambda: socket.socket().connect_ex(("127.0.0.1", redis.port)) == 0, "Redis's start")
     one.set("upload", {"done": 3}, 60)
@@ -54,16 +54,16 @@ def test_what_one_process_keeps_the_other_finds(redis: RedisServer) -> None:
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", f"unix://{Path('/nowhere/broker.sock')}"])
-def test_without_the_server_each_counts_for_itself_and_asks_again_later(
+def test_without_the_server_each_process_uses_its_memory_and_retries_later(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = processes(url)
     one.set("tries", 1, 60)
     assert (one.get("tries"), two.get("tries")) == (1, None)
-    asked: list[str] = []
-    monkeypatch.setattr(one.server.cache, "get", lambda key, *rest: asked.append(key))
+    commands: list[str] = []
+    monkeypatch.setattr(one.server.cache, "get", lambda key, *rest: commands.append(key))
     one.get("tries")
-    assert asked == []
+    assert commands == []
     one.server.away_until = 0.0
     one.get("tries")
-    assert asked == ["tries"]
+    assert commands == ["tries"]

@@ -1,4 +1,4 @@
-"""While the database is prepared, others load; what needs it waits, and nothing is left where it cannot be used."""
+"""Startup lock: processes load while the database is prepared, and wait before they use it."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.runtime.st
 HOLD += "with startup_lock(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
 
 
-def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
+def test_a_process_does_not_wait_without_a_preparation(tmp_path: Path) -> None:
     startup_lock.wait(tmp_path)
     with startup_lock.startup_lock(tmp_path):
         pass
@@ -26,7 +26,7 @@ def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
 
 
 def test_a_command_waits_for_the_end_of_the_preparation(tmp_path: Path) -> None:
-    """Also where that ends because its process was killed."""
+    """Also if the preparing process was killed."""
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], cwd=CHECKOUT)
     until((tmp_path / "held").exists, "the preparation")
     command = [
@@ -46,7 +46,7 @@ def test_a_command_waits_for_the_end_of_the_preparation(tmp_path: Path) -> None:
     assert (tmp_path / "done").exists()
 
 
-def test_a_database_that_cannot_be_used_is_said_and_nothing_goes_on(tmp_path: Path) -> None:
+def test_an_unusable_database_is_reported_and_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "kubesched.sqlite3").write_bytes(b"not a database" * 1000)
     instance = Instance(tmp_path)
     refused = instance.command("run")
@@ -59,14 +59,14 @@ def test_a_database_that_cannot_be_used_is_said_and_nothing_goes_on(tmp_path: Pa
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_start_that_is_broken_off_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     """While its database is prepared."""
     instance = Instance(tmp_path)
-    command, log = [sys.executable, "manage.py", "run"], (tmp_path / "told").open("wb")
+    command, log = [sys.executable, "manage.py", "run"], (tmp_path / "log").open("wb")
     starting = subprocess.Popen(command, cwd=CHECKOUT, env=instance.environment, stderr=log, start_new_session=True)
     until((tmp_path / startup_lock.LOCK).exists, "the preparation")
     until(lambda: len(instance.pids("")) > 1, "the others")
     os.kill(starting.pid, number)
     assert starting.wait(60) == 1
-    assert (tmp_path / "told").read_bytes() == b""
+    assert (tmp_path / "log").read_bytes() == b""
     until(lambda: not instance.pids(""), "the end of all processes")

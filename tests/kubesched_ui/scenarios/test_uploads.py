@@ -170,7 +170,7 @@ def held(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Held
 def test_a_small_upload_overtakes_a_large_one(held: HeldUploads) -> None:
     held.upload(f"held {held.gate}", 50)
     held.upload("waits", 60, token=TOKEN)
-    assert until(lambda: progress.progress_of(TOKEN), "what the one that waits is told") == {"ahead": 1}
+    assert until(lambda: progress.progress_of(TOKEN), "the message to the waiting upload") == {"ahead": 1}
     assert upload(number=0).counts == {"Node": 1}
     figures = get_pool("large-uploads").figures()
     assert (figures["waiting"], figures["running"], held.done) == (1, 1, [])
@@ -181,8 +181,8 @@ def test_a_small_upload_overtakes_a_large_one(held: HeldUploads) -> None:
 def test_large_uploads_are_read_in_parallel(held: HeldUploads, settings: Any) -> None:
     settings.INGEST_READERS = 2
     held.upload(f"held {held.gate}", 50)
-    held.upload("beside it", 60)
-    assert until(lambda: held.done, "the end of the second") == [("beside it", 60)]
+    held.upload("in parallel", 60)
+    assert until(lambda: held.done, "the end of the second") == [("in parallel", 60)]
     assert [number for _, number in held.release()] == [60, 50]
 
 

@@ -1,4 +1,4 @@
-"""Upgrade previews: their life in the worker, over the API, and their page."""
+"""Upgrade previews: worker, API and page."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ SIDECAR = {"name": "side", "restartPolicy": "Always", "resources": {"requests": 
 
 @pytest.fixture
 def cluster() -> Scenario:
-    """chatty has a sidecar, which 1.27 does not count; big fits nowhere, which newer releases say in other words."""
+    """chatty has a sidecar, which 1.27 does not count. big fits nowhere, with other messages in newer releases."""
     return scenario(
         node("n1", cpu="4"),
         pod("chatty", cpu="2", initContainers=[SIDECAR]),
@@ -37,7 +37,7 @@ def cluster() -> Scenario:
 
 
 def work(upgrade: Upgrade) -> Upgrade:
-    """What the workers do."""
+    """Do the work of the workers."""
     for run in upgrade.runs.filter(state="queued"):
         execute_run(run.pk)
         upgrade_services.run_is_over(run.pk)
@@ -58,7 +58,7 @@ def page(client: Client, address: str) -> str:
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
-def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> None:
+def test_a_preview_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> None:
     made = start(client, cluster, releases=["1.34.2", "v1.27"])
     assert list(made["runs"]) == ["1.27", "1.34"]
     upgrade = Upgrade.objects.get(pk=made["id"])
@@ -92,7 +92,7 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
     assert cluster.runs.count() == 2
 
 
-def test_what_is_told_is_what_the_runs_came_to(client: Client, cluster: Scenario) -> None:
+def test_the_result_agrees_with_the_runs(client: Client, cluster: Scenario) -> None:
     upgrade = work(upgrade_services.create_upgrade(cluster, list(RELEASES)))
     assert upgrade.state == "done", upgrade.error
     assert [(step["a"], step["b"]) for step in upgrade.steps] == list(zip(RELEASES, list(RELEASES)[1:], strict=False))
@@ -107,7 +107,7 @@ def test_what_is_told_is_what_the_runs_came_to(client: Client, cluster: Scenario
                 )
 
 
-def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
+def test_existing_runs_with_the_same_settings_are_used(cluster: Scenario) -> None:
     one = work(upgrade_services.create_upgrade(cluster, ["1.27", "1.34"]))
     other = upgrade_services.create_upgrade(cluster, ["1.34", "1.33", "1.27"])
     assert other.releases == ["1.27", "1.33", "1.34"]
@@ -115,7 +115,7 @@ def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
     assert set(one.runs.all()) < set(other.runs.all())
 
 
-def test_all_releases_get_the_chosen_scoring(client: Client, cluster: Scenario) -> None:
+def test_the_chosen_scoring_applies_to_all_releases(client: Client, cluster: Scenario) -> None:
     form = {"release": ["1.21", "1.34"], "strategy": "MostAllocated"}
     assert client.post(f"/scenarios/{cluster.pk}/upgrade/", form).status_code == 302
     assert all("MostAllocated" in run.summary for run in Upgrade.objects.get().runs.all())
@@ -123,7 +123,7 @@ def test_all_releases_get_the_chosen_scoring(client: Client, cluster: Scenario) 
     assert "The preview was not started. Run: strategy: must be one of LeastAllocated" in answer.content.decode()
 
 
-def test_all_pods_placed_again(cluster: Scenario) -> None:
+def test_all_pods_are_rescheduled(cluster: Scenario) -> None:
     static = pod("etcd", nodeName="n1", status={"phase": "Running"})
     static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
     other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"), static)
@@ -142,13 +142,13 @@ def test_all_pods_placed_again(cluster: Scenario) -> None:
         ({"releases": ["1.27", "1.34"], "x": 1}, "x", 422),
     ],
 )
-def test_refusals(client: Client, cluster: Scenario, body: Any, words: str, status: int) -> None:
+def test_invalid_requests_are_rejected(client: Client, cluster: Scenario, body: Any, words: str, status: int) -> None:
     assert words in start(client, cluster, status, **body)["error"]
     assert not Upgrade.objects.exists()
     assert not Run.objects.exists()
 
 
-def test_cancelled_before_its_runs_are_over(client: Client, cluster: Scenario) -> None:
+def test_cancelled_before_its_runs_finish(client: Client, cluster: Scenario) -> None:
     upgrade, other = (upgrade_services.create_upgrade(cluster, names) for names in (["1.27", "1.34"], ["1.33", "1.34"]))
     answer = client.post(f"/api/upgrades/{upgrade.pk}/cancel")
     assert answer.json()["state"] == "cancelled"
@@ -160,15 +160,15 @@ def test_cancelled_before_its_runs_are_over(client: Client, cluster: Scenario) -
     assert work(other).state == "done"
 
 
-def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_during_the_search_for_causes(cluster: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
     for run in upgrade.runs.all():
         execute_run(run.pk)
     monkeypatch.setattr(module, "PROGRESS_EVERY_S", -1)
-    told_of = module.write
+    presented = module.write
 
     def write(one: Upgrade, **values: Any) -> None:
-        told_of(one, **values)
+        presented(one, **values)
         if "steps" in values:
             upgrade_services.cancel(Upgrade.objects.get(pk=one.pk))
 
@@ -179,7 +179,7 @@ def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.Monkey
     assert 0 < upgrade.done < upgrade.planned
 
 
-def test_a_run_that_fails_fails_it(cluster: Scenario) -> None:
+def test_a_failed_run_fails_the_preview(cluster: Scenario) -> None:
     upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34"])
     Run.objects.filter(release="1.34").update(state="failed", error="no more memory")
     assert "with release 1.34, is failed: no more memory" in work(upgrade).error
@@ -188,7 +188,7 @@ def test_a_run_that_fails_fails_it(cluster: Scenario) -> None:
     assert "with release 1.33 was deleted" in work(gone).error
 
 
-def test_one_whose_worker_is_gone_is_taken_up_again(
+def test_a_preview_of_a_lost_worker_is_resumed(
     cluster: Scenario, sent: list[Any], monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
@@ -244,14 +244,14 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
 
 
 def test_expected_duration(cluster: Scenario) -> None:
-    """Of a small cluster: less than two runs; of pods of which each takes a while: many runs."""
+    """A small cluster takes less than two runs, a cluster of slow pods many runs."""
     seconds = float(presenters.expected_per_release(cluster)["pending"].removesuffix(" s"))
     assert 0 < seconds < 1
     cluster.counts = {"Node": 340, "Pod": 1885}
     assert float(presenters.expected_per_release(cluster)["every"].removesuffix(" s")) > 10
 
 
-def test_the_nearest_release_is_chosen_and_mentioned(client: Client) -> None:
+def test_the_nearest_release_is_selected_and_mentioned(client: Client) -> None:
     old = scenario(node("n1"), pod("p", status={"conditions": [UNPLACED]}))
     Scenario.objects.filter(pk=old.pk).update(kubernetes="v1.14.3")
     old.refresh_from_db()
@@ -285,22 +285,22 @@ def test_a_preview_says_what_is_verified_and_which_patch_release_differs(client:
     assert (states["1.34"], states["1.36"]) == ("verified", "by sources")
 
 
-def test_the_page_of_nothing_and_of_one_release(client: Client, cluster: Scenario) -> None:
+def test_the_page_without_runs_and_with_one_release(client: Client, cluster: Scenario) -> None:
     assert client.get("/upgrades/7/").status_code == 404
     answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.27"]}, follow=True)
     assert "must list at least two of the releases" in answer.content.decode()
 
 
 def test_a_pod_across_the_releases(cluster: Scenario) -> None:
-    """It stays as it was until a step changes it."""
+    """Its outcome stays the same until a step changes it."""
 
-    def fate(node: str) -> dict[str, Any]:
+    def outcome(node: str) -> dict[str, Any]:
         result = "scheduled" if node else "unschedulable"
         return {"result": result, "node": node, "nominated": "", "victims": [], "message": ""}
 
     def step(a: str, b: str, *changes: tuple[str, str, str]) -> dict[str, Any]:
         changed = [
-            {"pod": "default/p", "change": kind, "a": fate(x), "b": fate(y), "cause": [0], "minimal": True}
+            {"pod": "default/p", "change": kind, "a": outcome(x), "b": outcome(y), "cause": [0], "minimal": True}
             for kind, x, y in changes
         ]
         return {"a": a, "b": b, "changed": changed}
@@ -313,7 +313,7 @@ def test_a_pod_across_the_releases(cluster: Scenario) -> None:
     assert presenters.rows(upgrade, cause="0.0") == presenters.rows(upgrade, show="words") == []
 
 
-def test_the_chooser(cluster: Scenario) -> None:
+def test_the_release_chooser(cluster: Scenario) -> None:
     names = list(RELEASES)
 
     def chosen(kubernetes: str) -> list[str]:
@@ -326,7 +326,7 @@ def test_the_chooser(cluster: Scenario) -> None:
     assert [one.name for one in presenters.choices(cluster) if one.own] == [names[-1]]
 
 
-def test_every_patch_version_is_of_its_release() -> None:
+def test_every_patch_version_belongs_to_its_release() -> None:
     versions = {name: release.patch_version for name, release in RELEASES.items() if release.patch_version}
     assert versions
     assert all(version.startswith(f"{name}.") for name, version in versions.items())
@@ -334,8 +334,8 @@ def test_every_patch_version_is_of_its_release() -> None:
         upgrade_services.create_upgrade(Scenario(), ["1.34"])
 
 
-def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
-    """They hold in the releases that have them."""
+def test_virtual_time_with_the_gates_of_the_scenario(client: Client) -> None:
+    """They apply in the releases that have them."""
     text = (Path(__file__).parents[2] / "browser" / "story.yaml").read_text()
     text = text.replace("  until: 5m", "  until: 5m\n  featureGates: {SchedulerPopFromBackoffQ: false}")
     made = client.post("/api/scenarios", text, content_type="application/yaml").json()
@@ -346,7 +346,7 @@ def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
     assert (upgrade.steps[0]["a"], upgrade.steps[0]["b"]) == ("1.27", "1.34")
 
 
-def test_what_groups_change_has_its_cause(client: Client) -> None:
+def test_changes_of_pod_groups_have_a_cause(client: Client) -> None:
     data = (FOLDER / "20-pod-group.yaml").read_bytes()
     number = client.post("/api/scenarios", data, content_type="application/octet-stream").json()["id"]
     wanted: Any = {"releases": ["1.35", "1.36"]}

@@ -178,7 +178,7 @@ def test_two_maps_step_together(client: Client, run: Run) -> None:
     assert maps(run, longer) == ("cycle", "b", "6")
     assert maps(longer, run) == ("cycle", "a", "6")
     assert maps(run, longer, "?together=pod") == ("pod", "a", "5")
-    assert maps(run, longer, "?together=time") == ("cycle", "b", "6"), "in one pass there is no time"
+    assert maps(run, longer, "?together=time") == ("cycle", "b", "6"), "a single pass has no virtual time"
     timed = [ran(run.scenario, in_time=True, until=until) for until in (20, 40)]
     assert maps(*timed)[:2] == ("time", "b")
     assert maps(run, timed[0])[:2] == ("pod", "a")

@@ -125,8 +125,8 @@ def test_charts_are_separate_requests(client: Client, run: Run) -> None:
 
 
 def test_unknown_pod_and_node_of_a_run(client: Client, run: Run) -> None:
-    assert "has no pod default/nobody" in get(client, f"/runs/{run.pk}/pods/default/nobody/", 404).source
-    assert "has no node nobody" in get(client, f"/runs/{run.pk}/nodes/nobody/", 404).source
+    assert "has no pod default/missing" in get(client, f"/runs/{run.pk}/pods/default/missing/", 404).source
+    assert "has no node missing" in get(client, f"/runs/{run.pk}/nodes/missing/", 404).source
 
 
 def test_an_internal_error_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The websocket through the real ASGI application: every event once, in order, whatever happens to the notices."""
+"""Websocket through the ASGI application: every event once, in order, even if notices are lost."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.websockets import subscriber
 from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("lossy_layer")]
 
 
 async def test_ten_reconnects_with_a_layer_that_loses_notices() -> None:
@@ -33,7 +33,7 @@ async def test_ten_reconnects_with_a_layer_that_loses_notices() -> None:
     assert got == list(range(1, LAST + 1))
 
 
-async def test_ten_clients_at_once_each_get_everything() -> None:
+async def test_ten_simultaneous_clients_receive_everything() -> None:
     run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(10)]
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.01))
@@ -42,7 +42,7 @@ async def test_ten_clients_at_once_each_get_everything() -> None:
     assert got == [list(range(1, LAST + 1))] * 10
 
 
-async def test_one_pods_events_and_those_of_the_run() -> None:
+async def test_events_of_one_pod_and_of_the_run() -> None:
     run = await written()
     socket = await connect(run, more="&pod=ns/p7")
     events = [e async for frame in frames(socket) for e in frame]
@@ -60,7 +60,7 @@ async def test_one_pods_events_and_those_of_the_run() -> None:
         ("/ws/other", 4404, "Nothing exists at this address"),
     ],
 )
-async def test_a_wrong_address_is_told_so(path: str, code: int, says: str) -> None:
+async def test_an_invalid_address_gives_an_error(path: str, code: int, says: str) -> None:
     socket = WebsocketCommunicator(application, path)
     assert (await socket.connect())[0]
     assert says in json.loads((await socket.receive_output(timeout=5))["text"])["error"]
@@ -77,7 +77,7 @@ async def test_deleting_the_run_ends_the_stream() -> None:
 @pytest.mark.parametrize(
     ("origin", "allowed"), [(b"http://evil.example", False), (b"null", False), (b"http://localhost:8000", True)]
 )
-async def test_pages_of_other_sites_may_not_listen(origin: bytes, allowed: bool) -> None:
+async def test_pages_of_other_sites_cannot_connect(origin: bytes, allowed: bool) -> None:
     run = await database_sync_to_async(new_run)()
     headers = [(b"origin", origin), (b"host", b"localhost:8000")]
     socket = WebsocketCommunicator(application, f"/ws/runs/{run.pk}", headers=headers)
@@ -90,7 +90,7 @@ class BrokenLayer:
         raise ConnectionError("the broker is away")
 
 
-async def test_without_a_broker_events_still_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_events_arrive_without_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await database_sync_to_async(new_run)()
     monkeypatch.setattr(subscriber, "get_channel_layer", BrokenLayer)
     socket = await connect(run)

@@ -1,4 +1,4 @@
-"""Many sockets of one process: one query asks how far a run is, and whatever ends a socket ends it with a close."""
+"""Hub of the sockets of a process: one query for all runs, and every socket ends with a close frame."""
 
 import asyncio
 import json
@@ -18,20 +18,20 @@ from kubesched_ui.models import Run
 from kubesched_ui.websockets import consumers, run_hub, socket_metrics
 from tests.kubesched_ui.websockets.viewing import LAST, connect, new_run, seqs, write_run, written
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("forgetful_layer")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("lossy_layer")]
 
 
 async def closed(socket: WebsocketCommunicator) -> tuple[int, str]:
-    """(code, what was said last) of a socket that ends by itself."""
-    said = ""
+    """Return (code, last message) of a socket that the server closes."""
+    last_message = ""
     while (message := await socket.receive_output(timeout=10))["type"] == "websocket.send":
-        said = json.loads(message["text"]).get("error", said)
+        last_message = json.loads(message["text"]).get("error", last_message)
     assert message["type"] == "websocket.close"
-    return message["code"], said
+    return message["code"], last_message
 
 
-async def nobody_left() -> None:
-    """Once all sockets are gone nothing goes on."""
+async def assert_no_sockets_left() -> None:
+    """Wait until all sockets are closed, then check that nothing runs on."""
     for _ in range(200):
         if not socket_metrics.sockets:
             break
@@ -47,7 +47,7 @@ async def test_sockets_send_each_event_once_and_leave_nothing() -> None:
     since = [*range(10), 200, LAST]
     got = await asyncio.gather(*(seqs(socket) for socket in [await connect(run, since=n) for n in since]))
     assert got == [list(range(n + 1, LAST + 1)) for n in since]
-    await nobody_left()
+    await assert_no_sockets_left()
 
 
 async def test_sockets_at_the_same_event_share_a_read() -> None:
@@ -60,7 +60,7 @@ async def test_sockets_at_the_same_event_share_a_read() -> None:
     assert socket_metrics.readings - before < 4 * once
 
 
-async def test_sockets_of_one_pod_do_not_read_what_is_not_theirs() -> None:
+async def test_sockets_of_one_pod_read_only_its_events() -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run, more=f"&pod=ns/p{n}") for n in (3, 99)]
     await asyncio.sleep(0.2)
@@ -77,7 +77,7 @@ def fails(*_: Any) -> Any:
 
 
 @pytest.mark.parametrize("broken", [(run_hub, "query_runs"), (consumers, "read"), (run_hub, "may_watch")])
-async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
+async def test_a_database_outage_closes_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
     await asyncio.sleep(0.2)
@@ -85,13 +85,13 @@ async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.Mon
         outage.setattr(*broken, fails)
         writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
         assert await asyncio.gather(*map(closed, sockets)) == [(1011, "")] * 5
-        assert await closed(await connect(run)) == (1011, "")  # who comes meanwhile, too
+        assert await closed(await connect(run)) == (1011, "")  # new clients as well
         await writing
-    await nobody_left()
+    await assert_no_sockets_left()
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))
 
 
-async def test_a_socket_that_cannot_even_be_closed_is_the_servers_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_socket_that_cannot_be_closed_is_left_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     async def raises(*_: Any) -> None:
         raise RuntimeError("a code that may not be sent")
 
@@ -102,20 +102,20 @@ async def test_a_socket_that_cannot_even_be_closed_is_the_servers_to_end(monkeyp
         await socket.wait(5)
 
 
-def nobody(run_id: int, scopes: Sequence[Any]) -> list[bool]:
+def permit_none(run_id: int, scopes: Sequence[Any]) -> list[bool]:
     return [False] * len(scopes)
 
 
-async def test_who_may_not_see_a_run_is_told_as_if_there_were_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_without_permission_gets_the_error_of_a_missing_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await written()
-    monkeypatch.setattr(run_hub, "may_watch", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", permit_none)
     socket = await connect(run)
     message = json.loads((await socket.receive_output(timeout=5))["text"])
     assert message == {"error": f"There is no run {run.pk}."}
     assert await closed(socket) == (4404, "")
 
 
-async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_revoked_permission_closes_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     run: Run = await database_sync_to_async(new_run)()
     gone, stays = await connect(run), await connect(run, more="&who=kept")
 
@@ -131,7 +131,7 @@ async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.Mo
 
 
 async def blocked(run: Run) -> tuple[asyncio.Task[None], list[dict[str, Any]], Callable[[dict[str, Any]], None]]:
-    """A socket whose reader takes nothing after the first message: (its task, what it was sent, how to tell it)."""
+    """Return a socket whose client reads nothing after the first message: (task, sent messages, unblock)."""
     sent: list[dict[str, Any]] = []
     inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
@@ -150,13 +150,13 @@ async def blocked(run: Run) -> tuple[asyncio.Task[None], list[dict[str, Any]], C
     return task, sent, inbox.put_nowait
 
 
-async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_holds_one_message_and_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await written()
     task, sent, tell = await blocked(run)
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))  # the others do not wait for it
     assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send"]
     assert socket_metrics.lags() == [LAST]
-    monkeypatch.setattr(run_hub, "may_watch", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", permit_none)
     while sent[-1]["type"] != "websocket.close":
         await asyncio.sleep(0.01)
     assert [message["type"] for message in sent[2:]] == ["websocket.send", "websocket.close"]
@@ -165,7 +165,7 @@ async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(mon
     await task
 
 
-async def test_sockets_that_vanish_leave_nothing_behind() -> None:
+async def test_vanished_sockets_leave_nothing_behind() -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(50)]
     await asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.0, 20)
@@ -173,7 +173,7 @@ async def test_sockets_that_vanish_leave_nothing_behind() -> None:
     assert len(before) > 100
     for socket in sockets:
         socket.input_queue.put_nowait({"type": "websocket.disconnect", "code": 1006})
-    await nobody_left()
+    await assert_no_sockets_left()
     for _ in range(200):
         if len(asyncio.all_tasks()) < 10:
             break
@@ -181,14 +181,14 @@ async def test_sockets_that_vanish_leave_nothing_behind() -> None:
     assert len(asyncio.all_tasks()) < 10
 
 
-async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
+async def test_a_client_beyond_the_limit_is_rejected(settings: Any) -> None:
     settings.SOCKETS_MAX = 2
     run: Run = await database_sync_to_async(new_run)()
     first, second = await connect(run), await connect(run)
     await asyncio.sleep(0.1)
-    code, said = await closed(await connect(run))
+    code, last_message = await closed(await connect(run))
     assert code == 1013
-    assert said.startswith("The server has too many")
+    assert last_message.startswith("The server has too many")
     await first.disconnect()
     third = await connect(run)
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
@@ -196,17 +196,17 @@ async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
     await writing
 
 
-async def test_the_log_is_read_in_the_order_of_an_index() -> None:
+async def test_the_log_is_read_in_index_order() -> None:
     run = await written()
 
     def plans() -> list[str]:
         found = []
         for pod in ("", "ns/p7"):
-            with CaptureQueriesContext(connection) as asked:
+            with CaptureQueriesContext(connection) as queries:
                 list(read_blocks(run.pk, 5, pod))
-            assert all(" LIMIT " in query["sql"] for query in asked)
+            assert all(" LIMIT " in query["sql"] for query in queries)
             with connection.cursor() as cursor:
-                for query in asked:
+                for query in queries:
                     cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
                     found += [row[3] for row in cursor.fetchall()]
         return found
@@ -238,13 +238,13 @@ async def test_progress_is_coalesced_and_ends_with_the_run(monkeypatch: pytest.M
         assert (messages[-1]["last_seq"], messages[-1]["cycles_done"]) == (LAST, 120)
         seen = [message["last_seq"] for message in messages]
         assert seen == sorted(set(seen))
-    await nobody_left()
+    await assert_no_sockets_left()
 
 
-async def test_progress_needs_the_right_to_see_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_progress_needs_permission_to_view_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run: Run = await database_sync_to_async(new_run)()
     open_one = await progress_of(run)
     assert json.loads(await open_one.receive_from(timeout=5))["progress"]["state"] == "running"
-    monkeypatch.setattr(run_hub, "may_watch", nobody)
+    monkeypatch.setattr(run_hub, "may_watch", permit_none)
     assert await closed(await progress_of(run)) == (4404, f"There is no run {run.pk}.")
     assert await closed(open_one) == (4403, f"Run {run.pk} is no longer shared with you.")

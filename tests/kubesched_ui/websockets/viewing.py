@@ -1,4 +1,4 @@
-"""Runs that are written as workers do, and sockets that watch them through the real ASGI application."""
+"""Runs written as by a worker, and sockets that watch them through the ASGI application."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def new_run() -> Run:
 
 
 def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cycles: int = CYCLES) -> None:
-    """Writes a whole run as a worker would, a notice after each batch."""
+    """Write a whole run as a worker does, with a notice after each batch."""
 
     def notify(seq: int) -> None:
         layer = get_channel_layer()
@@ -49,7 +49,7 @@ def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cyc
 
 
 async def written() -> Run:
-    """A run of which all is written."""
+    """Return a run that is completely written."""
     run: Run = await database_sync_to_async(new_run)()
     await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
     return run
@@ -63,7 +63,7 @@ async def connect(run: Run, since: int = 0, more: str = "") -> WebsocketCommunic
 
 
 async def frames(socket: WebsocketCommunicator) -> AsyncIterator[list[dict[str, Any]]]:
-    """The frames until the server closes."""
+    """Return the frames until the server closes the socket."""
     while (message := await socket.receive_output(timeout=10))["type"] == "websocket.send":
         yield json.loads(message["text"])["events"]
     assert message["type"] == "websocket.close"

@@ -1,4 +1,4 @@
-"""A web process that died, is too large or does not answer is replaced, and no connection is refused meanwhile."""
+"""A web process that died, grew too large or hangs is replaced without refused connections."""
 
 import os
 import signal
@@ -42,8 +42,8 @@ APPLICATION = """
 """
 
 
-class Kept:
-    """The address of a supervised web process."""
+class SupervisedServer:
+    """Address of a supervised web process."""
 
     def __init__(self, folder: Path, checkout: Path) -> None:
         (folder / "growing.py").write_text(textwrap.dedent(APPLICATION))
@@ -56,25 +56,25 @@ class Kept:
         until(lambda: listens("127.0.0.1", self.port), "the start")
 
     def get(self, path: str = "/") -> int:
-        """Return the number of the process that answered."""
+        """Return the process id that the response names."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
             return int(answer.read())
 
 
 @pytest.fixture
-def kept(tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Kept]:
+def kept(tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[SupervisedServer]:
     settings.VAR_DIR = settings.BASE_DIR = tmp_path
     changed = {"OURS": "growing:application", "SILENT_S": 2, "LISTEN_AFTER_S": 1, "WEB_MEMORY": 250_000_000}
     for name, value in changed.items():
         monkeypatch.setattr(supervisord_config, name, value)
     monkeypatch.setenv("KUBESCHED_DRAIN_S", "4")
-    found = Kept(tmp_path, checkout)
+    found = SupervisedServer(tmp_path, checkout)
     yield found
     found.process.terminate()
     assert found.process.wait(60) == 0
 
 
-def asking(kept: Kept, over: threading.Event, answers: list[Any]) -> None:
+def asking(kept: SupervisedServer, over: threading.Event, answers: list[Any]) -> None:
     while not over.is_set():
         try:
             answers.append(kept.get())
@@ -83,12 +83,12 @@ def asking(kept: Kept, over: threading.Event, answers: list[Any]) -> None:
 
 
 @pytest.mark.long
-def test_one_that_has_grown_is_replaced_and_no_request_is_lost(kept: Kept) -> None:
+def test_a_process_that_grew_is_replaced_without_lost_requests(kept: SupervisedServer) -> None:
     first, over = kept.get(), threading.Event()
     answers: list[Any] = []
     slow: list[Any] = []
     with connect(f"ws://127.0.0.1:{kept.port}/", open_timeout=60) as watching:
-        # daemons: were the process not replaced, they would ask for ever
+        # daemons: without a replacement, they would send requests forever
         threads = [threading.Thread(target=asking, args=(kept, over, answers), daemon=True) for _ in range(2)]
         assert kept.get("/grow") == first
         threads.append(threading.Thread(target=lambda: slow.append(kept.get("/slow")), daemon=True))
@@ -110,14 +110,14 @@ def test_one_that_has_grown_is_replaced_and_no_request_is_lost(kept: Kept) -> No
     assert len(slow) == 1
 
 
-def test_one_that_died_is_replaced_and_who_comes_waits(kept: Kept) -> None:
+def test_a_process_that_died_is_replaced_and_clients_wait(kept: SupervisedServer) -> None:
     first = kept.get()
     os.kill(first, signal.SIGKILL)
     assert kept.get() != first
 
 
 @pytest.mark.long
-def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
+def test_a_hanging_process_is_replaced_and_clients_wait(kept: SupervisedServer) -> None:
     first = kept.get()
     os.kill(first, signal.SIGSTOP)
     assert kept.get() != first
@@ -126,7 +126,7 @@ def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
 
 
 @pytest.mark.long
-def test_a_stop_refuses_connections_and_completes_requests(kept: Kept) -> None:
+def test_a_stop_refuses_connections_and_completes_requests(kept: SupervisedServer) -> None:
     first = kept.get()
     slow: list[int] = []
     thread = threading.Thread(target=lambda: slow.append(kept.get("/slow")))

@@ -1,4 +1,4 @@
-"""The shape of what is recorded at present, as a digest: another one is another format."""
+"""Digest of the recording format. A different digest means a different format."""
 
 import hashlib
 import json
@@ -16,14 +16,14 @@ TABLES = (EventBlock, Cycle, GroupCycle, RecordingBlock, NodeList, Moves, Marks,
 
 
 def shape_of(value: Any) -> Any:
-    """Lists by their items, everything else by its type."""
+    """Return lists as their items, other values as their type."""
     if isinstance(value, list | tuple):
         return [shape_of(one) for one in value]
     return "number" if isinstance(value, int | float) else type(value).__name__
 
 
 def shape(full: bytes) -> str:
-    """A digest. `full`: the encoded trace of a cycle in which every field is set."""
+    """Return the digest. `full`: the encoded trace of a cycle in which every field is set."""
     document = msgspec.msgpack.decode(zlib.decompress(full[1:]))
     found = {
         "trace": [trace.VERSION, shape_of(document)],

@@ -9,7 +9,7 @@ from kubesched_ui.runtime.fair_scheduler import AT_ONCE, FairScheduler
 
 
 @pytest.mark.asyncio
-async def test_others_get_through_between_the_turns_of_many() -> None:
+async def test_other_tasks_run_between_the_groups() -> None:
     turns, loop = FairScheduler(), asyncio.get_running_loop()
     waiting: list[asyncio.Future[Any]] = [loop.create_future() for _ in range(3 * AT_ONCE)]
     served: list[int] = []
