@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -18,16 +19,35 @@ BANNED = {
 }
 BANNED_IN_CLASSES = BANNED | {"seen"}
 BANNED_FUNCTIONS = {"of", "told", "tell", "asked"}
+TEMPLATES = Path(__file__).parents[1] / "templates"
 OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 
-# Names in the JSON of the HTTP API, and `told`, a column of stored rows. By module; resolvers are named after fields.
-WIRE_NAMES: dict[str, str] = {
+# Names outside of the code, by module: in the JSON of the HTTP API and of websockets (resolvers are named after
+# fields), of a column of stored rows, of URLs, and of environment variables.
+OUTER_NAMES: dict[str, str] = {
     "kubesched_ui.api.groups": "said",
     "kubesched_ui.api.provenance": "said",
     "kubesched_ui.api.runs": "resolve_told told",
     "kubesched_ui.api.time": "said told",
+    "kubesched_ui.documentation.markdown_pages": "room",
+    "kubesched_ui.env": "BESIDE_MAX_MEMORY BESIDE_MAX_SECONDS BESIDE_PROCESSES "
+    "ROOMS_MAX ROOM_HOURS ROOM_KEEP_DAYS ROOM_STUDENTS_MAX",
     "kubesched_ui.event_log.rows": "told",
+    "kubesched_ui.live_classes.hub": "room",
+    "kubesched_ui.live_classes.parts": "asked",
     "kubesched_ui.models": "told",
+    "kubesched_ui.presenters.events_at": "said told",
+    "kubesched_ui.views.context_processors": "rooms",
+    "scheduler_core.debugger.claims": "said",
+    "scheduler_core.debugger.cycle_steps": "said",
+    "scheduler_core.debugger.preemption_dry_run": "said",
+    "scheduler_core.pod_groups.serialize": "said",
+}
+OUTER_NAMES_IN_TEMPLATES = {
+    "live_class_student.html": "asked",
+    "parts/group.html": "said",
+    "parts/live_class_step.html": "asked",
+    "preemption.html": "said",
 }
 # Upstream uses these names twice: for a type of the API or of a configuration, and for a plugin or a type of a CRD.
 OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "ServiceAffinity", "WaitingPod"}
@@ -41,7 +61,7 @@ def is_banned(name: str, kind: str) -> bool:
 
 
 def names(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of each name that a module defines, except local variables."""
+    """Yield (kind, name) of each name that a module defines, and of each string key that it sets: template context."""
     tree = ast.parse(file.read_text())
     yield "module", file.stem
     for node in ast.walk(tree):
@@ -53,11 +73,16 @@ def names(file: Path) -> Iterator[tuple[str, str]]:
             yield "parameter", node.arg
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield "attribute", node.attr
-        if isinstance(node, ast.Module | ast.ClassDef):
-            targets = (t for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign) for t in ast.walk(s))
-            yield from (
-                ("attribute", t.id) for t in targets if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
-            )
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield "variable", node.id
+        elif isinstance(node, ast.Dict):
+            yield from (("key", key.value) for key in node.keys if is_text(key))
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and is_text(node.slice):
+            yield "key", node.slice.value
+
+
+def is_text(node: ast.expr | None) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
 
 
 def banned_names(package: str) -> dict[str, str]:
@@ -78,7 +103,20 @@ def duplicate_classes(package: str) -> str:
 
 @pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])
 def test_no_name_has_a_banned_word(package: str) -> None:
-    assert banned_names(package) == {m: names for m, names in WIRE_NAMES.items() if m.split(".")[0] == package}
+    assert banned_names(package) == {m: names for m, names in OUTER_NAMES.items() if m.split(".")[0] == package}
+
+
+def template_names(path: Path) -> set[str]:
+    """Return the names in the tags of a template, without texts."""
+    tags = re.findall(r"{[{%](.*?)[%}]}", path.read_text(), re.S)
+    return {name for tag in tags for name in re.findall(r"[^\W\d]\w*", re.sub(r"""(["']).*?\1""", "", tag))}
+
+
+def test_no_name_in_a_template_has_a_banned_word() -> None:
+    files = sorted(TEMPLATES.rglob("*.html"))
+    found = {str(file.relative_to(TEMPLATES)): {name for name in template_names(file) if is_banned(name, "variable")}
+             for file in files}  # fmt: skip
+    assert {name: " ".join(words) for name, words in found.items() if words} == OUTER_NAMES_IN_TEMPLATES
 
 
 @pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])

@@ -13,7 +13,7 @@ from kubesched_ui.observability.collectors import size_and_free
 from kubesched_ui.outages import FULL, Outage, ServiceUnavailable
 
 LEAST = 32 * 1024 * 1024  # bytes; with less free space the disk counts as full
-WAITS = "waits-for-room"  # cache key, set while a worker waits: web processes may not see its disk
+WAITS = "waits-for-disk-space"  # cache key, set while a worker waits: web processes may not see its disk
 WAITS_S = 90
 RETRY_S = 60
 RECENT_S = 5.0

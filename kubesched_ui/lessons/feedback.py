@@ -71,10 +71,10 @@ def _number(question: Question, given: float) -> Iterator[str]:
 def _other_score(question: Question, given: float) -> Iterator[str]:
     """Yield a hint if the number is another score of the cycle."""
     facts, focus = question.facts, question.focus
-    told = facts.find(focus.pod, focus.attempt).as_dict
-    scores = told.get("score", {})
+    cycle = facts.find(focus.pod, focus.attempt).as_dict
+    scores = cycle.get("score", {})
     for plugin, score in scores.items():
-        for node in told.get("feasible", ()):
+        for node in cycle.get("feasible", ()):
             raw, normalized = score["raw"].get(node), score["normalized"].get(node)
             values = {"raw": raw, "normalized": normalized, "weighted": normalized * score["weight"]}
             for point, value in values.items():
@@ -138,11 +138,11 @@ def _refusal(facts: Facts, node: str) -> str:
     """Return why a node rejects the pod in focus."""
     pod = facts.focus.pod
     plugin = facts.call("refuser", [pod, node], {})
-    said = f"{plugin} reports {facts.call('reasons', [pod, node], {})}"
+    sentence = f"{plugin} reports {facts.call('reasons', [pod, node], {})}"
     with suppress(Unknown, InputError):
         if text := facts.tree("filter", pod, node, plugin).text:
             return f"{plugin} reports {text.removeprefix(f'{node}: ')}."
-    return f"{said}."
+    return f"{sentence}."
 
 
 def _refuses(question: Question, given: str) -> Iterator[str]:
@@ -175,8 +175,8 @@ def _order(question: Question, given: list[str]) -> Iterator[str]:
     yield "At least two of the nodes are in the wrong order."
     if question.ask.of:
         return
-    told = question.facts.find(question.focus.pod, question.focus.attempt).as_dict
-    parts = [f"{plugin} x {score['weight']}" for plugin, score in told.get("score", {}).items()]
+    cycle = question.facts.find(question.focus.pod, question.focus.attempt).as_dict
+    parts = [f"{plugin} x {score['weight']}" for plugin, score in cycle.get("score", {}).items()]
     yield f"The total of a node is the sum of these normalized scores, each times its weight: {', '.join(parts)}."
 
 

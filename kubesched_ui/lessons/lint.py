@@ -59,8 +59,8 @@ def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Che
         if last is None or last.kind != "change":
             raise LessonError(path.name, 1, "must end with a step that asks for a change")
         if checked.questions < MIN_QUESTIONS:
-            asked = count(checked.questions, "question")
-            raise LessonError(path.name, 1, f"asks {asked}; a lesson asks at least {MIN_QUESTIONS}")
+            number = count(checked.questions, "question")
+            raise LessonError(path.name, 1, f"asks {number}; a lesson asks at least {MIN_QUESTIONS}")
         if not lesson.head.lights:
             raise LessonError(path.name, 1, "must name the parts of the picture that it lights, as `lights: [filter]`")
         found.lessons += 1
@@ -160,8 +160,8 @@ class _Check:
         try:
             self.found.figures += markdown.checked(text.text, facts)
         except Unknown as problem:
-            line, _, said = str(problem).partition("\0")
-            raise LessonError(name, text.line + int(line), said) from None
+            line, _, message = str(problem).partition("\0")
+            raise LessonError(name, text.line + int(line), message) from None
 
     def step(self, number: int) -> None:
         """Check a step. Raises LessonError."""

@@ -104,16 +104,16 @@ def _watched(change: Change, t: float, effects: list[dict[str, Any]]) -> Walk:
     }[change.verb]
     handler, place = _place(change)
     moved = [event for event in effects if event["type"] == "queue.moved" and event["data"]["to"] != POPPED]
-    told = [_moved(event) for event in moved]
+    moves = [_moved(event) for event in moved]
     if change.kind == "Node" or change.verb == "DELETED":
-        told = told or ["The queue also receives the event, but moves no pods."]
+        moves = moves or ["The queue also receives the event, but moves no pods."]
     steps = [
         f"The API server sends {change.verb} {what} to all watchers.",
         f"The reflector for {change.kind.lower()}s receives it from its watch.",
         f"{delta} is appended to the deltas of {store}.",
         kept,
         handler,
-        " ".join([place, *told]),
+        " ".join([place, *moves]),
     ]
     wakes = any(event["data"]["to"] in ("active", "backoff") for event in moved)
     return Walk(shown(Seconds(t)), what, steps, wakes)

@@ -216,13 +216,13 @@ def _head(file: str, source: str) -> Head:
     try:
         return msgspec.json.decode(found[0][1], type=Head)
     except msgspec.ValidationError as problem:
-        said, _, path = str(problem).partition(" - at `$")
+        message, _, path = str(problem).partition(" - at `$")
         place = path.rstrip("`").lstrip(".")
         try:
             line = line_of(source, place) + 1
         except (yaml.YAMLError, RecursionError):
             line = 2
-        raise LessonError(file, line, f"{place}: {said}" if place else said) from None
+        raise LessonError(file, line, f"{place}: {message}" if place else message) from None
 
 
 def yaml_error(file: str, problem: IngestError) -> LessonError:

@@ -83,9 +83,9 @@ def card(run: Run, address: str) -> str:
     except (InputError, ValueError):
         return ""
     t = recording.time_of_cycle(row.number) if row else recording.time_of(moment)
-    told = {"told": position.text, "at": clock(t) if run.in_time else "", "row": row}
+    timepoint = {"position": position.text, "at": clock(t) if run.in_time else "", "row": row}
     context["counts"] = [] if context["shelf"].named else counts(context["shelf"])
-    return render_to_string("parts/live_class_map.html", {"run": run, **told, **context})
+    return render_to_string("parts/live_class_map.html", {"run": run, **timepoint, **context})
 
 
 def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimepoint) -> dict[str, Any]:
@@ -100,8 +100,8 @@ def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
-    if (room := headroom_of(run, row, trace)) is not None:
-        explanations.add_quantities(matrix, room)
+    if (headroom := headroom_of(run, row, trace)) is not None:
+        explanations.add_quantities(matrix, headroom)
     preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)
     at = (

@@ -157,11 +157,11 @@ def own_result(lesson: Lesson, step: int, revealed: bool, answer: GivenAnswer | 
         return ""
     context: dict[str, Any] = {"revealed": revealed, "answer": answer}
     if answer:
-        context["told"] = answer_text(lesson, step, answer.given)
+        context["answer_text"] = answer_text(lesson, step, answer.given)
         if revealed and not answer.right:
             question = lesson.question(step)
             assert question is not None
-            context["said"] = feedback.explain(question, Verdict(False, answer.given))
+            context["explanation"] = feedback.explain(question, Verdict(False, answer.given))
     return render_to_string("parts/live_class_own.html", context)
 
 

@@ -153,10 +153,10 @@ def _order(group: str) -> tuple[int, str]:
 def _bars(flows: Sequence[tuple[str, str, int]], side: int) -> dict[str, dict[str, Any]]:
     sums = _sums(flows, side)
     total = sum(sums.values())
-    room = HEIGHT - GAP * (len(sums) - 1)
+    available = HEIGHT - GAP * (len(sums) - 1)
     y, found = 0.0, {}
     for group in sorted(sums, key=_order):
-        height = room * sums[group] / total
+        height = available * sums[group] / total
         found[group] = {
             "group": group,
             "pods": sums[group],

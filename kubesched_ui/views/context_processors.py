@@ -35,14 +35,14 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     """Return the values for the base template.
 
     `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
-    KubeSched. `accounts`: whether accounts are enabled. `room`: why nothing new can be started (low disk space),
-    or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
+    KubeSched. `accounts`: whether accounts are enabled. `space_problem`: why nothing new can be started (low disk
+    space), or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
     scripts. `doc`: the documentation about this page. `page_path`: the beginning of links to other queries.
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
     context: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
-    context |= {"accounts": settings.ACCOUNTS, "room": disk_space.recent_problem()}
+    context |= {"accounts": settings.ACCOUNTS, "space_problem": disk_space.recent_problem()}
     layout = getattr(request, "layout", "base.html")
     read_only = layout != "base.html"
     context |= {"layout": layout, "read_only": read_only, "page_path": request.path if read_only else ""}

@@ -73,7 +73,7 @@ def step_context(
     if judges and has_question and not revealed:
         given = sent.getlist("answer")[:MAX_ANSWERS]
         verdict, explanation = step_state.answered(here, step, given)
-        judged = {"verdict": verdict, "said": explanation, "given": given}
+        judged = {"verdict": verdict, "explanation": explanation, "given": given}
         revealed = verdict.right
     accepted = judged["verdict"].given if judged else None
     context = {"lesson": here, "step": step, "view": step_state.shows(here, step, revealed, accepted), **judged}

@@ -97,10 +97,10 @@ def of_request(request: HttpRequest, code: str) -> Student:
 def part(request: HttpRequest, code: str) -> HttpResponse:
     """Return a step as JSON for the page's script: the current one, or an earlier one."""
     try:
-        told: dict[str, Any] = serializers.student_state(of_request(request, code), request.GET.get("step", ""))
+        state: dict[str, Any] = serializers.student_state(of_request(request, code), request.GET.get("step", ""))
     except Rejected as refused:
         return JsonResponse({"error": str(refused)}, status=refused.status)
-    return JsonResponse(told)
+    return JsonResponse(state)
 
 
 @require_POST
@@ -113,5 +113,5 @@ def answer(request: HttpRequest, code: str) -> HttpResponse:
         answers.accept(student, number, request.POST.getlist("answer"))
     except Rejected as refused:
         return refusal(request, refused)
-    told = {"ok": True} | serializers.stored_own_answer(student, number)
-    return answered(request, told, "join-room", student.live_class.code)
+    state = {"ok": True} | serializers.stored_own_answer(student, number)
+    return answered(request, state, "join-room", student.live_class.code)

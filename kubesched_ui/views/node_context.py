@@ -47,7 +47,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
         "page": page,
         "verdicts": verdicts,
-        "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
+        "rejecting": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
     }
 
 
@@ -87,19 +87,19 @@ def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] 
 
 
 def story(run: Run, then: NodeAtTimepoint) -> list[dict[str, Any]]:
-    """Return the events of a node in virtual time, in order: {seq, t, at, kind, said, pod}."""
+    """Return the events of a node in virtual time, in order: {seq, t, at, kind, text, pod}."""
     recording = recording_of(run)
-    told: list[dict[str, Any]] = [
-        {"seq": mark.seq, "t": mark.t, "kind": mark.kind, "said": mark.text, "pod": ""}
+    history: list[dict[str, Any]] = [
+        {"seq": mark.seq, "t": mark.t, "kind": mark.kind, "text": mark.text, "pod": ""}
         for mark in queue_timeline.recording_of(run).marks
         if mark.node == then.line.name
     ]
     for at, pod, came in then.history.arrivals:
         if at:
-            kind, said = ("came", "came") if came else ("left", "left")
-            told.append({"seq": at, "t": recording.time_of(at), "kind": kind, "said": said, "pod": pod})
-    told.sort(key=lambda line: line["seq"])
-    return [line | {"at": clock(line["t"]), "now": line["t"] == then.t} for line in told]
+            kind, text = ("came", "came") if came else ("left", "left")
+            history.append({"seq": at, "t": recording.time_of(at), "kind": kind, "text": text, "pod": pod})
+    history.sort(key=lambda line: line["seq"])
+    return [line | {"at": clock(line["t"]), "now": line["t"] == then.t} for line in history]
 
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:

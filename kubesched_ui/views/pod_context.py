@@ -155,10 +155,10 @@ def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
     """Return the pod's YAML, and its state in the snapshot."""
     known = cluster_overview.pods_of_scenario(run.scenario, [key]).get(key)
-    said = known.message if known else result.recorded_message if result else ""
+    message = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
     claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
-    found = {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said, "claims": claims}
+    found = {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": message, "claims": claims}
     return found | {"versions": cluster_remarks(run.scenario.kubernetes, run.release)}
 
 
@@ -207,10 +207,10 @@ def about_cycle(
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, nodes)
     verdicts = matrix(cycle, nodes)
-    room = headroom_of(run, row, trace)
-    if room is not None:
-        explanations.add_quantities(verdicts, room)
-    explained, links = explanations.answer(trace, nodes, room), CycleLinks(run, row)
+    headroom = headroom_of(run, row, trace)
+    if headroom is not None:
+        explanations.add_quantities(verdicts, headroom)
+    explained, links = explanations.answer(trace, nodes, headroom), CycleLinks(run, row)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -226,7 +226,7 @@ def about_cycle(
         "steps": steps(cycle, row.result, len(nodes), after, points),
         "point": wanted if wanted in points else decisive_point(cycle, row.result, after),
         "plugin_shown": query.get("plugin", ""),
-        "node_asked": query.get("node", "")[:253],
+        "wanted_node": query.get("node", "")[:253],
         "notes": notes(run, verdicts, cycle),
         "matrix": verdicts,
         "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
@@ -255,23 +255,23 @@ def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], cho
     `chosen`: the node that Reserve and Permit handled. `old`: whether the release has no scheduling framework.
     """
     scored = list(cycle.get("score") or {})
-    asked: dict[str, list[str]] = {}
+    points: dict[str, list[str]] = {}
     if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
-        asked["filter"] = [rejecting]
+        points["filter"] = [rejecting]
     elif not cycle.get("prefilter") and verdicts.nodes:
-        asked["filter"] = list(verdicts.plugins)
+        points["filter"] = list(verdicts.plugins)
     if scored:
-        asked |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
+        points |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
     if cycle.get("postfilter") and not old:
-        asked["preemption"] = ["DefaultPreemption"]
+        points["preemption"] = ["DefaultPreemption"]
     for point in ("preenqueue", "reserve", "permit"):
         plugins = [*(cycle.get("permit_waits") or ())] if point == "permit" else []
         refusing = (cycle.get(point) or {}).get("plugin")
-        if told := list(dict.fromkeys([*plugins, *([refusing] if refusing else [])])):
-            asked[point] = told
+        if plugins := list(dict.fromkeys([*plugins, *([refusing] if refusing else [])])):
+            points[point] = plugins
     nominated = (cycle.get("postfilter") or {}).get("nominated_node")
     first = nodes[0] if nodes else ""
-    return {"points": asked, "node": cycle.get("selected") or nominated or first, "chosen": chosen or first}
+    return {"points": points, "node": cycle.get("selected") or nominated or first, "chosen": chosen or first}
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:
@@ -298,11 +298,11 @@ def there(
 def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
     """Return for each extension point its plugins with a description."""
     default = [name for name, _ in get_release(run.release).default_plugins]
-    asked = {
+    names = {
         "filter": [*verdicts.plugins, *verdicts.skipped],
         "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
     }
-    return {key: explanations.notes_of(asked.get(key, default), label) for key, label in POINTS.items()}
+    return {key: explanations.notes_of(names.get(key, default), label) for key, label in POINTS.items()}
 
 
 def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:
@@ -312,9 +312,9 @@ def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[
         if event["type"] in ("reserve", "permit", "prebind", "bind", "postbind"):
             status = event["data"].get("status")
             by = f" by {status['plugin']}" if status and status["plugin"] else ""
-            said = f"{status['code']}{by}" if status else "Success"
-            told = [("node", event["data"].get("node", "")), ("status", said)]
-            found.setdefault(event["type"], []).extend(told)
+            text = f"{status['code']}{by}" if status else "Success"
+            rows = [("node", event["data"].get("node", "")), ("status", text)]
+            found.setdefault(event["type"], []).extend(rows)
     return found | {point: [*found.get(point, []), *more] for point, more in came_to.facts.items()}
 
 
@@ -352,5 +352,5 @@ def about_scores(rows: list[ScoreRow], query: Mapping[str, str]) -> dict[str, An
         "score_chart": charts.score_bars(rows),
         "duel": match,
         "duel_totals": (totals[match.node], totals[match.other]) if match else (),
-        "asked": [(key, query[key]) for key in ("cycle", "attempt", "node") if query.get(key)],
+        "query_fields": [(key, query[key]) for key in ("cycle", "attempt", "node") if query.get(key)],
     }

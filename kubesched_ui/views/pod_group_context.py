@@ -39,17 +39,17 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
 def shown(run: Run, group: GroupCycle, current: str = "") -> dict[str, Any]:
     """Return the group as the templates need it. `current`: the member whose page shows it."""
     try:
-        told = groups.detail(run, group)
+        detail = groups.detail(run, group)
     except InputError as problem:
         return {"problem": str(problem), "name": group.key}
     named = [
         member | dict(zip(("namespace", "own_name"), member["pod"].split("/", 1), strict=True))
-        for member in told["members"]
+        for member in detail["members"]
     ]
     order = [{"place": number, "current": member["pod"] == current, **member} for number, member in enumerate(named, 1)]
-    held = [(*pod.split("/", 1), status) for pod, status in told["held"].items()]
-    heading, _, rest = told["sentence"].partition(": ")
-    return told | {
+    held = [(*pod.split("/", 1), status) for pod, status in detail["held"].items()]
+    heading, _, rest = detail["sentence"].partition(": ")
+    return detail | {
         "namespace": group.namespace,
         "own_name": group.name,
         "heading": heading,
@@ -57,5 +57,5 @@ def shown(run: Run, group: GroupCycle, current: str = "") -> dict[str, Any]:
         "order": order[:MEMBERS_SHOWN],
         "beyond": max(0, len(order) - MEMBERS_SHOWN),
         "held_back": held,
-        "who_left": [(*victim["pod"].split("/", 1), victim["node"]) for victim in told["victims"]],
+        "who_left": [(*victim["pod"].split("/", 1), victim["node"]) for victim in detail["victims"]],
     }

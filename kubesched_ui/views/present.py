@@ -69,8 +69,8 @@ def here(context: Mapping[str, Any]) -> dict[str, Any]:
 def address(cycle: int, slide: Slide | str, hide: bool) -> str:
     """Return the address of a slide of a cycle."""
     slide = slide if isinstance(slide, Slide) else Slide(slide)
-    told = {"cycle": cycle, "point": slide.point} | ({"plugin": slide.plugin} if slide.plugin else {})
-    return f"?{urlencode(told)}{'&hide=1' if hide else ''}"
+    query = {"cycle": cycle, "point": slide.point} | ({"plugin": slide.plugin} if slide.plugin else {})
+    return f"?{urlencode(query)}{'&hide=1' if hide else ''}"
 
 
 def start_of(hide: bool) -> str:
@@ -88,10 +88,10 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     last = run.cycles_done
     context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
     if end and last:
-        told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_SHOWN]
+        pods = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_SHOWN]
         context |= {
             "counts": run_context.outcome_counts(run_answer.counts_of(run)),
-            "told": told,
+            "pods": pods,
             "before": address(last, "result", hide),
         }
         return context | {"slide": Slide("end"), "title": "So far" if run.active else "Final outcome"}

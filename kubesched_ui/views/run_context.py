@@ -105,10 +105,10 @@ def scheduler_of(run: Run) -> str:
     known, as in `scheduler 1.34 (verified as 1.34.1), the version of the cluster`.
     """
     verified, theirs = verification(run.release_number, run.in_time), run.scenario.kubernetes
-    told = f"scheduler {run.release.replace(',', ', ')} ({verified})"
+    text = f"scheduler {run.release.replace(',', ', ')} ({verified})"
     if own_release(run.scenario) == run.release_number:
-        return f"{told}, the version of the cluster"
-    return f"{told}; the cluster runs {theirs}" if theirs else told
+        return f"{text}, the version of the cluster"
+    return f"{text}; the cluster runs {theirs}" if theirs else text
 
 
 def configuration_of(run: Run) -> str:
@@ -148,8 +148,8 @@ def waits(run: Run) -> str:
     at = queue.queue_position(run)
     if at is None or not at.behind:
         return ""
-    told = queue.wait_text(at)
-    return f"{told[0].upper()}{told[1:]}{' (lower priority)' if run.low else ''}."
+    text = queue.wait_text(at)
+    return f"{text[0].upper()}{text[1:]}{' (lower priority)' if run.low else ''}."
 
 
 def is_old(run: Run) -> bool:

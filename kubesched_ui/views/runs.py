@@ -127,13 +127,14 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     """
     if node:
         return {"remedies": grouped(remedies.winning_of(run, row, node).remedies)}
-    told = remedies.explained(run, row)
+    explained = remedies.explained(run, row)
     pending = row.result in ("unschedulable", "gated")
     found = remedies.remedies_of(run, row) if pending else []
-    alone = [blocker for blocker in told.blockers if blocker.alone][:3] if pending else []
+    alone = [blocker for blocker in explained.blockers if blocker.alone][:3] if pending else []
     note = groups.note_of(run, row) if pending else ""
-    links = CycleLinks(run, row).of_blockers(told)
-    return {"told": told, "alone": alone, "links": links, "remedies": grouped(found), "pending": pending, "note": note}
+    links = CycleLinks(run, row).of_blockers(explained)
+    context = {"explained": explained, "alone": alone, "links": links, "remedies": grouped(found)}
+    return context | {"pending": pending, "note": note}
 
 
 WHAT_CHANGES = {

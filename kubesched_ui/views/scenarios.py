@@ -88,14 +88,14 @@ def expected(scenario: Scenario, form: StartForm) -> str:
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:
-    """Return when the scenario `ends`, the warnings about its cluster (`told`) with their counts, and those about its
+    """Return when the scenario `ends`, the warnings `about_cluster` with their counts, and those about its
     files.
     """
-    told = preflight.snapshot_warnings(scenario.warnings)
-    counted = {remark["code"]: remark["counts"] for remark in told}
+    about_cluster = preflight.snapshot_warnings(scenario.warnings)
+    counted = {remark["code"]: remark["counts"] for remark in about_cluster}
     return {
         "ends": retention.deletion_time(scenario),
-        "told": told,
+        "about_cluster": about_cluster,
         "others": counted.get("other-schedulers", {}),
         "absent": counted.get("absent-claims", {}).get("claims", 0),
         "makes_pods": "workloads" in counted,
@@ -124,14 +124,14 @@ def scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
 @require_GET
 def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the nodes with requested and allocatable resources, taints, labels and zones."""
-    asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
+    query = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
     view = cluster_overview.cluster_of_scenario(scenario)
-    page = Paginator(cluster_overview.find_nodes(view, **asked), ROWS).get_page(request.GET.get("page"))
+    page = Paginator(cluster_overview.find_nodes(view, **query), ROWS).get_page(request.GET.get("page"))
     resources = cluster_overview.columns(view)
     rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
     context = {"scenario": scenario, "tab": "nodes", "page": page, "resources": resources, "rows": rows}
-    return render(request, "nodes.html", context | asked)
+    return render(request, "nodes.html", context | query)
 
 
 @require_GET
@@ -139,11 +139,11 @@ def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)
     view = cluster_overview.cluster_of_scenario(scenario)
-    asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
-    page = Paginator(cluster_overview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
+    query = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
+    page = Paginator(cluster_overview.find_pods(view, **query), ROWS).get_page(request.GET.get("page"))
     context = {"scenario": scenario, "tab": "pods", "page": page}
     context["states"] = [(one["state"], one["count"]) for one in cluster_overview.state_counts(view)]
-    return render(request, "pods.html", context | asked)
+    return render(request, "pods.html", context | query)
 
 
 @require_GET

@@ -27,10 +27,10 @@ def find(upgrade_id: int) -> Upgrade:
 def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
     """Show the progress, the causes of each step, and the pods across releases."""
     found = find(upgrade_id)
-    asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
-    asked["show"] = asked["show"] if asked["show"] in presenters.SHOWS else presenters.DECIDED
+    query = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
+    query["show"] = query["show"] if query["show"] in presenters.SHOWS else presenters.DECIDED
     runs = found.run_of()
-    page = Paginator(presenters.rows(found, **asked), ROWS).get_page(request.GET.get("page"))
+    page = Paginator(presenters.rows(found, **query), ROWS).get_page(request.GET.get("page"))
     context = {
         "upgrade": found,
         "scenario": found.scenario,
@@ -42,7 +42,7 @@ def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
         "page": page,
         "left": presenters.time_left(found),
     }
-    return render(request, "upgrade.html", context | asked)
+    return render(request, "upgrade.html", context | query)
 
 
 @require_POST

@@ -74,8 +74,8 @@ class ClaimCycle:
             offset = len(statuses)
             statuses += [REFUSALS[code] for code in range(1, ERROR)]
             statuses += [error(problem.message_for(group.claims)) for problem in group.column.errors]
-            said = group.column.codes[inside]
-            codes[inside] = np.where(said > 0, said + np.uint16(offset), 0)
+            found = group.column.codes[inside]
+            codes[inside] = np.where(found > 0, found + np.uint16(offset), 0)
             self.groups.append(group)
         statuses += [NOT_THERE, ELSEWHERE]
         codes[codes == _UNFIT] = len(statuses) - 1

@@ -32,7 +32,9 @@ def _outcome(group: Mapping[str, Any], why: str) -> str:
         return f"no node has the label {key}, which all its members must share. None is bound."
     if group["result"] == "waiting":
         victims = [victim["pod"] for victim in group["victims"]]
-        gone = f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone" if victims else "room is made"
+        gone = "resources are free"
+        if victims:
+            gone = f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone"
         return f"it fits once {gone}; until then its members wait."
     out = [number for number, member in enumerate(members) if not member["fits"]]
     some_fit = f"{len(members) - len(out)} of {len(members)} {'fits' if len(members) == 1 else 'fit'}"

@@ -174,8 +174,8 @@ class Framework:
         """
         if state.deciding is None:
             taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
-            asked = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
-            state.deciding = [(p, ask) for p, ask in asked if ask or verdicts[p.name].codes is not None]
+            taken = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
+            state.deciding = [(p, ask) for p, ask in taken if ask or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
         statuses: list[fwk.Status] = []
         for plugin, ask in state.deciding:

@@ -89,14 +89,14 @@ class PreemptionAttempt:
             return
         nodes, nominator, priority = self.cluster.nodes, self.cluster.nominator, self.pod.priority
         wanted, free, places = targets.free(self.cluster)
-        asked = (wanted, priority, self.cluster.budgets.version)
+        request = (wanted, priority, self.cluster.budgets.version)
         for i, row in enumerate(targets.rows.tolist()):
             name = nodes.names[row]
             if nominator and self.framework.nominated_ahead(self.pod, name):
                 yield row, self._select(row, budgets, verdicts)
                 continue
             pods = tuple(nodes.pods_of(row))
-            key = (pods, free[i], places[i], asked)
+            key = (pods, free[i], places[i], request)
             known = self.framework.tried.get(name)
             if known is None or known[0] != key:
                 lower = by_importance(p for p in pods if p.priority < priority)

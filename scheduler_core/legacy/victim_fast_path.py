@@ -106,7 +106,7 @@ def victims_by_numbers(
     """
     names = [name for name, _ in wanted]
     everyone = [list(group) for group in groups]
-    left = [amount - asked for amount, (_, asked) in zip(free, wanted, strict=True)]
+    left = [amount - request for amount, (_, request) in zip(free, wanted, strict=True)]
     for group in everyone:
         places += len(group)
         for pod in group:

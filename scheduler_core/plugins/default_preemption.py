@@ -191,7 +191,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             policy = equal(view.field(view.pod, "spec", "preemptionPolicy"), never, "the pod may not preempt")
             stuck = constant(False, "a pod that it preempted is still leaving the nominated node")
             return (opposite(policy) if policy.value else stuck).with_text("The pod may not preempt")
-        refused = next((said for said, rows in found.rejected if view.row in rows), None)
+        refused = next((status for status, rows in found.rejected if view.row in rows), None)
         if refused is None:
             status = filtered.status_at(view.row)
             text = status.message if status is not None else "enough candidates were found before it"

@@ -76,15 +76,15 @@ class DynamicResources(
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may
         share a claim."""
-        asked = extended_resources.requested(self.cluster, pod)
-        if not pod.pod.spec.resource_claims and not asked:
+        extended = extended_resources.requested(self.cluster, pod)
+        if not pod.pod.spec.resource_claims and not extended:
             return fwk.SKIPPED
         try:
             found = list(claims.claims_of(pod, self.cluster.device_claims))
         except claims.ClaimProblem as problem:
             return fwk.unresolvable(str(problem))
-        special = extended_resources.claim_of(pod, self.cluster.device_claims.values()) if asked else None
-        cycle = ClaimCycle(self.devices, pod, [*found, special] if special is not None else found, special, asked)
+        special = extended_resources.claim_of(pod, self.cluster.device_claims.values()) if extended else None
+        cycle = ClaimCycle(self.devices, pod, [*found, special] if special is not None else found, special, extended)
         if not cycle.claims:
             return fwk.SKIPPED
         for claim in cycle.unallocated:
@@ -101,9 +101,10 @@ class DynamicResources(
             wanted += [(f"{request.name}/{sub.name}", sub) for sub in request.first_available]
             if not wanted:
                 return fwk.unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
-            for name, asked in wanted:
-                if asked.device_class_name not in self.cluster.device_classes:
-                    return fwk.unresolvable(f"request {name}: device class {asked.device_class_name} does not exist")
+            for name, device_request in wanted:
+                class_name = device_request.device_class_name
+                if class_name not in self.cluster.device_classes:
+                    return fwk.unresolvable(f"request {name}: device class {class_name} does not exist")
         return None
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:

@@ -513,9 +513,9 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         together = every([*labelled, *near], "pods that match its affinity are there")
         if together.value:
             return together
-        nobody = equal(total(anywhere), constant(0), "no pod anywhere matches")
+        none_matches = equal(total(anywhere), constant(0), "no pod anywhere matches")
         where = [] if self._existing_first else labelled
-        first = every([*where, nobody, self._meant_by_all(view, pod)], "the first of a group may go anywhere")
+        first = every([*where, none_matches, self._meant_by_all(view, pod)], "the first of a group may go anywhere")
         return some([together, first], "required affinity")
 
     def _meant_by_all(self, view: View, other: PodInfo) -> Tree:

@@ -262,5 +262,5 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         if old is None:
             return True
         before = resources.amounts(old.status.allocatable)
-        asked = [name for name, amount in pod.requests.items() if amount]
-        return any(now.get(name, 0) > before.get(name, 0) for name in ("pods", *asked))
+        requested = [name for name, amount in pod.requests.items() if amount]
+        return any(now.get(name, 0) > before.get(name, 0) for name in ("pods", *requested))

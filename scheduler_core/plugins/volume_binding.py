@@ -556,11 +556,11 @@ class VolumeBinding(
         """Explain whether the claim's class can provision a volume for the node."""
         found = self.cluster.storage_classes[class_of_claim(claim)]
         by = view.field(found, "provisioner")
-        nobody = [
+        without_provisioner = [
             equal(by, constant(name, label))
             for name, label in (("", "none"), (volumes.NO_PROVISIONER, "NotSupportedProvisioner"))
         ]
-        parts = [opposite(some(nobody), f"{found.name} has a provisioner")]
+        parts = [opposite(some(without_provisioner), f"{found.name} has a provisioner")]
         allowed = [
             every(
                 [
@@ -578,10 +578,10 @@ class VolumeBinding(
         if self._reports_capacity(found) and "storage" in claim.spec.resources.requests:
             asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
             number, largest = len(self.cluster.capacities), int(self._available_storage.largest(found.name)[view.row])
-            room = over(
+            capacity = over(
                 "max", largest, number, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES
             )
-            parts.append(less_equal(asks, room, "there is room"))
+            parts.append(less_equal(asks, capacity, "there is capacity"))
         return every(parts, f"{found.name} can provision it")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
