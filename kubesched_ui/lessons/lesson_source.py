@@ -5,6 +5,7 @@ Each part keeps its lines until it is replaced, so forms lose nothing that they 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,7 @@ from kubesched_ui.lessons.errors import LessonError
 
 FILE = "lesson.md"
 REFERENCES = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken)
+LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -147,6 +149,9 @@ def split(text: str) -> LessonSource:
 def composed(lines: Sequence[str]) -> Any:
     """Return the mapping of a head as nodes with positions. Raises LessonError."""
     head = "\n".join(lines)
+    if found := LINE_BREAKS.search(head):
+        problem = "has a character that YAML reads as the end of a line, but Markdown does not"
+        raise LessonError(FILE, head.count("\n", 0, found.start()) + 2, problem)
     parse(head)
     root: Any = yaml.compose(head, Loader=LOADER)
     block = isinstance(root, yaml.MappingNode) and not root.flow_style

@@ -104,14 +104,23 @@ def titles(source: LessonSource) -> list[str]:
 def head_context(source: LessonSource) -> dict[str, Any]:
     """Return the context of the form of the lesson itself."""
     found: dict[str, Any] = {name: str(source.head_value(name) or "") for name in ("title", "summary")}
-    lights = source.head_value("lights")
     runs = source.head_value("runs")
     return {
         "head": found | {"runs": to_yaml(runs).rstrip("\n") if runs else ""},
-        "lights": lights if isinstance(lights, list) else [],
-        "fixed": [name for name in ("title", "summary", "lights", "runs") if not source.editable(name)],
+        "lights": source.head_value("lights") or [],
+        "fixed": fixed(source),
         "parts": PARTS,
     }
+
+
+def fixed(source: LessonSource) -> list[str]:
+    """Return the keys of the head that the form cannot show or change."""
+    values = {name: source.head_value(name) for name in ("title", "summary", "lights", "runs")}
+    odd = {name for name in ("title", "summary") if not isinstance(values[name], str | None)}
+    lights = values["lights"] or []
+    if not isinstance(lights, list) or not {part.name for part in PARTS}.issuperset(map(str, lights)):
+        odd.add("lights")
+    return [name for name in values if name in odd or not source.editable(name)]
 
 
 def step_context(written: WrittenLesson, source: LessonSource, number: int) -> dict[str, Any]:
@@ -189,8 +198,9 @@ def store_head(form: QueryDict, source: LessonSource) -> list[Any]:
     if not title:
         return ["Title: must not be empty"]
     lights = [part.name for part in PARTS if part.name in form.getlist("lights")]
+    kept = fixed(source)
     for name, value in {"title": title, "summary": summary, "lights": lights, "runs": runs}.items():
-        if source.editable(name) and (name != "lights" or {*lights} != {*(source.head_value("lights") or ())}):
+        if name not in kept and (name != "lights" or {*lights} != {*(source.head_value(name) or ())}):
             source.set_head(name, value)
     return []
 

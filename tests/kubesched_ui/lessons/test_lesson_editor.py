@@ -125,6 +125,7 @@ def test_what_the_form_cannot_show_stays() -> None:
         ("---\nsteps:\n  - title: a\n---\n\n## b\n", 6),
         ("---\nsteps:\n  - 5\n---\n\n## b\n", 6),
         ("---\nsteps:\n  - title: a\n---\n", 5),
+        ('---\ntitle: x\nsummary: "a\u2028b"\nsteps:\n  - title: a\n---\n\n## a\n', 3),
         ("---\nsteps: &a [*a]\n---\n", 2),
         ("---\nsteps: " + "[" * 5000 + "\n---\n", 2),
     ],
@@ -221,6 +222,16 @@ def test_the_lesson_itself_is_edited(client: Client, written: WrittenLesson) -> 
     assert "b: [}" in refused.content.decode(), "what was typed stays"
     post(client, written, number=0, title="T", summary="", runs="")
     assert "runs" not in written.text
+
+
+def test_odd_values_of_the_head_stay(client: Client, written: WrittenLesson) -> None:
+    odd = written.text.replace("lights: [filter]", "lights: [{a: b}, gone]").replace("title: A", "title: 5 # A", 1)
+    for text in (odd, odd.replace("[{a: b}, gone]", "{a: b}"), odd.replace("[{a: b}, gone]", "5")):
+        written_lessons.save(written, text)
+        page = get(client, f"/lessons/{written.pk}/edit/?step=0").source
+        assert "title, lights: written with" in " ".join(page.split())
+        assert post(client, written, number=0, title="6", summary="New").status_code == 302
+        assert written.text == text.replace("What this lesson is about.", "New")
 
 
 def test_input_that_is_refused_stays_on_the_page(client: Client, written: WrittenLesson) -> None:
