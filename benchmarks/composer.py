@@ -85,14 +85,14 @@ def here(text: str) -> float:
 
 
 def beside(text: str) -> tuple[float, str]:
-    """(seconds, what the page is told)."""
+    """(seconds, the outcome)."""
     begun = time.perf_counter()
     try:
         service.read(text, "benchmark")
-        said = "read"
+        outcome = "read"
     except InputError as error:
-        said = str(error)
-    return round(time.perf_counter() - begun, 2), said
+        outcome = str(error)
+    return round(time.perf_counter() - begun, 2), outcome
 
 
 def main() -> None:
@@ -105,8 +105,8 @@ def main() -> None:
     beside("#" * (SMALL + 1))
     small = {name: here(text) for name, text in shapes(SMALL) if given.only in name}
     large = {name: beside(text) for name, text in shapes(MAX_BYTES) if given.only in name}
-    told = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
-    print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": told}))
+    timings = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
+    print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": timings}))
     stop_pools()
 
 

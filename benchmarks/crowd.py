@@ -44,7 +44,7 @@ def cluster(pods: int, nodes: int = 100) -> bytes:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
 
 
-def told(seconds: list[float]) -> dict[str, Any]:
+def summary(seconds: list[float]) -> dict[str, Any]:
     """Of times: how many, median, 95th percentile, longest."""
     some = sorted(seconds)
     if not some:
@@ -83,7 +83,7 @@ def uploads(address: str, number: int, mb: float) -> dict[str, Any]:
     for thread in others:
         thread.join()
     whole = round(time.perf_counter() - began, 1)
-    return {"large_mb": round(len(large) / 1e6, 1), "all_stored_s": whole} | {k: told(v) for k, v in times.items()}
+    return {"large_mb": round(len(large) / 1e6, 1), "all_stored_s": whole} | {k: summary(v) for k, v in times.items()}
 
 
 def when(text: str) -> datetime:
@@ -112,8 +112,8 @@ def runs(address: str, pods: int, seconds: float) -> dict[str, Any]:
         "pods": pods,
         "estimate": expected["told"],
         "long": {name: long[name] for name in ("state", "lane", "cycles_done", "pods_per_s")},
-        "sample_waited": told(waited),
-        "start_answered": told(answered),
+        "sample_waited": summary(waited),
+        "start_answered": summary(answered),
     }
 
 

@@ -128,22 +128,22 @@ def provenance(var: Path, path: str, cycles: int) -> dict[str, Any]:
     """Numbers of pods of all parts of the run: a first question about a cycle, near the one before and far from it, and
     the next ones about the same."""
 
-    def asked(run: str, cycle: int) -> list[str]:
+    def questions_about(run: str, cycle: int) -> list[str]:
         pod = call(f"{run}/find?where=cycle%20%3D%3D%20{cycle}")[0]["matches"][0]["pod"]
-        told = call(f"{run}/pods/{pod}")[0]["cycles"][-1]
+        cycle_data = call(f"{run}/pods/{pod}")[0]["cycles"][-1]
         where = f"{run}/pods/{pod}/provenance?"
-        if not told.get("score"):
+        if not cycle_data.get("score"):
             return [
                 f"{where}point=filter&plugin={plugin}&node=node-00001" for plugin in ("NodeResourcesFit", "NodeName")
             ]
-        ways = [(point, plugin) for plugin in told["score"] for point in ("raw", "normalized")]
+        ways = [(point, plugin) for plugin in cycle_data["score"] for point in ("raw", "normalized")]
         return [f"{where}point=total", *(f"{where}point={point}&plugin={plugin}" for point, plugin in ways)]
 
     moments = [1 + (cycles - 20) * i // 8 for i in range(9)]
     found: dict[str, Any] = {}
     with product(var) as address:
         run = f"{address}{path}"
-        questions = {k: asked(run, k) for k in [*moments, *(k + 10 for k in moments)]}
+        questions = {k: questions_about(run, k) for k in [*moments, *(k + 10 for k in moments)]}
     with product(var) as address:
         visited(address)
         at = {k: [f"{address}{url[url.index('/api/') :]}" for url in urls] for k, urls in questions.items()}
@@ -206,8 +206,8 @@ def main() -> None:
         figures |= {part: ask() for part, ask in ways.items() if given.only in (None, part)}
     print(json.dumps(figures))
     if given.update:
-        told = [(f"{part} {name}", value) for part in PARTS for name, value in figures.get(part, {}).items()]
-        rows = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in told)
+        pairs = [(f"{part} {name}", value) for part in PARTS for name, value in figures.get(part, {}).items()]
+        rows = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in pairs)
         body = f"<!-- debugger -->\n| question | ms |\n| --- | --: |\n{rows}\n<!-- /debugger -->"
         text = given.update.read_text()
         given.update.write_text(re.sub(r"<!-- debugger -->.*<!-- /debugger -->", lambda _: body, text, flags=re.S))

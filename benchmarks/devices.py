@@ -27,8 +27,8 @@ def _object(kind: str, name: str, spec: Raw, namespace: str = "") -> Raw:
 
 def _node(i: int) -> Iterator[Raw]:
     name = f"node-{i:05}"
-    room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
-    yield {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": room}}
+    allocatable = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    yield {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": allocatable}}
     for part in range(2):
         devices = [
             {

@@ -1,7 +1,7 @@
 """What a pod group costs: python -m benchmarks.gang [--nodes 1000] [--members 100] prints a line of JSON a workload.
 
 `plain`: a gang that fits. `short`: one member asks for too much, so that none is bound. `domains`: with
-TopologyAwareWorkloadScheduling, over ten zones that all have room. `gates`: all gates on, a gang that fits anywhere.
+TopologyAwareWorkloadScheduling, over ten zones with free resources. `gates`: all gates on, a gang that fits anywhere.
 `preempts`: WorkloadAwarePreemption in a full cluster, `--movable` of whose pods may be evicted. `ms`: the group's
 cycle, all members' traces encoded; `cycles`: members' cycles run for it, trials included.
 """
@@ -44,10 +44,10 @@ def _pod(name: str, cpu: str, **spec: Any) -> Raw:
 
 def objects(workload: str, nodes: int, members: int, movable: int) -> Iterator[Raw]:
     """The cluster, its gang pending."""
-    room = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    status = {"allocatable": {"cpu": "32", "memory": "128Gi", "pods": "110"}}
     for i in range(nodes):
         labels = {ZONE: f"zone-{i % 10}", "kubernetes.io/hostname": f"node-{i:05}"}
-        yield {"kind": "Node", "metadata": {"name": f"node-{i:05}", "labels": labels}, "status": {"allocatable": room}}
+        yield {"kind": "Node", "metadata": {"name": f"node-{i:05}", "labels": labels}, "status": status}
     if workload == "preempts":
         for i in range(nodes):
             priority = 0 if i < movable else 1000
@@ -75,12 +75,12 @@ def measure(workload: str, nodes: int, members: int, movable: int) -> Raw:
     GroupScheduler._try = counted  # type: ignore[method-assign]
     try:
         begin = time.perf_counter()
-        (told,) = (one for one in simulation.attempts() if isinstance(one, GroupTrace))
-        size = sum(len(member.trace.encode()) for member in told.members)
+        (trace,) = (one for one in simulation.attempts() if isinstance(one, GroupTrace))
+        size = sum(len(member.trace.encode()) for member in trace.members)
         took = time.perf_counter() - begin
     finally:
         GroupScheduler._try = tried  # type: ignore[method-assign]
-    found = group_to_dict(told)
+    found = group_to_dict(trace)
     return {
         "workload": workload,
         "nodes": nodes,

@@ -3,7 +3,7 @@
     python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--var FOLDER] [--run N] [--only WORDS]
 
 Starts the product (`manage.py run`) with a data folder of its own, or with FOLDER, which is kept: with --run a run that
-is in it is asked about, instead of one that is recorded first. Prints JSON: seconds until the first byte and until the
+is in it is queried, instead of one that is recorded first. Prints JSON: seconds until the first byte and until the
 last, megabytes received, and web's memory (resident, peak) after each.
 """
 
@@ -35,12 +35,12 @@ PATIENCE = 900.0  # seconds for one answer
 
 
 def cluster(pods: int, nodes: int) -> bytes:
-    """A snapshot, gzipped: `pods` pending ones of which one in forty finds no room."""
-    room = pods * 39 // 40 // nodes
+    """A snapshot, gzipped: `pods` pending ones of which one in forty does not fit."""
+    per_node = pods * 39 // 40 // nodes
     items: list[dict[str, Any]] = []
     for number in range(nodes):
         labels = {"kubernetes.io/hostname": f"n{number:04}", "topology.kubernetes.io/zone": f"z{number % 5}"}
-        allocatable = {"cpu": "96", "memory": "768Gi", "pods": str(room)}
+        allocatable = {"cpu": "96", "memory": "768Gi", "pods": str(per_node)}
         metadata = {"name": f"n{number:04}", "labels": labels}
         items.append({"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}})
     for number in range(pods):
@@ -154,7 +154,7 @@ def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
 
 
 def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
-    """What is asked, in this order; each of a pod of its own, so that nothing was answered before."""
+    """The queries, in this order; each of a pod of its own, so that nothing was answered before."""
     with OPENER.open(f"{base}/api/runs/{run}/pods?result=unschedulable&page_size=50") as answer:
         pending = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
     with OPENER.open(f"{base}/api/runs/{run}/pods?result=scheduled&page=700") as answer:
@@ -224,24 +224,24 @@ def main() -> None:
     parser.add_argument("--run", type=int)
     parser.add_argument("--only", default="", help="Questions with one of these words, between commas.")
     given = parser.parse_args()
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         var = (given.var or Path(folder) / "var").absolute()
         run = given.run
         if run is None:
             with running(var) as base:
-                run, told["recording"] = recorded(base, given.pods, given.nodes)
-                told["recording"]["web"] = memory(var, "kubesched_ui.server")
-                told["recording"]["worker"] = memory(var, "celery")
-            told["recording"]["database_mb"] = round((var / "kubesched.sqlite3").stat().st_size / 1e6)
+                run, results["recording"] = recorded(base, given.pods, given.nodes)
+                results["recording"]["web"] = memory(var, "kubesched_ui.server")
+                results["recording"]["worker"] = memory(var, "celery")
+            results["recording"]["database_mb"] = round((var / "kubesched.sqlite3").stat().st_size / 1e6)
         with running(var) as base:
-            told["web at first"] = memory(var, "kubesched_ui.server")
+            results["web at first"] = memory(var, "kubesched_ui.server")
             for name, ask in questions(base, run).items():
                 if any(word in name for word in given.only.split(",")):
-                    told[name] = ask() | {"web": memory(var, "kubesched_ui.server")}
-                    print(name, json.dumps(told[name]), file=sys.stderr, flush=True)
-            told["asking"] = memory(var, "kubesched_ui.queries")
-    print(json.dumps(told, indent=1))
+                    results[name] = ask() | {"web": memory(var, "kubesched_ui.server")}
+                    print(name, json.dumps(results[name]), file=sys.stderr, flush=True)
+            results["asking"] = memory(var, "kubesched_ui.queries")
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/start.py [--times 3]
 
-`first`: with an empty data folder; `later`: with the one it made; `page`: the first page that is asked for then;
+`first`: with an empty data folder; `later`: with the one it made; `page`: the first page that is requested then;
 `first_worker`, `later_worker`: until a worker answers, too. Each is the least of several, in seconds. Prints one JSON
 line.
 """

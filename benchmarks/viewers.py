@@ -130,7 +130,7 @@ class Beside:
         self.first_s.append(one.viewers[0].first_s or 999.0)
         one.leave(one.viewers[0], 0)
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         every = [second for seconds in self.seconds.values() for second in seconds]
         return {
             "pages": len(every),
@@ -170,28 +170,28 @@ def finished(address: str, run: int) -> dict[str, Any]:
 def watched(address: str, web: Web, run: int, path: str, number: int, *options: str) -> dict[str, Any]:
     """A crowd that watches a run to its end, with the processor time that the web process spends."""
     began, cpu = time.perf_counter(), web.cpu_s()
-    told = answer(crowd(address, f"/ws/runs/{run}{path}", number, *options))
-    told["seconds"], told["web_cpu_s"] = round(time.perf_counter() - began, 1), round(web.cpu_s() - cpu, 1)
-    return told
+    report = answer(crowd(address, f"/ws/runs/{run}{path}", number, *options))
+    report["seconds"], report["web_cpu_s"] = round(time.perf_counter() - began, 1), round(web.cpu_s() - cpu, 1)
+    return report
 
 
 def live(address: str, web: Web, scenario: int, number: int) -> tuple[int, dict[str, Any]]:
     run = start(address, scenario)
     with Beside(address, run) as beside:
         log = crowd(address, f"/ws/runs/{run}{LOG}", LOG_CLIENTS)
-        told = watched(address, web, run, PROGRESS, number)
-        told["log"] = answer(log)
+        report = watched(address, web, run, PROGRESS, number)
+        report["log"] = answer(log)
     ended = finished(address, run)
-    told["missed_the_end"] = number - told["last_seq"].get(str(ended["last_seq"]), 0)
-    told |= beside.told() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
-    return run, told
+    report["missed_the_end"] = number - report["last_seq"].get(str(ended["last_seq"]), 0)
+    report |= beside.report() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
+    return run, report
 
 
 def alone(address: str, scenario: int) -> dict[str, Any]:
     run = start(address, scenario)
     with Beside(address, run) as beside:
         ended = finished(address, run)
-    return beside.told() | {"run_s": lasted(ended)}
+    return beside.report() | {"run_s": lasted(ended)}
 
 
 def lasted(run: dict[str, Any]) -> float:
@@ -207,10 +207,10 @@ def of_pods(address: str, web: Web, scenario: int, number: int) -> dict[str, Any
     pods = [f"default/pod-{n * 7:06d}" for n in range(number)]
     crowds = [crowd(address, f"/ws/runs/{run}?since=0&pod={pod}", 1, "--gaps") for pod in pods[:20]]
     rest = watched(address, web, run, f"{LOG}&pod={pods[-1]}", number - 20, "--gaps")
-    told = [answer(one) for one in crowds]
+    report = [answer(one) for one in crowds]
     return {
         "viewers": number,
-        "wrong": sum(len(one["wrong"]) for one in [*told, rest]),
+        "wrong": sum(len(one["wrong"]) for one in [*report, rest]),
         "messages": rest["messages"],
         "seconds": round(time.perf_counter() - began, 1),
         "web_cpu_s": round(web.cpu_s() - cpu, 1),
@@ -234,20 +234,20 @@ def measure(address: str, var: Path, given: argparse.Namespace) -> dict[str, Any
     document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
     scenario = call(f"{address}/api/scenarios", document)[0]["id"]
     web = Web(var)
-    told: dict[str, Any] = {"load_before": os.getloadavg()[0], "web_mb_before": web.memory_mb()}
-    told["alone"] = alone(address, scenario)
-    run, told["live"] = live(address, web, scenario, given.viewers)
-    told["finished"] = watched(address, web, run, LOG, LOG_CLIENTS)
-    told["pod"] = of_pods(address, web, scenario, max(21, given.viewers // 5))
-    told["in_time"] = watched(address, web, start(address, scenario, in_time=True, until=60), PROGRESS, given.viewers)
-    told["killed"] = killed(address, web, scenario, given.viewers)
+    report: dict[str, Any] = {"load_before": os.getloadavg()[0], "web_mb_before": web.memory_mb()}
+    report["alone"] = alone(address, scenario)
+    run, report["live"] = live(address, web, scenario, given.viewers)
+    report["finished"] = watched(address, web, run, LOG, LOG_CLIENTS)
+    report["pod"] = of_pods(address, web, scenario, max(21, given.viewers // 5))
+    report["in_time"] = watched(address, web, start(address, scenario, in_time=True, until=60), PROGRESS, given.viewers)
+    report["killed"] = killed(address, web, scenario, given.viewers)
     peak = peak_memory(var)["web"]
-    return told | {"web_mb_peak": round(peak), "load_after": os.getloadavg()[0]}
+    return report | {"web_mb_peak": round(peak), "load_after": os.getloadavg()[0]}
 
 
-def rows(told: dict[str, Any]) -> list[tuple[str, Any]]:
+def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
     """The table of docs/performance.md."""
-    now, over, alone = told["live"], told["finished"], told["alone"]
+    now, over, alone = report["live"], report["finished"], report["alone"]
     return [
         ("viewers of the run page", now["viewers"]),
         ("viewers who did not see the end", now["missed_the_end"]),
@@ -260,11 +260,11 @@ def rows(told: dict[str, Any]) -> list[tuple[str, Any]]:
         ("pages meanwhile, ms (p95)", now["page_p95_ms"]),
         ("pages beside a run that nobody watches, ms (p95)", alone["page_p95_ms"]),
         ("the log of the same run when it is over: all clients have it after, s; processor time, s", pair(over)),
-        ("progress of a run in time: the same", pair(told["in_time"])),
-        (f"{told['pod']['viewers']} who watch a pod each: processor time, s", told["pod"]["web_cpu_s"]),
-        ("all killed at once: percent of a core in the first 10 s, in the next", pair_of(told["killed"])),
-        ("memory of the web process, MB: before, peak", f"{told['web_mb_before']}, {told['web_mb_peak']}"),
-        ("load of the machine (2 cores) before, after", f"{told['load_before']:.1f}, {told['load_after']:.1f}"),
+        ("progress of a run in time: the same", pair(report["in_time"])),
+        (f"{report['pod']['viewers']} who watch a pod each: processor time, s", report["pod"]["web_cpu_s"]),
+        ("all killed at once: percent of a core in the first 10 s, in the next", pair_of(report["killed"])),
+        ("memory of the web process, MB: before, peak", f"{report['web_mb_before']}, {report['web_mb_peak']}"),
+        ("load of the machine (2 cores) before, after", f"{report['load_before']:.1f}, {report['load_after']:.1f}"),
     ]
 
 
@@ -288,10 +288,10 @@ def main() -> None:
     parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
     given = parser.parse_args()
     with running() as (address, var):
-        told = measure(address, var, given)
-    print(json.dumps(told))
+        report = measure(address, var, given)
+    print(json.dumps(report))
     if given.update:
-        table = "\n".join(f"| {name} | {value} |" for name, value in rows(told))
+        table = "\n".join(f"| {name} | {value} |" for name, value in rows(report))
         body = f"<!-- viewers -->\n| figure | value |\n| --- | --- |\n{table}\n<!-- /viewers -->"
         text = given.update.read_text()
         given.update.write_text(re.sub(r"<!-- viewers -->.*<!-- /viewers -->", lambda _: body, text, flags=re.DOTALL))

@@ -2,8 +2,8 @@
 
 Per node there are six running pods with a claim each (CSI volumes in three zones), and one more local volume that is
 free. The pods that are timed have claims that are bound, that find a local volume, or that are to be provisioned where
-the driver reports room. Figures are milliseconds of PreFilter and Filter: the median of the pods, and the slowest pod,
-which is the one that has the columns made.
+the driver reports free capacity. Figures are milliseconds of PreFilter and Filter: the median of the pods, and the
+slowest pod, for which the columns are computed.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def _objects(nodes: int) -> Iterator[Raw]:
         yield {"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": [driver]}}
         topology = {"nodeTopology": {"matchLabels": {HOSTNAME: name}}}
         metadata = {"name": name, "namespace": "kube-system"}
-        room = {"storageClassName": "late", "capacity": f"{5 + i % 3 * 5}Gi"}
-        yield {"kind": "CSIStorageCapacity", "metadata": metadata, **room, **topology}
+        capacity = {"storageClassName": "late", "capacity": f"{5 + i % 3 * 5}Gi"}
+        yield {"kind": "CSIStorageCapacity", "metadata": metadata, **capacity, **topology}
         yield _volume(f"local-{i}", "local", f"{5 + i % 5 * 5}Gi", HOSTNAME, name, "Available", local={"path": "/"})
         for k in range(PER_NODE):
             yield from _bound(f"used-{i}-{k}", zone)

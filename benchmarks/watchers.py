@@ -140,17 +140,17 @@ class Crowd:
     def hear(self, viewer: Viewer, payload: bytes) -> None:
         """One message."""
         self.messages += 1
-        if (said := self.known.get((viewer.deflated, payload))) is None:
-            said = self.known[viewer.deflated, payload] = said_in(payload, viewer.deflated, self.gaps)
+        if (content := self.known.get((viewer.deflated, payload))) is None:
+            content = self.known[viewer.deflated, payload] = content_of(payload, viewer.deflated, self.gaps)
         if viewer.first_s is None:
             viewer.first_s = time.perf_counter() - viewer.began
         if "/progress" in self.path:
-            follows = said.first >= viewer.seen
+            follows = content.first >= viewer.seen
         else:
-            follows = said.first > viewer.seen if self.gaps else said.first == viewer.seen + 1
-        if said.error or not said.whole or not follows:
-            viewer.wrong = viewer.wrong or said.error or f"{said.first} to {said.last} after {viewer.seen}"
-        viewer.seen = said.last
+            follows = content.first > viewer.seen if self.gaps else content.first == viewer.seen + 1
+        if content.error or not content.whole or not follows:
+            viewer.wrong = viewer.wrong or content.error or f"{content.first} to {content.last} after {viewer.seen}"
+        viewer.seen = content.last
 
     def leave(self, viewer: Viewer, code: int) -> None:
         self.selector.unregister(viewer.connection)
@@ -158,7 +158,7 @@ class Crowd:
         viewer.code = code
         viewer.over_s = viewer.over_s or time.perf_counter() - viewer.began
 
-    def told(self) -> dict[str, object]:
+    def report(self) -> dict[str, object]:
         """What became of them."""
         first = sorted(viewer.first_s for viewer in self.viewers if viewer.first_s is not None)
         return {
@@ -194,7 +194,7 @@ def masked(opcode: int, payload: bytes) -> bytes:
     return bytes([128 | opcode, 128 | len(payload), 0, 0, 0, 0]) + payload
 
 
-def said_in(payload: bytes, deflated: bool, gaps: bool) -> Said:
+def content_of(payload: bytes, deflated: bool, gaps: bool) -> Said:
     """Parses a message."""
     text = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff") if deflated else payload
     message = json.loads(text)
@@ -220,7 +220,7 @@ def main() -> None:
     since = int(next((part[6:] for part in url.query.split("&") if part.startswith("since=")), "0"))
     crowd = Crowd(url.hostname or "", url.port or 80, f"{url.path}?{url.query}", since, not given.plain, given.gaps)
     crowd.watch(given.number, given.seconds)
-    print(json.dumps(crowd.told()))
+    print(json.dumps(crowd.report()))
 
 
 if __name__ == "__main__":

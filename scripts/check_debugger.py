@@ -133,12 +133,12 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200)
     args = parser.parse_args()
     began = time.perf_counter()
-    told = {
+    report = {
         "forks in one pass": forks_once(args.runs - IN_TIME, args.cycles),
         "forks in time": forks_in_time(IN_TIME, args.cycles),
         "causes": causes(args.cases),
     }
-    print(json.dumps(told | {"seconds": round(time.perf_counter() - began, 1)}))
+    print(json.dumps(report | {"seconds": round(time.perf_counter() - began, 1)}))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 Each remedy is proved anew, apart from the search: the case is run from its beginning up to the cycle, the changes are
 done there, and the pod is tried and bound; then again without any one of the changes. Where none is of the pod's side,
-`relaxing.py` is asked whether any change of the pod's own fields places it. Prints one JSON line: the cycles without a
+`relaxing.py` reports whether any change of the pod's own fields places it. Prints one JSON line: the cycles without a
 remedy; those without one of the pod's side though a change of the pod suffices (none, or it ends with 1), by what has
 to change; and those where none suffices, by what is in the way then.
 """
@@ -63,12 +63,12 @@ def main() -> int:
             if not found:
                 kinds["without"][refused_by(trace)] += 1
             if not any(remedy.kind == "pod" for remedy in found):
-                told = relaxed(anew, trace.pod)
-                if told.parts:
-                    kinds["left_out"][" ".join(told.parts)] += 1
+                change = relaxed(anew, trace.pod)
+                if change.parts:
+                    kinds["left_out"][" ".join(change.parts)] += 1
                 else:
-                    by = " (it could preempt)" if told.preempts and case.get("preempt") else ""
-                    kinds["no_pod_side"][COUNTS.sub("", told.in_the_way) + by] += 1
+                    by = " (it could preempt)" if change.preempts and case.get("preempt") else ""
+                    kinds["no_pod_side"][COUNTS.sub("", change.in_the_way) + by] += 1
             if args.show:
                 print(f"{case['name']} {trace.pod}: {trace.message}", file=sys.stderr)
                 for remedy in found:

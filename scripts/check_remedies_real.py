@@ -61,10 +61,10 @@ def main() -> int:
                 print(f"{name}: {trace.message}", file=sys.stderr)
                 for remedy in found:
                     print(f"    {remedy.kind:6} {remedy.cost:5.1f} {remedy.text}", file=sys.stderr)
-    told = {"broken": sum(tried.values()), "undone_by_first_or_second": sum(undone.values()), "remedies": shown}
-    told |= {"wrong": wrong, "without": without, "slowest_s": round(slowest, 3)}
+    report = {"broken": sum(tried.values()), "undone_by_first_or_second": sum(undone.values()), "remedies": shown}
+    report |= {"wrong": wrong, "without": without, "slowest_s": round(slowest, 3)}
     kinds = {kind: f"{undone[kind]} of {count}" for kind, count in sorted(tried.items())}
-    print(json.dumps(told | {"by_kind": kinds}))
+    print(json.dumps(report | {"by_kind": kinds}))
     return 1 if wrong or without else 0
 
 

@@ -2,7 +2,7 @@
 
     python scripts/check_winning.py v1.34 [--every N] [--show]
 
-Of each cycle that placed its pod three nodes are asked about: the best that lost (or tied), the worst that was scored,
+Of each cycle that placed its pod three nodes are queried: the best that lost (or tied), the worst that was scored,
 and one that refused the pod. Each answer is proved anew as in check_remedies.py: the case is run from its beginning,
 the changes are done, and the node has to win alone; without any one of the changes it must not. Prints one JSON line;
 those without an answer by what stands in the way: the plugins that refuse the node, or "points".
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
-    asked, having, first, without = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    queried, having, first, without = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     shown, slowest = 0, 0.0
     wrong: list[str] = []
     for case in golden_cases(args.cases, whole=True)[:: args.every]:
@@ -68,7 +68,7 @@ def main() -> int:
             anew = partial(replayed, partial(simulation_of_case, case), trace.number - 1)
             names = _names(again())
             for which, row in losers(trace, names):
-                asked[which] += 1
+                queried[which] += 1
                 simulation, start = again(), time.perf_counter()
                 found = prefer_node(simulation, trace.pod, names[row]).remedies
                 slowest = max(slowest, time.perf_counter() - start)
@@ -86,9 +86,9 @@ def main() -> int:
                     assert not any(key in json.dumps(remedy.changes) for remedy in found for key in NEVER)
                 except AssertionError as problem:
                     wrong.append(f"{case['name']}: {problem}")
-    share = round(having.total() / max(asked.total(), 1), 4)
-    told = {"asked": asked, "with_an_answer": having, "share": share, "answers": shown, "wrong": wrong}
-    print(json.dumps(told | {"first": first, "without": without, "slowest_s": round(slowest, 3)}))
+    share = round(having.total() / max(queried.total(), 1), 4)
+    report = {"asked": queried, "with_an_answer": having, "share": share, "answers": shown, "wrong": wrong}
+    print(json.dumps(report | {"first": first, "without": without, "slowest_s": round(slowest, 3)}))
     return 1 if wrong or share < 0.97 else 0
 
 

@@ -26,7 +26,7 @@ END = re.compile(r"(?<!e\.g)(?<!i\.e)\.\s")  # of a sentence
 LONGEST = 120  # characters of a description
 PLAIN = {"Quantity": "quantity", "IntOrString": "int-or-text", "Time": "text", "MicroTime": "text"}
 WORDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "object": "any"}
-# What is said of a status decides nothing that a person would type, but for a node's.
+# The fields of a status decide nothing that a person would type, but for a node's.
 WITHOUT = {"status"}
 WITH_STATUS = {"Node": "NodeStatus", "Pod": "PodStatus", "PersistentVolumeClaim": "PersistentVolumeClaimStatus"}
 
@@ -41,9 +41,9 @@ def main(wheel: str) -> None:
     others = sorted({name for key, held in definitions.items() if (name := table.other(key, held))} - kinds.keys())
     types = {name: table.types[name] for name in sorted(table.types)}
     # a line for each, so that what changes with a release can be read
-    said = [f'"release": {json.dumps(RELEASE)}', f'"kinds": {json.dumps(kinds)}', f'"others": {json.dumps(others)}']
-    lines = [f"{json.dumps(name)}: {json.dumps(told, ensure_ascii=False)}" for name, told in types.items()]
-    print("{" + ",\n".join([*said, '"types": {\n' + ",\n".join(lines) + "\n}"]) + "}")
+    head = [f'"release": {json.dumps(RELEASE)}', f'"kinds": {json.dumps(kinds)}', f'"others": {json.dumps(others)}']
+    lines = [f"{json.dumps(name)}: {json.dumps(definition, ensure_ascii=False)}" for name, definition in types.items()]
+    print("{" + ",\n".join([*head, '"types": {\n' + ",\n".join(lines) + "\n}"]) + "}")
 
 
 class Table:
@@ -93,14 +93,14 @@ class Table:
         if name in self.types:
             name = "".join(part[:1].upper() + part[1:] for part in key.split(".")[3:])
         self.named[key] = name
-        self.types[name] = told = {"fields": {}}
+        self.types[name] = definition = {"fields": {}}
         for field, held in sorted(definition["properties"].items()):
             if field in WITHOUT and name not in WITH_STATUS:
-                told["fields"][field] = ["any", ""]
+                definition["fields"][field] = ["any", ""]
             else:
-                told["fields"][field] = [self.of(held), sentence(held.get("description", ""))]
+                definition["fields"][field] = [self.of(held), sentence(held.get("description", ""))]
         if required := [field for field in definition.get("required", ()) if field not in WITHOUT]:
-            told["required"] = required
+            definition["required"] = required
         return name
 
     def of(self, held: dict[str, Any]) -> str:

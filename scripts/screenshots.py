@@ -51,7 +51,7 @@ def recorded(site: Instance) -> list[Stop]:
 
 
 def shoot(
-    browser: Browser, address: str, stop: Stop, width: int, looks: list[str], folder: Path, said: list[str]
+    browser: Browser, address: str, stop: Stop, width: int, looks: list[str], folder: Path, errors: list[str]
 ) -> None:
     """A page in the looks, from one visit each for light and dark."""
     simulated = [look for look in looks if look in BLIND]
@@ -62,7 +62,7 @@ def shoot(
             base_url=address, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme
         )
         page = context.new_page()
-        page.on("pageerror", lambda error: said.append(f"{stop.name}: {error}"))
+        page.on("pageerror", lambda error: errors.append(f"{stop.name}: {error}"))
         stop.visit(page)
         if scheme in looks:
             take(page, folder, stop.name, scheme, width)
@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--sheets", action="store_true", help="contact sheets, too")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    said: list[str] = []
+    errors: list[str] = []
     with tempfile.TemporaryDirectory() as var, sync_playwright() as playwright:
         site = Instance(Path(var))
         site.start()
@@ -115,15 +115,15 @@ def main() -> int:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             for stop in recorded(site):
                 for width in given.widths if given.only in stop.name else ():
-                    shoot(browser, f"http://127.0.0.1:{site.port}", stop, width, given.looks, given.folder, said)
+                    shoot(browser, f"http://127.0.0.1:{site.port}", stop, width, given.looks, given.folder, errors)
             for width in given.widths if given.sheets else ():
                 for look in given.looks:
                     sheets(browser, given.folder, width, look)
             browser.close()
         finally:
             site.interrupt()
-    print("\n".join(said) or f"The pictures are in {given.folder}.")
-    return 1 if said else 0
+    print("\n".join(errors) or f"The pictures are in {given.folder}.")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

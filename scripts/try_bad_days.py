@@ -4,7 +4,7 @@ python scripts/try_bad_days.py [DAY ...]
 
 Days: slow, silent, locked, "read only" and full (the database), clocks (of two workers and a web process); all of
 them where none is named. A JSON line a day. Exit code 1: something was found. `full` needs a small file system, which
-root may mount; elsewhere it is left out, and said so. tests/deployment/ has a sample.
+root may mount; elsewhere it is left out with a remark. tests/deployment/ has a sample.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def main(days: list[str]) -> int:
                 machines = Machines(Path(tempfile.mkdtemp(prefix="kubesched-bad-day-")), 2, 3, where, clocks=True)
                 try:
                     machines.up()
-                    told = live_through(machines, day, SECONDS, PODS)
+                    report = live_through(machines, day, SECONDS, PODS)
                 finally:
                     machines.down()
         except subprocess.CalledProcessError as error:
-            told = {"day": day, "left_out": str(error), "problems": []}
-        found += len(told["problems"])
-        print(json.dumps(told | {"logs": str(machines.folder)}), flush=True)
+            report = {"day": day, "left_out": str(error), "problems": []}
+        found += len(report["problems"])
+        print(json.dumps(report | {"logs": str(machines.folder)}), flush=True)
     return 1 if found else 0
 
 

@@ -28,8 +28,8 @@ from tests.deployment.servers import MISSING  # noqa: E402
 CLIENTS = 20
 
 
-def say(told: dict[str, Any]) -> None:
-    print(json.dumps(told), flush=True)
+def say(report: dict[str, Any]) -> None:
+    print(json.dumps(report), flush=True)
 
 
 def main(seed: int, kills: int) -> int:

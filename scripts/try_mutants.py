@@ -177,7 +177,7 @@ class Trial:
         """Opens what there is of a run, and what those pages link to, OF_EACH of a kind."""
         todo = [f"/scenarios/{scenario}/", f"/runs/{run.pk}/", f"/compare/{run.pk}/{run.pk}/"]
         todo += [f"/api/scenarios/{scenario}", f"/api/scenarios/{scenario}/export"]
-        todo += [f"/api/runs/{run.pk}{asked}" for asked in ASKED]
+        todo += [f"/api/runs/{run.pk}{fields}" for fields in ASKED]
         seen, kinds = set(todo), Counter[str]()
         while todo:
             address = todo.pop()
@@ -201,7 +201,7 @@ class Trial:
 
     @staticmethod
     def kind_of(link: str) -> str:
-        """The name of the page, with the names of what is asked of it; "" for files and what is no page."""
+        """The name of the page, with the names of its query; "" for files and what is no page."""
         from django.urls import Resolver404, resolve
 
         path, _, query = link.partition("#")[0].partition("?")
@@ -209,8 +209,8 @@ class Trial:
             name = resolve(unquote(path)).view_name
         except Resolver404:
             return ""
-        asked = sorted(part.partition("=")[0] for part in query.split("&"))
-        return f"{name} {asked}" if path.startswith(("/runs/", "/scenarios/", "/compare/", "/api/")) else ""
+        fields = sorted(part.partition("=")[0] for part in query.split("&"))
+        return f"{name} {fields}" if path.startswith(("/runs/", "/scenarios/", "/compare/", "/api/")) else ""
 
 
 def main(seed: int, seconds: float) -> int:

@@ -182,8 +182,8 @@ def by_page(case: Case) -> Answer:
     if started.status_code != 302:
         return Answer(refusal(started.context))
     answer = finished(int(started["Location"].rstrip("/").rpartition("/")[2]))
-    said = [remark["message"] for remark in remarks(scenario_id)]
-    missing = [message for message in said[:60] if " ".join(message.split()) not in shown]
+    messages = [remark["message"] for remark in remarks(scenario_id)]
+    missing = [message for message in messages[:60] if " ".join(message.split()) not in shown]
     answer.warnings += [f"NOT ON THE PAGE: {message}" for message in missing]
     return answer
 
@@ -268,7 +268,7 @@ def remarks(scenario_id: int) -> list[dict[str, Any]]:
 
 
 def finished(run_id: int) -> Answer:
-    """The run, done by this process, with what was said of its files and of itself."""
+    """The run, done by this process, with the remarks about its files and itself."""
     from kubesched_ui.models import Run
     from kubesched_ui.presenters.cycle_rows import warnings_of
     from kubesched_ui.runs.tasks import execute_run
@@ -277,9 +277,9 @@ def finished(run_id: int) -> Answer:
     run = Run.objects.get(pk=run_id)
     if run.state == Run.State.FAILED:
         return Answer(run.error)
-    said = [remark["message"] for remark in remarks(run.scenario_id)]
+    messages = [remark["message"] for remark in remarks(run.scenario_id)]
     outcomes = {f"{r.namespace}/{r.name}": (r.result, r.node, r.message) for r in run.pod_results.all()}
-    return Answer("", [*said, *warnings_of(run)], outcomes)
+    return Answer("", [*messages, *warnings_of(run)], outcomes)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A class of 200 in a room: how soon a student's view follows; whether answers count once while processes die.
+"""A class of 200: how soon a student's view follows; whether answers count once while processes die.
 
-    python benchmarks/room.py [--students 200] [--no-kills] [--run]
+    python benchmarks/live_class.py [--students 200] [--no-kills] [--run]
 
 Starts the product with data of its own. Students are real browsers' requests without the browser: they join by the
 form, hold a websocket that comes back when it is cut off, and send their answer until it is acknowledged. A student's
 view follows when the message with the step's parts has arrived. With --run the class is at a run, where nothing is
-answered (benchmarks/room_run.py). Prints JSON.
+answered (benchmarks/live_class_run.py). Prints JSON.
 """
 
 from __future__ import annotations
@@ -160,10 +160,10 @@ class Student:
         while True:
             self.posts += 1
             with suppress(OSError, ValueError, TimeoutError, IndexError):
-                said = await ask(self.port, "POST", f"/join/{self.code}/answer/", self.cookies, form)
-                if said.status == 200:
+                response = await ask(self.port, "POST", f"/join/{self.code}/answer/", self.cookies, form)
+                if response.status == 200:
                     return
-                assert said.status >= 500, said
+                assert response.status >= 500, response
             await asyncio.sleep(0.4 * (0.5 + random.random() / 2))
 
 
@@ -200,8 +200,8 @@ class Teacher:
         for student in self.students:
             student.at.clear()
         began = time.perf_counter()
-        said = await ask(self.port, "POST", f"/rooms/{self.key}/move/", self.cookies, form)
-        assert said.status == 200, said
+        response = await ask(self.port, "POST", f"/rooms/{self.key}/move/", self.cookies, form)
+        assert response.status == 200, response
         while missing := [one for one in self.students if not any(at == step for at, _ in one.at)]:
             assert time.perf_counter() - began < PATIENCE_S, len(missing)
             await asyncio.sleep(0.01)
@@ -209,8 +209,8 @@ class Teacher:
             self.delays += [max(one.at.values()) - began for one in self.students]
 
     async def results(self) -> list[dict[str, str]]:
-        told = await ask(self.port, "GET", f"/rooms/{self.key}/answers.csv", self.cookies)
-        return list(csv.DictReader(io.StringIO(told.body.removeprefix("\ufeff"))))
+        response = await ask(self.port, "GET", f"/rooms/{self.key}/answers.csv", self.cookies)
+        return list(csv.DictReader(io.StringIO(response.body.removeprefix("\ufeff"))))
 
 
 def questions() -> dict[int, list[list[str]]]:
@@ -234,8 +234,8 @@ def questions() -> dict[int, list[list[str]]]:
 
 
 async def play(instance: Instance, number: int, kills: bool) -> dict[str, Any]:
-    asked = questions()
-    steps = [step for step, answers in asked.items() if answers]
+    answers_of = questions()
+    steps = [step for step, answers in answers_of.items() if answers]
     teacher = Teacher(instance.port, [])
     await teacher.open(1)
     teacher.students = [Student(instance.port, teacher.code, f"student {n}") for n in range(number)]
@@ -249,31 +249,33 @@ async def play(instance: Instance, number: int, kills: bool) -> dict[str, Any]:
 
     async def answer(step: int, after_s: Callable[[], float]) -> float:
         began = time.perf_counter()
-        chosen = [random.choice(asked[step]) for _ in teacher.students]
-        given.update({(one.name, step): it is asked[step][0] for one, it in zip(teacher.students, chosen, strict=True)})
+        chosen = [random.choice(answers_of[step]) for _ in teacher.students]
+        given.update(
+            {(one.name, step): it is answers_of[step][0] for one, it in zip(teacher.students, chosen, strict=True)}
+        )
         await asyncio.gather(
             *(one.answer(step, it, after_s()) for one, it in zip(teacher.students, chosen, strict=True))
         )
         return time.perf_counter() - began
 
     answered_s = []
-    for step in range(2, len(asked) + 1):  # calm
+    for step in range(2, len(answers_of) + 1):  # calm
         await teacher.move(step, revealed=False)
-        if asked[step] and step != steps[-1]:
+        if answers_of[step] and step != steps[-1]:
             answered_s.append(round(await answer(step, lambda: SPREAD_S * random.random()), 2))
             await teacher.move(step, revealed=True)
-    told: dict[str, Any] = {"students": number, "joined_s": round(joined_s, 1)}
-    told |= {"steps": len(teacher.delays) // number, "follow_ms": summary(teacher.delays)}
-    told |= {"answering_s": answered_s, "answers_spread_over_s": SPREAD_S}
+    report: dict[str, Any] = {"students": number, "joined_s": round(joined_s, 1)}
+    report |= {"steps": len(teacher.delays) // number, "follow_ms": summary(teacher.delays)}
+    report |= {"answering_s": answered_s, "answers_spread_over_s": SPREAD_S}
     if kills:
-        told["killed"] = await killed(instance, teacher, answer, steps[-1])
-    told["answers"] = await counted(instance, teacher, given)
-    told["posts"] = sum(one.posts for one in teacher.students)
-    told["socket_connects"] = sum(one.connects for one in teacher.students)
+        report["killed"] = await killed(instance, teacher, answer, steps[-1])
+    report["answers"] = await counted(instance, teacher, given)
+    report["posts"] = sum(one.posts for one in teacher.students)
+    report["socket_connects"] = sum(one.connects for one in teacher.students)
     for one in teacher.students:
         if one.task:
             one.task.cancel()
-    return told
+    return report
 
 
 async def killed(instance: Instance, teacher: Teacher, answer: Any, step: int) -> dict[str, Any]:
@@ -330,10 +332,10 @@ def summary(delays: list[float]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A class in a room.")
+    parser = argparse.ArgumentParser(description="A live class.")
     parser.add_argument("--students", type=int, default=200)
     parser.add_argument("--no-kills", action="store_true")
-    parser.add_argument("--run", action="store_true", help="a room on a run")
+    parser.add_argument("--run", action="store_true", help="a class at a run")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         instance = Instance(Path(folder))
@@ -341,12 +343,12 @@ def main() -> None:
         try:
             until(instance.serves, "the start")
             if given.run:
-                from benchmarks import room_run
+                from benchmarks import live_class_run
 
-                told = asyncio.run(room_run.play(instance, given.students))
+                report = asyncio.run(live_class_run.play(instance, given.students))
             else:
-                told = asyncio.run(play(instance, given.students, not given.no_kills))
-            print(json.dumps(told, indent=1))
+                report = asyncio.run(play(instance, given.students, not given.no_kills))
+            print(json.dumps(report, indent=1))
         finally:
             instance.interrupt()
 

@@ -1,5 +1,7 @@
-"""A class at a run (`benchmarks/room.py --run`): how soon a student's view follows from page to page, and how soon
-what would let a pending pod in is there.
+"""A class at a run (`benchmarks/live_class.py --run`).
+
+Measures how soon a student's view follows from page to page, and how soon
+the suggested fixes of a pending pod are there.
 
 The teacher goes through cycles on the run's page, then through pages of pods that found a node and of ones that did
 not, each for the first time. A student's view follows when the message with that page and its cluster has arrived.
@@ -14,7 +16,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.room import PATIENCE_S, Student, Teacher, ask, summary, token_in
+from benchmarks.live_class import PATIENCE_S, Student, Teacher, ask, summary, token_in
 from tests.kubesched_ui.instance import Instance
 
 NODES, PODS, LARGE = 100, 120, 12  # LARGE: pods that fit nowhere
@@ -46,7 +48,7 @@ class Guide(Teacher):
     remedies: list[float] = field(default_factory=list)
 
     async def show(self, run: int) -> None:
-        """Opens the room."""
+        """Opens the class."""
         page = await ask(self.port, "GET", f"/runs/{run}/", self.cookies)
         self.token = token_in(page.body)
         form = {"csrfmiddlewaretoken": self.token, "name": "", "address": f"/runs/{run}/?cycle=1"}
@@ -59,8 +61,8 @@ class Guide(Teacher):
         """To another page; returns when all students have all of it."""
         began = time.perf_counter()
         form = {"address": address, "csrfmiddlewaretoken": self.token}
-        said = await ask(self.port, "POST", f"/rooms/{self.key}/move/", self.cookies, form)
-        assert said.status == 200, said
+        response = await ask(self.port, "POST", f"/rooms/{self.key}/move/", self.cookies, form)
+        assert response.status == 200, response
         came = [one.came for one in self.students if isinstance(one, Onlooker)]
         while not all((address, True) in one for one in came):
             assert time.perf_counter() - began < PATIENCE_S, address
