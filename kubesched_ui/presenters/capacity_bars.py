@@ -1,6 +1,6 @@
 """Capacity bars: nodes drawn to one scale by one resource, with the request of a pod at the same scale.
 
-Small maps of a cluster on the home page, in present mode and in lessons consist of them. All functions are pure.
+They are in the example of the home page, in present mode and in lessons. All functions are pure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubesched_ui.scenarios.cluster_overview import ZONES, ClusterView
+from kubesched_ui.scenarios.cluster_overview import ZONES
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
@@ -184,21 +184,6 @@ def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
 def zone_of(labels: Mapping[str, str]) -> str:
     """Return the zone from a node's labels, "" for none."""
     return next((labels[key] for key in ZONES if labels.get(key)), "")
-
-
-def nodes_in(view: ClusterView) -> list[Node]:
-    """Return the nodes of a scenario with the pods on them."""
-    on: dict[str, list[tuple[str, Amounts]]] = {}
-    nominated: dict[str, list[tuple[str, Amounts]]] = {}
-    for pod in view.pods.values():
-        if pod.state == "bound":
-            on.setdefault(pod.node, []).append((pod.key, pod.requests))
-        elif pod.state == "pending" and pod.nominated_node:
-            nominated.setdefault(pod.nominated_node, []).append((pod.key, pod.requests))
-    return [
-        Node(n.name, n.zone, n.taints, n.cordoned, n.allocatable, on.get(n.name, ()), nominated.get(n.name, ()))
-        for n in view.nodes.values()
-    ]
 
 
 def requests_at(state: StateAtTimepoint, pod: str) -> Amounts:

@@ -63,12 +63,6 @@ def glyph(mark: str) -> str:
 
 
 @register.filter
-def dots(number: int) -> range:
-    """Return a range for drawing dots, at most nine."""
-    return range(min(number, 9))
-
-
-@register.filter
 def lookup(mapping: dict[str, Any], key: str) -> Any:
     """Return mapping[key], or None."""
     return mapping.get(key)

@@ -46,8 +46,8 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "previews": Upgrade.objects.select_related("scenario").defer("steps")[:3],
     }
     if samples:
-        context |= {"sample": samples[0], "maps": home_example.maps(samples)} | shown(
-            samples[0], request.GET.get("pod", "")
+        context |= (
+            {"sample": samples[0]} | home_example.clusters(samples) | shown(samples[0], request.GET.get("pod", ""))
         )
     return render(request, "home.html", context, status=status)
 

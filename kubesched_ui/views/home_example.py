@@ -6,10 +6,9 @@ from typing import Any
 
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.presenters import capacity_bars
-from kubesched_ui.presenters.capacity_bars import BarRow
 from kubesched_ui.presenters.cycle_rows import on_node
 from kubesched_ui.runs import build_simulation
-from kubesched_ui.scenarios.cluster_overview import cluster_view
+from kubesched_ui.scenarios.cluster_columns import PENDING, cluster_columns, decoded
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -74,18 +73,18 @@ def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
     return kind, f"{sentence}, {total:,} points" if total is not None else sentence
 
 
-def maps(samples: list[Scenario]) -> dict[int, tuple[BarRow, int]]:
-    """Return for each sample its cluster as a small diagram and the number of its pending pods."""
-    return _maps(tuple((sample.pk, sample.created_at) for sample in samples))
+def clusters(samples: list[Scenario]) -> dict[str, Any]:
+    """Return for each sample its cluster in the format of the map (`maps`), and the number of its pending pods
+    (`pending`)."""
+    maps = _maps(tuple((sample.pk, sample.created_at) for sample in samples))
+    return {"maps": maps, "pending": {number: found["pods"]["state"].count(PENDING) for number, found in maps.items()}}
 
 
 @lru_cache(maxsize=2)
-def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[BarRow, int]]:
+def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, dict[str, Any]]:
     # The creation times are part of the key, because a database may reuse the number of a deleted scenario.
     objects: dict[int, list[Any]] = {number: [] for number, _ in samples}
     rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=("Node", "Pod")).order_by("position")
     for number, data in rows.values_list("scenario_id", "data"):
         objects[number].append(data)
-    views = {number: cluster_view(found) for number, found in objects.items()}
-    waiting = {n: sum(pod.state in ("pending", "gated") for pod in view.pods.values()) for n, view in views.items()}
-    return {n: (capacity_bars.bar_row(capacity_bars.nodes_in(view)), waiting[n]) for n, view in views.items()}
+    return {number: cluster_columns(decoded(found)) for number, found in objects.items()}

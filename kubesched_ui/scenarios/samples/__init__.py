@@ -12,39 +12,24 @@ from kubesched_ui.runtime.advisory_lock import one_at_a_time
 
 FOLDER = Path(__file__).parent
 
-# Topics of the samples: heading -> prefix of their names -> their picture (templates/parts/sample_picture.html).
+# Topics of the samples: heading -> prefixes of their names.
 GROUPS = {
-    "Filtering: where pods can run": {
-        "Fit": "fit", "Affinity": "affinity", "Taints": "taints", "Host ports": "ports", "Volumes": "volumes",
-        "Devices": "devices",
-    },
-    "Scoring: where pods run best": {
-        "Spread": "spread", "Pod affinity": "near", "Image locality": "image", "Bin packing": "packing",
-    },
-    "Pending pods": {
-        "Anti-affinity": "apart", "Preemption": "preemption", "Gates": "gates", "Pod groups": "group",
-    },
-    "Virtual time: queue, backoff, evictions": {
-        "Virtual time: the queue": "queue", "Virtual time: backoff": "backoff", "Virtual time: which event": "hints",
-        "Virtual time: preemption": "grace", "Virtual time: evictions": "eviction", "Virtual time: a gang": "gang",
-    },
-    "Older releases": {
-        "Kubernetes 1.16: predicates": "sieve", "Kubernetes 1.16: map": "scales",
-        "Kubernetes 1.16: a Policy": "policy", "Kubernetes 1.16: preemption": "budget",
-        "Kubernetes 1.16: SelectorSpread": "zones", "Kubernetes 1.16: nodes": "avoid",
-    },
-}  # fmt: skip
+    "Filtering: where pods can run": ("Fit", "Affinity", "Taints", "Host ports", "Volumes", "Devices"),
+    "Scoring: where pods run best": ("Spread", "Pod affinity", "Image locality", "Bin packing"),
+    "Pending pods": ("Anti-affinity", "Preemption", "Gates", "Pod groups"),
+    "Virtual time: queue, backoff, evictions": ("Virtual time",),
+    "Older releases": ("Kubernetes 1.16",),
+}
 OTHERS = "Others"
 
 
-def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]]:
-    """Return heading -> (sample, name of its picture) in the order of GROUPS; samples without a group come last."""
-    places = [(heading, name, picture) for heading, some in GROUPS.items() for name, picture in some.items()]
-    found: dict[str, list[tuple[Scenario, str]]] = {heading: [] for heading in (*GROUPS, OTHERS)}
+def grouped(samples: Iterable[Scenario]) -> dict[str, list[Scenario]]:
+    """Return heading -> samples in the order of GROUPS; samples without a group come last."""
+    found: dict[str, list[Scenario]] = {heading: [] for heading in (*GROUPS, OTHERS)}
     for sample in samples:
-        at = (place for place in places if sample.name.startswith(place[1]))
-        heading, _, picture = next(at, (OTHERS, "", ""))
-        found[heading].append((sample, picture))
+        found[next((heading for heading, some in GROUPS.items() if sample.name.startswith(some)), OTHERS)].append(
+            sample
+        )
     return {heading: some for heading, some in found.items() if some}
 
 

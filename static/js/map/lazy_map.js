@@ -6,7 +6,8 @@ const begin = () =>
   (there("maps") && import("./compare_maps.js")) ||
   (there("map") && import("./map.js")) ||
   (there("pod-map") && import("./pod_map.js")) ||
-  (there("cluster") && import("./scenario_map.js"));
+  (there("cluster") && import("./scenario_map.js")) ||
+  (document.querySelector("canvas.small-map") && import("./thumbnails.js"));
 
 if (document.readyState === "complete") begin();
 else addEventListener("load", begin, { once: true });

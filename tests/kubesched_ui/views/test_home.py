@@ -1,5 +1,6 @@
 """Home page: an example result, actions, and samples by topic."""
 
+import json
 import re
 from typing import Any
 
@@ -12,7 +13,7 @@ from kubesched_ui.scenarios.samples import GROUPS, OTHERS, grouped, load_samples
 from kubesched_ui.views import home_example
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.pages import Page, get
-from tests.kubesched_ui.recordings import node, pod, scenario
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
 
@@ -138,26 +139,28 @@ def test_a_rejected_upload_shows_the_error_first(client: Client) -> None:
     assert 'id="example"' not in page.source
 
 
-def test_each_sample_links_to_its_map(client: Client) -> None:
+def test_samples_and_recent_runs_have_maps(client: Client) -> None:
     load_samples()
-    page = get(client, "/")
-    assert page.source.count("data-map") == Scenario.objects.count()
-    fit = page.source.partition('id="samples"')[2].partition("Fit: requests")[0].rpartition("data-map")[2]
-    assert fit.count('class="glass"') == 3
-    assert len(re.findall("<i></i>", fit)) == 3, "pods that wait"
+    small, large = (ran(scenario(*(node(f"n{i}") for i in range(count)), pod("p"))) for count in (1, 501))
+    page = get(client, "/").source
+    assert re.findall(r'data-map="(.*?)"', page) == [f"/api/runs/{small.pk}/map"]
+    maps = json.loads(page.partition('id="sample-maps" type="application/json">')[2].partition("</script>")[0])
+    samples = Scenario.objects.filter(origin="sample")
+    assert sorted(re.findall(r'data-sample="(\d+)"', page)) == sorted(maps) == sorted(str(one.pk) for one in samples)
+    fit = samples.get(name__startswith="Fit")
+    assert maps[str(fit.pk)] == client.get(f"/api/scenarios/{fit.pk}/map").json()
+    assert "3 nodes, 6 pods, 3 pending" in get(client, "/").flat
+    assert client.get(f"/api/runs/{small.pk}/map").status_code == 200
+    assert "data-map" not in get(client, "/runs/").source
+    assert large.cycles_done
 
 
-def test_samples_are_grouped_and_each_has_its_own_picture(client: Client) -> None:
+def test_samples_are_grouped(client: Client) -> None:
     load_samples()
     groups = grouped(Scenario.objects.order_by("id"))
     assert list(groups) == list(GROUPS)
-    pictures = re.findall(r'data-picture="(\w+)"', get(client, "/").source)
-    assert len(pictures) == len(set(pictures)) == Scenario.objects.count()
-
-
-def test_a_sample_without_a_group_is_shown() -> None:
     new = Scenario(name="Something new")
-    assert grouped([new]) == {OTHERS: [(new, "")]}
+    assert grouped([new]) == {OTHERS: [new]}
 
 
 def test_a_large_run_or_one_without_pending_pods_is_no_example() -> None:
