@@ -87,14 +87,14 @@ def test_queue_moves_of_a_virtual_time_run(virtual_time: Run, tmp_path: Path) ->
     assert [to for _, to in moves] == ["active", "unschedulable", "active", "bound"]
 
 
-@pytest.mark.parametrize("kind", ["one_pass", "in_time", "empty"])
+@pytest.mark.parametrize("kind", ["single_pass", "in_time", "empty"])
 @pytest.mark.parametrize(("title", "query"), parquet.QUERIES, ids=range(len(parquet.QUERIES)))
 def test_the_documented_queries_run(
     kind: str, title: str, query: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     run = ran(scenario(node("n1"))) if kind == "empty" else request.getfixturevalue(kind)
     found = rows_of(unpacked(run, tmp_path), query)
-    assert found if kind == "one_pass" and "lane" not in title else isinstance(found, list)
+    assert found if kind == "single_pass" and "lane" not in title else isinstance(found, list)
 
 
 def test_a_large_run_lists_the_best_nodes_only(
