@@ -171,7 +171,7 @@ def sent_values(form: QueryDict, number: int) -> dict[str, Any]:
     return {"fields": step_fields.posted(form), "raw": None}
 
 
-def store(form: QueryDict, source: LessonSource, number: int) -> list[Any]:
+def store(form: QueryDict, source: LessonSource, number: int) -> list[str]:
     """Store what was sent in the parts of the text. Return why it is not accepted."""
     if not number:
         return store_head(form, source)
@@ -185,10 +185,10 @@ def store(form: QueryDict, source: LessonSource, number: int) -> list[Any]:
     errors = step_fields.problems(found)
     if not errors:
         step_fields.apply(source, number, found)
-    return errors
+    return [f"Step {number}, {error}" for error in errors]
 
 
-def store_head(form: QueryDict, source: LessonSource) -> list[Any]:
+def store_head(form: QueryDict, source: LessonSource) -> list[str]:
     """Store the fields of the lesson itself. Return why they are not accepted."""
     title, summary = (" ".join(form.get(name, "").split()) for name in ("title", "summary"))
     try:

@@ -239,7 +239,7 @@ def test_input_that_is_refused_stays_on_the_page(client: Client, written: Writte
     refused = post(client, written, before="Mine\n## Other", hint="<b>")
     page = refused.content.decode()
     assert refused.status_code == 400
-    assert "Text, line 2: a heading" in page
+    assert "Step 1, Text, line 2: a heading" in page
     assert "Mine\n## Other" in page
     assert "&lt;b&gt;" in page
     assert written.text == before
