@@ -71,7 +71,7 @@ def teacher_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         context = {"key": key} | joining(request, found) | serializers.teacher_context(found)
     except Rejected as refused:
-        raise Http404(str(refused)) from None
+        return refusal(request, refused)
     return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
 
 
@@ -84,7 +84,7 @@ def wall(request: HttpRequest, code: str) -> HttpResponse:
     try:
         context = joining(request, found) | serializers.wall_context(found)
     except Rejected as refused:
-        raise Http404(str(refused)) from None
+        return refusal(request, refused)
     return render(request, "live_class_wall.html", context)
 
 
@@ -139,7 +139,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
         lesson = lesson_of(found)
         context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
     except Rejected as refused:
-        raise Http404(str(refused)) from None
+        return refusal(request, refused)
     return render(request, "live_class_results.html", context | {"students": found.students.there().count()})
 
 
@@ -150,7 +150,7 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
     try:
         data = answer_counts.csv_table(found, lesson_of(found))
     except Rejected as refused:
-        raise Http404(str(refused)) from None
+        return refusal(request, refused)
     name = f"room-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(data.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)

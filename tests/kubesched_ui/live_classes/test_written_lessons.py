@@ -129,6 +129,19 @@ def test_a_worker_computes_each_result_once(pool: Pool, written: WrittenLesson) 
     assert pool.tasks == tasks + 1, "what the class shows of the answer"
 
 
+def test_pages_say_that_no_worker_is_free(pool: Pool, written: WrittenLesson) -> None:
+    opened = opened_at(address(written))
+    ada = opened.join("Ada")
+    parts._cache.clear()
+    pool.busy = True
+    for page in (f"/rooms/{opened.key}/", f"/wall/{opened.room.code}/", f"/join/{opened.room.code}/"):
+        answer = (ada if "join" in page else opened.teacher).get(page)
+        assert (answer.status_code, "The server is busy" in answer.content.decode()) == (503, True)
+    assert opened.answer(ada, 1, "n2").status_code == 503, "the page sends it again"
+    pool.busy = False
+    assert opened.answer(ada, 1, "n2").status_code == 200
+
+
 def test_sockets_do_not_wait_for_a_worker(pool: Pool, written: WrittenLesson, monkeypatch: pytest.MonkeyPatch) -> None:
     opened, later = opened_at(address(written)), []
     monkeypatch.setattr(lesson_copies, "compute_in_thread", lambda *args: later.append(args))
