@@ -28,20 +28,20 @@ from scheduler_core.simulation import Simulation  # noqa: E402
 from scheduler_core.virtual_time.scenario_run import ScenarioRun  # noqa: E402
 from tests.conformance import golden_cases  # noqa: E402
 from tests.scheduler_core.debugger.causes import check, differing  # noqa: E402
-from tests.scheduler_core.debugger.forking import (  # noqa: E402
-    Kept,
+from tests.scheduler_core.debugger.core_states import SAMPLES, scenario_at  # noqa: E402
+from tests.scheduler_core.debugger.recorded_runs import (  # noqa: E402
+    RecordedRun,
     forked,
     from_scratch,
     from_scratch_in_time,
     played,
     played_in_time,
 )
-from tests.scheduler_core.debugger.live import SAMPLES, scenario_at  # noqa: E402
 
 IN_TIME = 6  # of the runs that are forked
 
 
-def changes_at(kept: Kept, cycle: int, chance: random.Random) -> list[dict[str, Any]]:
+def changes_at(kept: RecordedRun, cycle: int, chance: random.Random) -> list[dict[str, Any]]:
     """One skip, one weight, one place, for the pod of that cycle."""
     trace, names = kept.cycles[cycle - 1]
     return [

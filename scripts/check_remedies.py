@@ -1,4 +1,4 @@
-"""Remedies over conformance cases: how many unschedulable cycles have one, and whether all hold.
+"""Check suggested fixes on conformance cases: how many unschedulable cycles have one, and whether all hold.
 
     python scripts/check_remedies.py v1.34 [--every N] [--show]
 
@@ -26,9 +26,9 @@ sys.path.insert(0, str(ROOT))
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
 from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from tests.conformance import golden_cases  # noqa: E402
-from tests.scheduler_core.debugger.live import simulation_of_case  # noqa: E402
-from tests.scheduler_core.debugger.relaxing import NEVER, relaxed  # noqa: E402
-from tests.scheduler_core.debugger.remedied import check, replayed, stuck  # noqa: E402
+from tests.scheduler_core.debugger.core_states import simulation_of_case  # noqa: E402
+from tests.scheduler_core.debugger.pod_relaxation import NEVER, relaxed  # noqa: E402
+from tests.scheduler_core.debugger.suggestion_checks import check, replayed, unplaced  # noqa: E402
 
 COUNTS = re.compile(r"\d+(/\d+)? (nodes are available: )?")
 
@@ -51,7 +51,7 @@ def main() -> int:
     wrong: list[str] = []
     slowest = 0.0
     for case in golden_cases(args.cases, whole=True)[:: args.every]:
-        for trace, again in stuck(simulation_of_case(case)):
+        for trace, again in unplaced(simulation_of_case(case)):
             cycles += 1
             simulation, start = again(), time.perf_counter()
             found = remedies(simulation, trace.pod)

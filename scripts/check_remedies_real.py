@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from tests.clusters import read_snapshot  # noqa: E402
-from tests.scheduler_core.debugger.breaking import WAYS, breaks  # noqa: E402
-from tests.scheduler_core.debugger.remedied import check, stuck  # noqa: E402
+from tests.scheduler_core.debugger.broken_pods import WAYS, broken_pods  # noqa: E402
+from tests.scheduler_core.debugger.suggestion_checks import check, unplaced  # noqa: E402
 
 
 def main() -> int:
@@ -34,13 +34,13 @@ def main() -> int:
     undone: Counter[str] = Counter()
     wrong, without, shown, slowest = [], [], 0, 0.0
     for number, path in enumerate(sorted(args.folder.glob("*.json.gz"))):
-        broken = list(breaks(read_snapshot(path)))
+        broken = list(broken_pods(read_snapshot(path)))
         # Each cluster has a few of the ways, so that all of them come up on different clusters.
         for one in [broken[(number * 5 + i) % len(WAYS)] for i in range(3)] if broken else []:
             if sum(tried.values()) >= args.most:
                 break
             simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
-            found_stuck = list(stuck(simulation))
+            found_stuck = list(unplaced(simulation))
             if not found_stuck:
                 continue  # where it has no hold: it fits all the same
             trace, again = found_stuck[0]

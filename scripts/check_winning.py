@@ -28,9 +28,9 @@ from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
 from scheduler_core.debugger.suggestions.prefer_node import prefer_node  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from tests.conformance import golden_cases  # noqa: E402
-from tests.scheduler_core.debugger.live import simulation_of_case  # noqa: E402
-from tests.scheduler_core.debugger.relaxing import NEVER  # noqa: E402
-from tests.scheduler_core.debugger.remedied import check_wins, replayed, stuck  # noqa: E402
+from tests.scheduler_core.debugger.core_states import simulation_of_case  # noqa: E402
+from tests.scheduler_core.debugger.pod_relaxation import NEVER  # noqa: E402
+from tests.scheduler_core.debugger.suggestion_checks import check_wins, replayed, unplaced  # noqa: E402
 
 
 def losers(trace: CycleTrace, names: list[str]) -> Iterator[tuple[str, int]]:
@@ -64,7 +64,7 @@ def main() -> int:
     shown, slowest = 0, 0.0
     wrong: list[str] = []
     for case in golden_cases(args.cases, whole=True)[:: args.every]:
-        for trace, again in stuck(simulation_of_case(case), "scheduled", percentage=case.get("percentage")):
+        for trace, again in unplaced(simulation_of_case(case), "scheduled", percentage=case.get("percentage")):
             anew = partial(replayed, partial(simulation_of_case, case), trace.number - 1)
             names = _names(again())
             for which, row in losers(trace, names):

@@ -22,7 +22,15 @@ from tests.examples import selection
 from tests.kubesched_ui.api.run_records import assert_alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import executed, get, post, ran, start, upload
-from tests.scheduler_core.debugger.live import ROOT, Raw, Watched, add_up, told_state, watch_once, watch_time
+from tests.scheduler_core.debugger.core_states import (
+    ROOT,
+    Raw,
+    WatchedRun,
+    apply_change,
+    comparable_state,
+    watch_once,
+    watch_time,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -38,9 +46,9 @@ def ask(client: Client, run: Run, what: str = "state", status: int = 200, **quer
     return get(client, f"{run.url}/{what}", status, **query)
 
 
-def watched(run: Run) -> Watched:
+def watched(run: Run) -> WatchedRun:
     """Play the run in the core and return its state before every cycle."""
-    seen = Watched()
+    seen = WatchedRun()
     if run.in_time:
         in_time, _ = build_simulation.start_in_virtual_time(run)
         list(watch_time(in_time.engine, in_time.until, seen))
@@ -58,14 +66,14 @@ def check(client: Client, run: Run) -> None:
     states = {k: ask(client, run, cycle=k) for k in chance.sample(numbers, min(CYCLES, len(numbers)))}
     for number, state in states.items():
         assert state["cycle"] == number
-        assert told_state(state) == seen.states[number - 1], f"{run}, before cycle {number}"
+        assert comparable_state(state) == seen.states[number - 1], f"{run}, before cycle {number}"
         if number <= run.cycles_done:
             assert state["t"] == round(seen.times[number - 1], 6)
     for _ in range(10):
         before, after = chance.choice(list(states)), chance.choice(list(states))
         change = ask(client, run, cycle=after, since=before)
         assert change["since"] == before
-        assert add_up(states[before], change) == states[after]
+        assert apply_change(states[before], change) == states[after]
 
 
 @pytest.mark.parametrize("path", selection(TIMED, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -273,7 +281,7 @@ def test_timepoints_in_virtual_time_are_cycles_seconds_or_events(client: Client)
     change = ask(client, run, seq=deleted["seq"], since=deleted["seq"] - 1)
     assert [n["name"] for n in change["nodes"]] == [node_name]
     before, after = (ask(client, run, t=t) for t in (0, run.until))
-    assert add_up(before, ask(client, run, t=run.until, since=0)) == after
+    assert apply_change(before, ask(client, run, t=run.until, since=0)) == after
     assert ask(client, run) | {"t": 0} == after | {"t": 0}
     updates = [e for e in found if e["type"] == "node.changed" and e["data"]["change"] == "updated"]
     tainted = next(e for e in updates if any(what["of"] == "taint" for what in e["data"]["what"]))

@@ -1,4 +1,4 @@
-"""Conformance cases run with one release and with another: whose outcome differs, and what was named as the cause."""
+"""Conformance cases in two releases: the pods whose outcome differs, and the reported cause."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def inputs_of(case: Raw, release: str) -> Inputs:
 
 
 def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tuple[Inputs, Inputs, str]]:
-    """The pods of a case that come to something else in the newer release; at most so many."""
+    """Return at most `most` pods of a case that have another outcome in the newer release."""
     try:
         a, b = inputs_of(case, older), inputs_of(case, newer)
     except InputError:
@@ -39,7 +39,7 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
 
 
 def check(a: Inputs, b: Inputs, pod: str) -> Cause:
-    """The cause; applied alone it gives b's outcome, and no smaller set does: every one is run again here."""
+    """Return the cause. Replay every subset: the cause alone gives the outcome of b, and no smaller set does."""
     cause = cause_of(a, b, pod, clock=lambda: 0.0)
     wanted: Placement = play(b, pod)[0]
     assert cause.units, cause.note

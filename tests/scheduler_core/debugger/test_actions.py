@@ -1,4 +1,4 @@
-"""Each action on a node or pod: its changes as a fork applies them, its title, and what it refuses."""
+"""Actions on a node or pod: their changes, titles and rejections."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_cordon_and_uncordon() -> None:
             on_node(action, {}, target)
 
 
-def test_a_drain_schedules_pods_of_controllers_again() -> None:
+def test_a_drain_reschedules_pods_of_controllers() -> None:
     moved, alone = pod("moved", on="a"), build.pod("alone", on="a")
     drain = on_node("drain", {}, at(pods=[moved]))
     untaint = on_node("untaint", {"taint": "dedicated=gpu:NoSchedule"}, at(1))
@@ -118,13 +118,13 @@ def test_nodes_of_the_same_pool() -> None:
         ("add", {}, "What if: count: "),
     ],
 )
-def test_what_a_node_refuses(action: str, values: dict[str, str], problem: str) -> None:
+def test_invalid_actions_on_a_node(action: str, values: dict[str, str], problem: str) -> None:
     with pytest.raises(InputError) as refused:
         on_node(action, values, at())
     assert str(refused.value).startswith(problem)
 
 
-def test_a_taint_that_is_there_already() -> None:
+def test_an_existing_taint() -> None:
     with pytest.raises(InputError, match=r"Node b: spec.taints: has dedicated=gpu:NoSchedule already"):
         on_node("taint", dict(zip(("key", "value", "effect"), TAINT, strict=True)), at(1))
 
@@ -170,7 +170,7 @@ def test_requests_are_set() -> None:
     assert outcome(less, one) == {"default/p": "a"}
 
 
-def test_a_pod_on_a_node_is_scheduled_again() -> None:
+def test_a_pod_on_a_node_is_rescheduled() -> None:
     there = pod("p", on="a")
     double = on_pod("scale", {"factor": "2"}, PodTarget([there]))
     assert [next(iter(change)) for change in double.changes] == ["delete", "create"]
@@ -240,7 +240,7 @@ def _patched(pod: Raw, action: Action) -> Raw:
     return dict(merge_patch(pod, action.changes[0]["patch"]["patch"]))
 
 
-def test_a_requirement_becomes_one_more_preference() -> None:
+def test_a_required_term_becomes_an_additional_preferred_one() -> None:
     own = {"weight": 5, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}}
     two = pod("p", nodeSelector={"disk": "ssd"}, affinity={"nodeAffinity": {REQUIRED: ZONE_3, PREFERRED: [own]}})
     soft = _patched(two, on_pod("relax", {"constraint": "nodeAffinity"}, PodTarget([two])))
@@ -271,7 +271,7 @@ def test_a_requirement_becomes_one_more_preference() -> None:
         ("relax", {"constraint": "spread/7/maxSkew"}, "Pod default/p: spec: has no constraint 'spread/7/maxSkew'"),
     ],
 )
-def test_what_a_pod_refuses(action: str, values: dict[str, str], problem: str) -> None:
+def test_invalid_actions_on_a_pod(action: str, values: dict[str, str], problem: str) -> None:
     with pytest.raises(InputError) as refused:
         on_pod(action, values, PodTarget([pod("p")]))
     assert str(refused.value).startswith(problem)

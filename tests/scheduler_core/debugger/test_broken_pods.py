@@ -1,6 +1,6 @@
-"""Pods of real clusters, broken as people break them: each remedy places the pod, and what undoes the break is first.
+"""Pods of real clusters with typical mistakes: each fix places the pod, and undoing the mistake comes first.
 
-The clusters are cut down to what the scheduler looks at; `scripts/check_remedies_real.py` runs over whole ones.
+The clusters contain only what the scheduler reads. `scripts/check_remedies_real.py` uses whole clusters.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import pytest
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.simulation import Simulation
 from tests.clusters import read_snapshot
-from tests.scheduler_core.debugger.breaking import WAYS, Broken, breaks
-from tests.scheduler_core.debugger.remedied import check, stuck
+from tests.scheduler_core.debugger.broken_pods import WAYS, BrokenPod, broken_pods
+from tests.scheduler_core.debugger.suggestion_checks import check, unplaced
 
 CLUSTERS = sorted((Path(__file__).parent / "clusters").glob("*.json.gz"))
 
 
 @cache
-def broken(path: Path) -> dict[str, Broken]:
-    return {one.kind: one for one in breaks(read_snapshot(path))}
+def broken(path: Path) -> dict[str, BrokenPod]:
+    return {one.kind: one for one in broken_pods(read_snapshot(path))}
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_broken_pods() -> None:
     assert len(CLUSTERS) * len(WAYS) >= 60
 
 
 @pytest.mark.parametrize("kind", WAYS)
 @pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name.partition(".")[0])
-def test_each_remedy_places_the_pod_and_the_undoing_is_first(path: Path, kind: str) -> None:
+def test_each_fix_places_the_pod_and_undoing_the_mistake_comes_first(path: Path, kind: str) -> None:
     one = broken(path)[kind]
     simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
-    trace, again = next(iter(stuck(simulation)))
+    trace, again = next(iter(unplaced(simulation)))
     found = remedies(again(), trace.pod)
     assert found, trace.message
     assert any(one.undoes(remedy.changes) for remedy in found[:2]), [remedy.text for remedy in found]

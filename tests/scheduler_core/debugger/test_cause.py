@@ -1,4 +1,4 @@
-"""Which difference did it, of all runs: the set alone gives b's outcome, and nothing less does."""
+"""Cause of a different outcome: the set of differences is sufficient and minimal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.conformance import golden_cases
 from tests.examples import sample
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check, differing
-from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
+from tests.scheduler_core.debugger.core_states import SAMPLES, scenario_at
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def inputs(*objects: Raw, **more: object) -> Inputs:
 
 
 @pytest.mark.generated
-def test_over_releases_on_conformance_cases() -> None:
+def test_conformance_cases_over_releases() -> None:
     found = []
     for case in sample([*golden_cases("v1.27"), *golden_cases("v1.34")], 50):
         for a, b, name in differing(case, "1.27", "1.34", most=1):
@@ -55,7 +55,7 @@ def test_over_releases_on_conformance_cases() -> None:
     assert all(unit.since for cause in found for unit in cause.units or () if unit.kind == "release")
 
 
-def test_every_switch_is_told_with_its_version() -> None:
+def test_every_behavior_is_named_with_its_release() -> None:
     releases = list(RELEASES.values())
     for one, other in [*pairwise(releases), (releases[0], releases[-1])]:
         for a, b in ((one, other), (other, one)):
@@ -88,7 +88,7 @@ def test_changes_of_a_fork() -> None:
     assert (same.units, same.note) == ([], "both runs have the same outcome")
 
 
-def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [node(f"n{i}") for i in range(30)]
     a = inputs(*many, pod("p"))
     b = inputs(*(node(f"n{i}", unschedulable=True) for i in range(30)), pod("p"))
@@ -107,7 +107,7 @@ OWN = ("objects", "kubernetes", "config", "seed", "tieBreak", "preemption", "per
 
 
 def of_spec(spec: Raw) -> Inputs:
-    """A scenario's spec, in the ways of JSON."""
+    """Return the spec of a scenario, read from JSON."""
     metas = ((obj, obj["metadata"]) for obj in spec["objects"])
     named = {(obj["kind"], f"{meta.get('namespace', 'default')}/{meta['name']}"): obj for obj, meta in metas}
     time = {name: value for name, value in spec.items() if name not in OWN}
@@ -131,12 +131,12 @@ def of_case(case: Raw) -> Inputs:
 
 
 def tried(given: Inputs) -> list[str]:
-    """The pods of a run, as far as they were tried."""
+    """Return the pods of a run, as far as they were tried."""
     return sorted({record.trace.pod for record in scenario_run(given).run() if record.trace is not None})
 
 
 def caused(a: Inputs, b: Inputs, most: int = 2) -> Iterator[Cause]:
-    """What is found, and checked, for the first pods that differ."""
+    """Return and check the cause for the first pods that differ."""
     done = count()
     for name in tried(a):
         if play(a, name)[0] != play(b, name)[0]:
@@ -146,7 +146,7 @@ def caused(a: Inputs, b: Inputs, most: int = 2) -> Iterator[Cause]:
 
 
 def without_a_node(a: Inputs) -> Inputs:
-    """The same with its last node cordoned, the first entry of its timeline gone, and another seed."""
+    """Return the inputs with the last node cordoned, without the first timeline entry, and with another seed."""
     last = [key for key in a.objects if key[0] == "Node"][-1]
     raw: Any = a.objects[last]
     cordoned = raw | {"spec": (raw.get("spec") or {}) | {"unschedulable": True}}
@@ -154,7 +154,7 @@ def without_a_node(a: Inputs) -> Inputs:
     return replace(a, objects=a.objects | {last: cordoned}, time=time, seed=7)
 
 
-def test_over_conformance_cases_in_time() -> None:
+def test_conformance_cases_in_virtual_time() -> None:
     cases = golden_cases("time", "arrivals", "poddelete", "preempt", "spread")
     found = []
     for case in cases:
@@ -169,13 +169,13 @@ def test_over_conformance_cases_in_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["hints", "16-preemption-in-time", "taint-eviction", "gang"])
-def test_over_samples_in_time(name: str) -> None:
+def test_samples_in_virtual_time(name: str) -> None:
     a = of_sample(name)
     b = replace(without_a_node(a), preemption=False)
     assert all(cause.minimal for cause in caused(a, b, most=1))
 
 
-def test_a_release_is_named_by_its_behaviour_in_time() -> None:
+def test_a_release_is_named_by_its_behavior_in_virtual_time() -> None:
     a = of_sample("queue")
     names = frozenset(("pop_from_backoff", "default_plugins", "queueing_hints"))
     found = list(caused(a, replace(a, release=apply_differences(a.release, get_release("1.27"), names)), most=1))
@@ -190,13 +190,16 @@ def forked(a: Inputs, *stages: Raw) -> Inputs:
     return replace(a, items=items_of(stages, read_changes))
 
 
-def test_a_forks_settings_and_changes() -> None:
+def test_settings_and_changes_of_a_fork() -> None:
     a = inputs(node("n1"), node("n2"), node("n3"), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(4)))
     taint = {"node": "n3", "key": "x", "effect": "NoSchedule"}
     b = forked(a, stage(2, None, [{"cordon": "n2"}, {"taint": taint}], seed=5))
     units = check(a, b, "default/p1").units or ()
-    told = [("changes[1]", "before cycle 2: cordon n2"), ("changes[2]", "before cycle 2: taint n3 x NoSchedule")]
-    assert [(unit.path, unit.text) for unit in units] == told
+    expected_items = [
+        ("changes[1]", "before cycle 2: cordon n2"),
+        ("changes[2]", "before cycle 2: taint n3 x NoSchedule"),
+    ]
+    assert [(unit.path, unit.text) for unit in units] == expected_items
     assert play(b, "default/p1")[0] == ("scheduled", "n1")
     (back,) = check(b, a, "default/p1").units or ()
     assert (back.path, back.text) == ("a.changes[1]", "without: before cycle 2: cordon n2")
@@ -214,7 +217,7 @@ def test_a_fork_that_changes_the_release() -> None:
     assert applied_to(a, b, units).stages()[0].settings["release"] == replace(get_release("1.27"), name="1.34")
 
 
-def test_a_fork_in_time() -> None:
+def test_a_fork_in_virtual_time() -> None:
     a = of_sample("16-preemption-in-time")
     first = next(name for name in tried(a) if play(a, name)[0][1])
     (_, where), settled = play(a, first)
@@ -225,13 +228,13 @@ def test_a_fork_in_time() -> None:
     assert found.as_dict()["a"]["t"] == settled
 
 
-def test_bounds_amid_a_run() -> None:
+def test_limits_during_a_replay() -> None:
     a = of_sample("16-preemption-in-time")
     b = replace(without_a_node(a), preemption=False)
     name = next(name for name in tried(a) if play(a, name)[0] != play(b, name)[0])
 
     def bounded(share: float, ticks: int = 1) -> tuple[Cause, int]:
-        """The cause where the time is up at this share of so many steps, and how many there were."""
+        """Return the cause if time runs out at this share of the steps, and the number of steps."""
         steps = count()
         cause = cause_of(a, b, name, clock=lambda: next(steps) / ticks / share * module.MOST_SECONDS * (ticks > 1))
         return cause, next(steps)
@@ -248,5 +251,5 @@ def test_bounds_amid_a_run() -> None:
         cause_of(a, inputs(node("n1"), pod("p")), "default/p")
 
 
-def test_items_are_told_by_their_moment() -> None:
+def test_items_are_named_with_their_timepoint() -> None:
     assert [Item(1200, None).moment, Item(None, 2.5).moment] == ["before cycle 1,200", "after 2.5 s"]

@@ -1,4 +1,4 @@
-"""Whoever has a moment in columns and follows the tape has every other moment, in both directions."""
+"""The change stream leads from any timepoint to any other, in both directions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import played, played_in_time
-from tests.scheduler_core.debugger.live import IN_TIME, Raw, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.core_states import IN_TIME, Raw, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import played, played_in_time
 
 CASES = golden_cases("v1.34", "preemption", "gates", "mixed")[:6]
 
 
 class Follower:
-    """A moment, moved along the tape as docs/debugger.md tells it."""
+    """A timepoint that moves along the change stream as docs/debugger.md describes."""
 
     def __init__(self, recording: Recording, moment: int) -> None:
-        told = change_stream.cluster_columns(recording, moment)
-        nodes, pods = told["nodes"], told["pods"]
+        columns_then = change_stream.cluster_columns(recording, moment)
+        nodes, pods = columns_then["nodes"], columns_then["pods"]
         self.moment = moment
         self.keys = dict(zip(pods["id"], pods["key"], strict=True))
         amounts = [nodes["amounts"][index] for index in nodes["allocatable"]]
@@ -33,10 +33,10 @@ class Follower:
         self.pods: dict[int, tuple[str, int, int]] = {}
         for pod, node, state, came in zip(pods["id"], pods["node"], pods["state"], pods["came"], strict=True):
             self.pods[pod] = (nodes["name"][node] if node >= 0 else "", state, came)
-        self.nominated = dict(told["nominated"])
+        self.nominated = dict(columns_then["nominated"])
 
     def follow(self, piece: Raw, to: int) -> None:
-        """Within a piece that holds both moments."""
+        """Move within a chunk that contains both timepoints."""
         self.keys |= dict(zip(piece["pods"]["id"], piece["pods"]["key"], strict=True))
         back = to < self.moment
         low, high = sorted((self.moment, to))
@@ -60,8 +60,8 @@ class Follower:
         else:
             target[key] = (now["allocatable"], bool(now["unschedulable"])) if part == "nodes" else now
 
-    def told(self) -> Raw:
-        """Node -> its facts and its pods in order of arrival; the pending; nominations."""
+    def state(self) -> Raw:
+        """Return node -> facts and pods in order of arrival, the pending pods, and the nominations."""
         on: dict[str, list[tuple[int, str]]] = {}
         for pod, (node, state, came) in self.pods.items():
             if state >= 2 and node in self.nodes:
@@ -78,10 +78,10 @@ def expected(recording: Recording, moment: int) -> Raw:
 
 
 def check(recording: Recording, seed: str) -> None:
-    """From a moment to the end, back to the beginning, and forth again, with stops on the way."""
+    """Move from a timepoint to the end, to the beginning and back, with stops on the way."""
     chance = random.Random(seed)
     follower = Follower(recording, chance.randint(0, recording.end))
-    assert follower.told() == expected(recording, follower.moment)
+    assert follower.state() == expected(recording, follower.moment)
     for goal in (recording.end, 0, recording.end // 2):
         while follower.moment != goal:
             forth = goal > follower.moment
@@ -92,7 +92,7 @@ def check(recording: Recording, seed: str) -> None:
             stops = {chance.randint(*sorted((follower.moment, edge))) for _ in range(3)} | {edge}
             for stop in sorted(stops, reverse=not forth):
                 follower.follow(piece, stop)
-                assert follower.told() == expected(recording, stop), f"{seed}, moment {stop}"
+                assert follower.state() == expected(recording, stop), f"{seed}, moment {stop}"
 
 
 @pytest.fixture(params=[3, 4000], ids=["many pieces", "one piece"])
@@ -102,17 +102,17 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.usefixtures("pieces")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_one_pass(case: Raw) -> None:
+def test_single_pass(case: Raw) -> None:
     check(played(simulation_of_case(case)).recording, case["name"])
 
 
 @pytest.mark.usefixtures("pieces")
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
-def test_in_time(path: Path) -> None:
+def test_virtual_time(path: Path) -> None:
     check(played_in_time(ScenarioRun(scenario_at(path))).recording, path.stem)
 
 
-def test_cycles_and_instants_of_a_piece() -> None:
+def test_cycles_and_instants_of_a_chunk() -> None:
     recording = played(simulation_of_case(CASES[0])).recording
     piece = change_stream.stream(recording, after=0)
     assert piece["cycles"]["number"] == list(range(1, recording.cycles + 1))
@@ -123,7 +123,7 @@ def test_cycles_and_instants_of_a_piece() -> None:
 
 
 @pytest.mark.parametrize("moments", [{}, {"after": 1, "until": 2}])
-def test_a_piece_begins_or_ends_at_one_moment(moments: dict[str, int]) -> None:
+def test_a_chunk_begins_or_ends_at_a_timepoint(moments: dict[str, int]) -> None:
     recording = played(simulation_of_case(CASES[0])).recording
     with pytest.raises(InputError, match="after and until"):
         change_stream.stream(recording, **moments)

@@ -1,4 +1,4 @@
-"""The claims of a pod, device by device: in keeping with what the cycle decided, and with what Reserve gave."""
+"""Claims of a pod, device by device, agree with the decision of the cycle and the allocation of Reserve."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
-from tests.scheduler_core.debugger.live import params
-from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.debugger.core_states import params
+from tests.scheduler_core.dra.objects import allocation, claim, device, device_class, exactly, node, pod, resource_slice
 from tests.scheduler_core.provenance.cases import cycles_of
 
 Raw = dict[str, Any]
 
 
 @pytest.mark.parametrize("case", params("areas/dra", "areas-1.36/dra")[::4])
-def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
+def test_claims_agree_with_the_decision(case: dict[str, Any]) -> None:
     for provenance, trace, names in cycles_of(case):
         try:
             claims = Claims(provenance.framework, provenance.pod, trace)
@@ -39,8 +39,8 @@ def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
                     assert bool(found.given) <= one.fits
 
 
-def asked(*objects: Raw, release: str = "1.36") -> Claims:
-    """Of the last pod, before its cycle."""
+def claims_of_last_pod(*objects: Raw, release: str = "1.36") -> Claims:
+    """Return the claims of the last pod before its cycle."""
     pods = [f"default/{one['metadata']['name']}" for one in objects if one["kind"] == "Pod"]
     case = {"kubernetes": release, "objects": objects, "pods": [key for key in pods if "old" not in key]}
     *_, (provenance, trace, _) = cycles_of(case)
@@ -48,18 +48,18 @@ def asked(*objects: Raw, release: str = "1.36") -> Claims:
 
 
 def reasons(claims: Claims, name: str) -> dict[str, list[str]]:
-    """Device -> what is against it for the first request on a node."""
+    """Return device -> its objections to the first request on a node."""
     devices = claims.node_result(name).claims[0].requests[0][0].devices
-    return {one.device: [f"{said.kind}: {said.text}" for said in one.objections] for one in devices}
+    return {one.device: [f"{objection.kind}: {objection.text}" for objection in one.objections] for one in devices}
 
 
-def test_each_device_says_what_is_against_it() -> None:
+def test_each_device_has_its_objections() -> None:
     large = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0'
     taint = {"key": "hot", "value": "very", "effect": "NoSchedule"}
-    claims = asked(
+    claims = claims_of_last_pod(
         node("n1"),
         device_class(),
-        piece(
+        resource_slice(
             "s1",
             device("held", memory="80Gi"),
             device("tainted", memory="80Gi", taints=[taint]),
@@ -67,7 +67,7 @@ def test_each_device_says_what_is_against_it() -> None:
             device("good", memory="40Gi"),
             on="n1",
         ),
-        claim("old", exactly(), status=given("held", pool="n1", on="n1", to="old")),
+        claim("old", exactly(), status=allocation("held", pool="n1", on="n1", to="old")),
         claim("new", exactly(2, large)),
         pod("p", "new"),
     )
@@ -83,11 +83,11 @@ def test_each_device_says_what_is_against_it() -> None:
     assert short.out == {"taken": 1, "taint": 1, "selector": 1}
 
 
-def test_what_devices_must_have_in_common_is_counted() -> None:
-    claims = asked(
+def test_devices_with_a_common_attribute_are_counted() -> None:
+    claims = claims_of_last_pod(
         node("n1"),
         device_class(),
-        piece("s1", device("a", index=0), device("b", index=1), device("c", model="x"), on="n1"),
+        resource_slice("s1", device("a", index=0), device("b", index=1), device("c", model="x"), on="n1"),
         claim("new", exactly(2), constraints=[{"requests": ["r0"], "matchAttribute": "gpu.example.com/index"}]),
         pod("p", "new"),
     )
@@ -98,30 +98,30 @@ def test_what_devices_must_have_in_common_is_counted() -> None:
     assert {value.value: value.devices for value in constraint.values} == {"0": 1, "1": 1, "": 1}
 
 
-def test_nodes_alike_are_one_group_and_the_nearest_comes_first() -> None:
+def test_equal_nodes_form_a_group_and_the_nearest_one_is_first() -> None:
     objects = [node(f"n{i}") for i in range(30)]
-    objects += [piece(f"s{i}", *(device(f"d{k}") for k in range(i % 3)), on=f"n{i}") for i in range(30)]
-    claims = asked(*objects, device_class(), claim("new", exactly(4)), pod("p", "new"))
+    objects += [resource_slice(f"s{i}", *(device(f"d{k}") for k in range(i % 3)), on=f"n{i}") for i in range(30)]
+    claims = claims_of_last_pod(*objects, device_class(), claim("new", exactly(4)), pod("p", "new"))
     groups = claims.groups()
     assert [(group.count, group.requests[0].fitting) for group in groups] == [(10, 2), (10, 1), (10, 0)]
-    told = claims.as_dict()
-    assert told["node"].node == groups[0].nodes[0] == "n2"
-    assert (told["total"], told["pages"]) == (3, 1)
+    presented = claims.as_dict()
+    assert presented["node"].node == groups[0].nodes[0] == "n2"
+    assert (presented["total"], presented["pages"]) == (3, 1)
     with pytest.raises(InputError, match="page: must be from 1 to 1, got 2"):
         claims.as_dict(page=2)
     with pytest.raises(NotDecided, match="no node 'nowhere'"):
         claims.node_result("nowhere")
 
 
-def test_claims_that_are_not_there_and_pods_without_any() -> None:
-    waiting = asked(node("n1"), pod("p", "absent"))
-    told = waiting.as_dict()
-    assert told["said"] == 'could not find ResourceClaim "default/absent"'
-    assert (told["groups"], told["node"]) == ([], None)
+def test_missing_claims_and_pods_without_claims() -> None:
+    waiting = claims_of_last_pod(node("n1"), pod("p", "absent"))
+    presented = waiting.as_dict()
+    assert presented["said"] == 'could not find ResourceClaim "default/absent"'
+    assert (presented["groups"], presented["node"]) == ([], None)
     with pytest.raises(NotDecided, match="uses no resource claims"):
-        asked(node("n1"), pod("p"))
-    old = claim("old", exactly(), status=given("d", pool="n1", on="n1", to="other"))
-    kept = asked(node("n1"), node("n2"), old, pod("p", "old"))
+        claims_of_last_pod(node("n1"), pod("p"))
+    old = claim("old", exactly(), status=allocation("d", pool="n1", on="n1", to="other"))
+    kept = claims_of_last_pod(node("n1"), node("n2"), old, pod("p", "old"))
     (held,) = kept.node_result("n2").claims
     assert (held.state, held.here, held.shared_with) == ("allocated", False, ["other"])
     assert [one.device for one in held.given] == ["d"]

@@ -1,4 +1,4 @@
-"""What differs first between two cycles: against every pair of runs of a cluster that differ in one thing."""
+"""First difference between two cycles of runs that differ in one thing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BASE = cycle(*NODES, P)
         (cycle(node("n1"), node("n2", unschedulable=True), P), ("filter", "NodeUnschedulable", "n2")),
         (cycle(*NODES, node("n3"), P), ("filter", "", "n3", "is not there", "fits")),
         (cycle(node("n2"), P), ("filter", "", "n1", "fits", "is not there")),
-        (cycle(node("n2"), node("n1"), P), None),  # in other rows, but all the same
+        (cycle(node("n2"), node("n1"), P), None),  # other rows, same content
         (
             cycle(*NODES, pod("p", requests={"cpu": "1"}, schedulingGates=[{"name": "g"}])),
             ("preenqueue", "SchedulingGates"),
@@ -45,18 +45,18 @@ BASE = cycle(*NODES, P)
         (cycle(*NODES, pod("p", requests={"cpu": "2"})), ("score", "NodeResourcesFit", "n1")),
     ],
 )
-def test_first(other: RunCycle, first: tuple[Any, ...] | None) -> None:
+def test_the_first_difference(other: RunCycle, first: tuple[Any, ...] | None) -> None:
     found = first_difference(BASE, other)
-    told = None if found is None else (found.point, found.plugin, found.node, found.a, found.b)
-    assert (told and told[: len(first or ())]) == first
+    difference = None if found is None else (found.point, found.plugin, found.node, found.a, found.b)
+    assert (difference and difference[: len(first or ())]) == first
     back = first_difference(other, BASE)
     assert (back and (back.a, back.b)) == (found and (found.b, found.a))
 
 
-def test_every_plugin_is_told_once() -> None:
-    told = [(step.point, step.plugin, step.part) for step in steps(BASE, BASE)]
-    assert len(told) == len(set(told))
-    assert {plugin for point, plugin, _ in told if point == "filter" and plugin} == set(BASE.trace.verdicts)
+def test_every_plugin_occurs_once() -> None:
+    difference = [(step.point, step.plugin, step.part) for step in steps(BASE, BASE)]
+    assert len(difference) == len(set(difference))
+    assert {plugin for point, plugin, _ in difference if point == "filter" and plugin} == set(BASE.trace.verdicts)
     assert all(step.same for step in steps(BASE, BASE))
 
 
@@ -68,25 +68,25 @@ profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {typ
 """
 
 
-def test_words_explain_only_if_nothing_else_differs() -> None:
-    """1.35 reworded the message of TaintToleration. A score decides where the pod goes."""
+def test_messages_explain_only_if_nothing_else_differs() -> None:
+    """1.35 reworded the message of TaintToleration. A score decides the node."""
     nodes = node("db", taints=(TAINT,)), node("small", cpu="2"), node("large", cpu="64", memory="256Gi")
     old, new = (cycle(*nodes, P, release=release) for release in ("1.34", "1.35"))
-    told = first_difference(old, new)
-    assert told is not None
-    assert (told.plugin, told.kind, told.node) == ("TaintToleration", "words", "db")
+    difference = first_difference(old, new)
+    assert difference is not None
+    assert (difference.plugin, difference.kind, difference.node) == ("TaintToleration", "words", "db")
     packed = first_difference(old, cycle(*nodes, P, release="1.35", config=PACK))
     assert packed is not None
     assert (packed.plugin, packed.kind) == ("NodeResourcesFit", "score")
-    assert packed.node in ("small", "large")  # the chosen nodes
+    assert packed.node in ("small", "large")  # the selected nodes
 
 
-def test_a_verdict_explains_more_than_an_earlier_score_or_word() -> None:
+def test_a_verdict_explains_more_than_an_earlier_score_or_message() -> None:
     nodes = node("db", taints=(TAINT,)), node("n1"), node("n2")
     closed = node("db", taints=(TAINT,)), node("n1", unschedulable=True), node("n2")
-    told = first_difference(cycle(*nodes, P, release="1.34"), cycle(*closed, P, release="1.35", config=PACK))
-    assert told is not None
-    assert (told.plugin, told.kind, told.node) == ("NodeUnschedulable", "verdict", "n1")
+    difference = first_difference(cycle(*nodes, P, release="1.34"), cycle(*closed, P, release="1.35", config=PACK))
+    assert difference is not None
+    assert (difference.plugin, difference.kind, difference.node) == ("NodeUnschedulable", "verdict", "n1")
 
 
 def test_evaluated_nodes_explain_nothing() -> None:
@@ -96,13 +96,13 @@ def test_evaluated_nodes_explain_nothing() -> None:
     assert [(step.part, step.kind) for step in steps(few, all_) if not step.same] == [("looked", "evaluated")]
 
 
-def test_a_point_that_was_not_reached_does_not_pass() -> None:
+def test_an_extension_point_that_was_not_reached_is_a_difference() -> None:
     gated = cycle(*NODES, pod("p", schedulingGates=[{"name": "g"}]))
-    told = {step.point: (step.a, step.b) for step in steps(gated, BASE)}
-    assert told["prefilter"] == ("not reached", "passes")
-    assert told["bind"] == ("not reached", "passes")
+    difference = {step.point: (step.a, step.b) for step in steps(gated, BASE)}
+    assert difference["prefilter"] == ("not reached", "passes")
+    assert difference["bind"] == ("not reached", "passes")
     closed = cycle(node("n1", unschedulable=True), node("n2", unschedulable=True), P)
-    told = {step.point: step.as_dict() for step in steps(closed, closed) if step.point in ("filter", "reserve")}
-    assert told["reserve"]["a"] == "not reached"
+    difference = {step.point: step.as_dict() for step in steps(closed, closed) if step.point in ("filter", "reserve")}
+    assert difference["reserve"]["a"] == "not reached"
     last = next(step.as_dict() for step in steps(closed, BASE) if step.plugin == "NodeResourcesFit")
     assert (last["a"], last["b"]) == ("not reached", "passes all")

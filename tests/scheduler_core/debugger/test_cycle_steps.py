@@ -1,4 +1,4 @@
-"""A cycle step by step says of every node what the conformance cases say."""
+"""Steps of a cycle agree with the conformance cases for every node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cycle_steps import cycle_data, ranges
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import Raw, simulation_of_case
+from tests.scheduler_core.debugger.core_states import Raw, simulation_of_case
 
 CASES = golden_cases("v1.34")[::40]
 
@@ -20,23 +20,25 @@ def rows_of(pairs: list[list[int]]) -> list[int]:
 
 
 def refused(cycle: Raw, names: list[str]) -> Raw:
-    """Node -> the decisive plugin and its reasons, out of what is told."""
+    """Return node -> the decisive plugin and its reasons, from the steps."""
     found: Raw = {}
-    for asked in cycle["filters"]:
-        for said in asked["decisive"]:
-            found |= {names[row]: (asked["plugin"], said["reasons"]) for row in rows_of(said["rows"])}
+    for filters in cycle["filters"]:
+        for decisive_entry in filters["decisive"]:
+            found |= {
+                names[row]: (filters["plugin"], decisive_entry["reasons"]) for row in rows_of(decisive_entry["rows"])
+            }
     for entry in cycle["nominated"]:
-        name, said = names[entry["row"]], entry["status"]
+        name, decisive_entry = names[entry["row"]], entry["status"]
         found.pop(name, None)
-        if said:
-            found[name] = (said["plugin"], said["reasons"])
+        if decisive_entry:
+            found[name] = (decisive_entry["plugin"], decisive_entry["reasons"])
     if cycle["left_out"]:
         found |= {names[row]: ("", cycle["left_out"]["reasons"]) for row in rows_of(cycle["left_out"]["rows"])}
     return found
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_against_the_golden_form(case: Raw) -> None:
+def test_steps_agree_with_the_conformance_format(case: Raw) -> None:
     simulation = simulation_of_case(case)
     names = list(simulation.nodes)
     for trace in simulation.run():
@@ -62,15 +64,15 @@ def check_steps(cycle: Raw, golden: Raw, trace: CycleTrace) -> None:
     order = ["preenqueue", "prefilter", "filter", "postfilter", "prescore", "score", "reserve", "permit", "bind"]
     points = [order.index(step["point"]) for step in cycle["steps"] if step["point"] != "prebind"]
     assert points == sorted(points)
-    asked = [step["plugin"] for step in cycle["steps"] if step["point"] == "filter" and step["plugin"]]
-    assert asked == list(trace.verdicts)
+    filters = [step["plugin"] for step in cycle["steps"] if step["point"] == "filter" and step["plugin"]]
+    assert filters == list(trace.verdicts)
     scored = [step["plugin"] for step in cycle["steps"] if step["point"] == "score" and step["plugin"]]
     assert scored == list(golden.get("score", {}))
     tried = [step["node"] for step in cycle["steps"] if step["point"] == "postfilter" and step["node"]]
     assert tried == list(golden.get("postfilter", {}).get("candidates", {}))
 
 
-def test_points_of_a_plugin_that_did_not_score() -> None:
+def test_extension_points_of_a_plugin_without_scores() -> None:
     trace = next(trace for trace in simulation_of_case(CASES[0]).run())
     with pytest.raises(InputError, match="gave no scores"):
         cycle_data(trace, "Nobody")

@@ -1,4 +1,4 @@
-"""Fingerprints: the same decisions have the same one however they are stored, other decisions another."""
+"""Fingerprints: equal for equal decisions, in any storage format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fingerprint import SIZE, fingerprint, hash_names
 from scheduler_core.framework.interface import Status, Verdict
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import simulation_of_case
+from tests.scheduler_core.debugger.core_states import simulation_of_case
 
 
 @cache
@@ -26,7 +26,7 @@ def cycles() -> list[tuple[CycleTrace, bytes]]:
     return found
 
 
-def test_of_what_is_stored_and_read_back() -> None:
+def test_stored_and_read_back() -> None:
     prints = {}
     for trace, names in cycles():
         mine = fingerprint(trace, names)
@@ -38,7 +38,7 @@ def test_of_what_is_stored_and_read_back() -> None:
     assert len(prints) > len(cycles()) / 2
 
 
-def test_the_order_of_statuses_and_plugins_that_pass_do_not_count() -> None:
+def test_the_order_of_statuses_and_passing_plugins_do_not_count() -> None:
     full, low, idle = Status("Unschedulable", ("full",)), Status("Unschedulable", ("low",)), Status("Error", ("idle",))
     one, other = (CycleTrace("a/b", nodes=3, feasible=np.array([1])) for _ in range(2))
     one.verdicts = {"X": Verdict(np.array([1, 0, 2], np.uint16), (full, low)), "Y": Verdict()}
@@ -67,7 +67,7 @@ CHANGES: dict[str, Callable[[CycleTrace], None]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_another_decision_has_another_one(what: str) -> None:
+def test_another_decision_has_another_fingerprint(what: str) -> None:
     trace, names = next((trace, names) for trace, names in cycles() if trace.scores)
     changed = copy.deepcopy(trace)
     changed.scores = {plugin: copy.deepcopy(score) for plugin, score in trace.scores.items()}

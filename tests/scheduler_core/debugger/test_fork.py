@@ -1,4 +1,4 @@
-"""Forks: the beginning is the parent's; without changes all is; with changes it is a run that had them then."""
+"""Forks start as their parent. Without changes they equal it; with changes they equal a run with the changes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
 from tests.examples import sample
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.forking import (
-    Kept,
+from tests.scheduler_core.debugger.core_states import IN_TIME, Raw, scenario_at
+from tests.scheduler_core.debugger.recorded_runs import (
+    RecordedRun,
     forked,
     from_scratch,
     from_scratch_in_time,
     played,
     played_in_time,
 )
-from tests.scheduler_core.debugger.live import IN_TIME, Raw, scenario_at
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +49,8 @@ def cases() -> list[Any]:
     return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several]
 
 
-def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:
-    """Something of each kind, for the pod of that cycle."""
+def changes_for(kept: RecordedRun, cycle: int, chance: random.Random) -> list[Raw]:
+    """Return a change of each kind, for the pod of that cycle."""
     trace, names = kept.cycles[min(cycle, len(kept.cycles)) - 1]
     scorers = [*trace.scores] or ["NodeResourcesFit"]
     return [
@@ -63,7 +63,7 @@ def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:
     ]
 
 
-def alike(a: Kept, b: Kept) -> None:
+def alike(a: RecordedRun, b: RecordedRun) -> None:
     assert a.decisions == b.decisions
     for mine, other in zip(a.states(), b.states(), strict=True):
         assert mine == other
@@ -71,7 +71,7 @@ def alike(a: Kept, b: Kept) -> None:
 
 @pytest.mark.generated
 @pytest.mark.parametrize("case", cases())
-def test_in_one_pass(case: Raw) -> None:
+def test_single_pass(case: Raw) -> None:
     settings = settings_of(case)
     kept = played(Simulation(case["objects"], pods=case.get("pods"), **settings))
     chance = random.Random(case["name"])
@@ -102,7 +102,7 @@ def test_other_settings_from_a_cycle_on() -> None:
     assert [trace.node for trace, _ in fork.cycles] == ["n0", "n1", "n0", "n0", "n0", "n1", "n1", "n1"]
 
 
-def test_decisions_stay_when_another_scheduler_comes() -> None:
+def test_decisions_stay_if_another_scheduler_is_added() -> None:
     objects = [node("n1"), node("n2"), pod("a"), pod("b"), pod("c")]
     settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
     kept = played(Simulation(objects, **settings))
@@ -115,8 +115,8 @@ TIMED = [(path, "") for path in IN_TIME]
 TIMED += [(path, "1.16") for path, _ in TIMED if path.stem in ("14-backoff", "16-preemption-in-time")]
 
 
-@pytest.mark.parametrize(("path", "release"), TIMED, ids=lambda told: getattr(told, "stem", told))
-def test_in_time(path: Any, release: str) -> None:
+@pytest.mark.parametrize(("path", "release"), TIMED, ids=lambda value: getattr(value, "stem", value))
+def test_virtual_time(path: Any, release: str) -> None:
     def scenario() -> Scenario:
         made = scenario_at(path)
         made.spec.kubernetes = release or made.spec.kubernetes

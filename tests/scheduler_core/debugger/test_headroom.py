@@ -1,4 +1,4 @@
-"""The numbers behind `Insufficient cpu` are those of the cycle, on every node that refuses the pod for it."""
+"""Quantities of `Insufficient cpu` are those of the cycle, on every node that rejects the pod for it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
-from tests.scheduler_core.debugger.live import IN_TIME, Raw, Watched, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.core_states import IN_TIME, Raw, WatchedRun, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, watched_once, watched_time
 
 NONE = Status("Success")
 
 
-def check(kept: Kept, watched: Watched) -> int:
-    """Every reason of every node has its numbers, which are the core's own; how many were looked at."""
+def check(kept: RecordedRun, watched: WatchedRun) -> int:
+    """Compare the quantities of every reason with the core's own. Return how many were compared."""
     seen, recording = 0, kept.recording
     for number, (trace, names, state) in enumerate(
         zip(watched.traces, watched.orders, watched.states, strict=False), start=1
@@ -33,14 +33,14 @@ def check(kept: Kept, watched: Watched) -> int:
             status = trace.status_at(row)
             if status is None or status.plugin != FIT:
                 continue
-            told = headroom.with_amounts(status.reasons, [name])
-            assert headroom.each(status.reasons, [name]) == ["; ".join(told)]
+            texts = headroom.with_amounts(status.reasons, [name])
+            assert headroom.each(status.reasons, [name]) == ["; ".join(texts)]
             history = history_of(recording, name)
             assert history is not None
             counted = trace.nominated.get(row) is not None
-            assert node_reasons_with_amounts(recording, history, moment, trace.pod, status.reasons, counted) == told
-            for reason, text in zip(status.reasons, told, strict=True):
-                assert text.startswith(f"{reason}: "), (number, name, told)
+            assert node_reasons_with_amounts(recording, history, moment, trace.pod, status.reasons, counted) == texts
+            for reason, text in zip(status.reasons, texts, strict=True):
+                assert text.startswith(f"{reason}: "), (number, name, texts)
                 assert counted or COUNTED not in text
                 seen += 1
             used, of = columns[name]["requested"], columns[name]["allocatable"]
@@ -58,16 +58,16 @@ def test_conformance_cases(case: Raw) -> None:
 
 
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
-def test_in_time(path: Path) -> None:
+def test_virtual_time(path: Path) -> None:
     check(*watched_time(ScenarioRun(scenario_at(path))))
 
 
-def rooms(*objects: Raw) -> tuple[Kept, Watched]:
+def headrooms(*objects: Raw) -> tuple[RecordedRun, WatchedRun]:
     return watched_once(Simulation(list(objects), tie_break="name"))
 
 
-def test_of_one_node_and_of_several() -> None:
-    kept, watched = rooms(
+def test_one_node_and_several_nodes() -> None:
+    kept, watched = headrooms(
         node("n1", cpu="8", more={"example.com/gpu": "2"}),
         node("n2", cpu="8"),
         node("big", cpu="64"),
@@ -86,13 +86,13 @@ def test_of_one_node_and_of_several() -> None:
 
 
 def test_a_full_node() -> None:
-    kept, _ = rooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
+    kept, _ = headrooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
     headroom = Headroom(kept.recording, 0, "default/new")
     assert headroom.with_amounts(["Too many pods"], ["n1"]) == ["Too many pods: 1 of 1 pods run there"]
 
 
-def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
-    kept, watched = rooms(
+def test_nominated_pods_are_counted_as_in_the_cycle() -> None:
+    kept, watched = headrooms(
         node("n1", cpu="2"),
         pod("low", on="n1", requests={"cpu": "2"}),
         pod("urgent", requests={"cpu": "1500m"}, priority=100),
@@ -101,12 +101,12 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     assert check(kept, watched)
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
     headroom = Headroom(kept.recording, kept.recording.before_cycle(number), "default/new", ["n1"])
-    told = f"Insufficient cpu: requests 1, 0.5 of 2 free{COUNTED}"
-    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [told]
+    expected = f"Insufficient cpu: requests 1, 0.5 of 2 free{COUNTED}"
+    assert headroom.with_amounts(["Insufficient cpu"], ["n1"]) == [expected]
 
 
-def test_taints_that_the_release_does_not_name() -> None:
-    """The first that the pod does not tolerate, those of most nodes first; 1.34 names the same key and value."""
+def test_taints_missing_in_the_message_of_the_release() -> None:
+    """The first untolerated taint, most frequent first. 1.34 names the same key and value."""
     own = [
         {"key": "team", "operator": "Exists"},
         {"key": "x", "operator": "Equal", "value": "1", "effect": "NoSchedule"},

@@ -1,4 +1,4 @@
-"""A pod of a recording that is read when it is asked for is the pod that would have been read at once."""
+"""A pod that is decoded on demand equals the one that is decoded at once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recording, enc
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node
-from tests.scheduler_core.debugger.forking import Kept, maker, opening, played
-from tests.scheduler_core.debugger.live import Raw, first_params, simulation_of_case
+from tests.scheduler_core.debugger.core_states import Raw, first_params, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, maker, opening, played
 from tests.scheduler_core.debugger.test_time_travel import cluster_state
 
 OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
 FIELDS = sorted(set(PodInfo.__slots__) - OF_CLUSTERS - {"pod", "release", "_terms"})
 
 
-def rewound(kept: Kept, recording: Recording, simulation: Simulation) -> Simulation:
+def rewound(kept: RecordedRun, recording: Recording, simulation: Simulation) -> Simulation:
     return restore_run(recording, kept.fetch, recording.end, maker(simulation), simulation.release)
 
 
@@ -37,7 +37,7 @@ def with_no_pod_plain(block: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("case", first_params("v1.34", "v1.16")[::3])
-def test_it_is_the_pod_that_is_read_at_once(case: Raw) -> None:
+def test_a_lazy_pod_equals_the_decoded_one(case: Raw) -> None:
     simulation = simulation_of_case(case)
     kept = played(simulation)
     later = rewound(kept, kept.recording, simulation)
@@ -60,7 +60,7 @@ def _same(value: Any) -> Any:
     return list(value) if isinstance(value, list | tuple) else value
 
 
-def test_plain_pods_wait_to_be_read_and_others_do_not() -> None:
+def test_only_plain_pods_are_lazy() -> None:
     ports = [{"containerPort": 80, "hostPort": 80}]
     term = {"labelSelector": {}, "topologyKey": "zone"}
     near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -1,4 +1,4 @@
-"""The vocabulary of forks and remedies: what is read, what is refused, and what each change does."""
+"""Changes of forks and suggested fixes: parsing, rejection and effect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def outcome(simulation: Simulation) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "message"),
     [
         ({}, "changes: must be a list, got dict"),
         ([{}], "changes[0]: must have exactly one of create, "),
@@ -61,16 +61,16 @@ def outcome(simulation: Simulation) -> dict[str, str]:
         ([{"place": {"pod": "default/new", "node": 3}}], "changes[0]: place.node: Expected `str`, got `int`"),
     ],
 )
-def test_what_is_refused(raw: Any, told: str) -> None:
+def test_an_invalid_change_is_rejected(raw: Any, message: str) -> None:
     with pytest.raises(InputError) as refused:
         read_changes(raw)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        ({"delete": {"kind": "Pod", "name": "nobody"}}, "changes[0]: delete: Pod default/nobody: does not exist"),
+        ({"delete": {"kind": "Pod", "name": "missing"}}, "changes[0]: delete: Pod default/missing: does not exist"),
         ({"cordon": "z"}, "changes[0]: cordon: Node z: does not exist"),
         ({"create": node("a")}, "exists already"),
         ({"patch": {"kind": "Lease", "name": "x", "patch": {}}}, "does not use objects of this kind"),
@@ -81,13 +81,13 @@ def test_what_is_refused(raw: Any, told: str) -> None:
         ({"place": {"pod": "default/there", "node": "b"}}, "already runs on a node"),
     ],
 )
-def test_what_cannot_be_done(change: Raw, told: str) -> None:
+def test_an_impossible_change_is_rejected(change: Raw, message: str) -> None:
     with pytest.raises(InputError) as refused:
         after(change)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_they_are_written_as_they_were_read() -> None:
+def test_changes_are_written_as_they_were_read() -> None:
     raw = [
         {"patch": {"kind": "Pod", "namespace": "default", "name": "new", "patch": {"spec": {"nodeSelector": None}}}},
         {"skip": {"plugin": "NodeName"}},
@@ -116,25 +116,25 @@ def test_they_are_written_as_they_were_read() -> None:
         ({"skip": {"plugin": "NodeResourcesFit"}}, {"default/new": "a"}),
     ],
 )
-def test_what_becomes_of_the_pods(change: Raw, outcomes: dict[str, str] | None) -> None:
+def test_outcome_of_the_pods(change: Raw, outcomes: dict[str, str] | None) -> None:
     found = outcome(after(change, simulation=cluster(preemption=False)))
     if outcomes is None:
         assert "didn't match Pod's node affinity" in found["default/new"]
-    elif "skip" in change:  # all nodes fit, and the emptier one is not preferred by what is left out
+    elif "skip" in change:  # all nodes fit, and the skipped plugin does not prefer the emptier one
         assert found.keys() == outcomes.keys()
         assert set(found.values()) <= {"a", "b"}
     else:
         assert found == outcomes
 
 
-def test_skip_is_for_one_pod_alone_if_it_says_so() -> None:
+def test_skip_may_apply_to_one_pod() -> None:
     objects = [node("a", cpu="1"), pod("one", "3"), pod("two", "3")]
     simulation = Simulation(objects, tie_break="name", preemption=False)
     found = outcome(after({"skip": {"pod": "default/one", "plugin": "NodeResourcesFit"}}, simulation=simulation))
     assert found == {"default/one": "a", "default/two": "0/1 nodes are available: 1 Insufficient cpu."}
 
 
-def test_a_skipped_plugin_does_not_count_in_preemption_either() -> None:
+def test_a_skipped_plugin_is_skipped_in_preemption() -> None:
     tainted = node("a", taints=(("k", "", "NoSchedule"),))
     objects = [tainted, pod("low", "4", "a"), pod("high", "4", priority=5)]
     assert not next(Simulation(objects, tie_break="name").run()).victims
@@ -143,13 +143,13 @@ def test_a_skipped_plugin_does_not_count_in_preemption_either() -> None:
     assert trace.victims == ["default/low"]
 
 
-def test_taints_come_and_go() -> None:
+def test_taints_are_added_and_removed() -> None:
     taint = {"node": "b", "key": "k", "value": "v", "effect": "NoSchedule"}
     assert "untolerated taint" in outcome(after({"taint": taint}))["default/new"]
     assert outcome(after({"taint": taint}, {"untaint": {"node": "b", "key": "k"}})) == {"default/new": "b"}
 
 
-def test_drain_deletes_all_but_pods_of_daemon_sets_and_static_pods() -> None:
+def test_drain_deletes_all_pods_except_those_of_daemon_sets_and_static_pods() -> None:
     daemon = pod("agent", on="a")
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agents", "controller": True}]
     simulation = Simulation([node("a"), daemon, build.static_pod("etcd", on="a"), pod("there", on="a")])
@@ -157,7 +157,7 @@ def test_drain_deletes_all_but_pods_of_daemon_sets_and_static_pods() -> None:
     assert simulation.cluster.nodes.unschedulable.tolist() == [True]
 
 
-def test_a_patched_pod_stays_on_its_node_and_a_pending_one_keeps_its_place() -> None:
+def test_a_patched_pod_stays_on_its_node_and_a_pending_one_keeps_its_position() -> None:
     smaller = [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]
     patch = {"kind": "Pod", "patch": {"spec": {"containers": smaller}}}
     simulation = after(*({"patch": patch | {"name": name}} for name in ("there", "new")))
@@ -166,7 +166,7 @@ def test_a_patched_pod_stays_on_its_node_and_a_pending_one_keeps_its_place() -> 
 
 
 @pytest.mark.parametrize(("plugin", "weight"), [("NodeResourcesFit", 50), ("ImageLocality", 7), ("ImageLocality", 0)])
-def test_another_weight_is_what_is_counted(plugin: str, weight: int) -> None:
+def test_a_changed_weight_is_used(plugin: str, weight: int) -> None:
     simulation = Simulation([node("a"), node("b"), pod("new")])
     trace = next(after({"weight": {"plugin": plugin, "weight": weight}}, simulation=simulation).run())
     assert (trace.scores[plugin].weight if plugin in trace.scores else 0) == weight

@@ -1,4 +1,4 @@
-"""What a recording tells of one node agrees with the state at every moment."""
+"""The history of a node agrees with the cluster state at every timepoint."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
-from tests.scheduler_core.debugger.forking import played_in_time
-from tests.scheduler_core.debugger.live import IN_TIME, scenario_at
+from tests.scheduler_core.debugger.core_states import IN_TIME, scenario_at
+from tests.scheduler_core.debugger.recorded_runs import played_in_time
 
 
 def recording_of(path: Path) -> Recording:
@@ -19,7 +19,7 @@ def recording_of(path: Path) -> Recording:
 
 
 @pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
-def test_it_agrees_with_the_state_at_every_moment(path: Path) -> None:
+def test_the_history_agrees_with_the_states(path: Path) -> None:
     recording = recording_of(path)
     here: dict[str, set[str]] = {}
     for name in recording.names:
@@ -39,5 +39,5 @@ def test_it_agrees_with_the_state_at_every_moment(path: Path) -> None:
                 assert {resource: used.get(resource, 0) for resource in state["requested"]} == state["requested"]
 
 
-def test_a_node_that_never_was() -> None:
-    assert history_of(recording_of(IN_TIME[0]), "nobody") is None
+def test_an_unknown_node() -> None:
+    assert history_of(recording_of(IN_TIME[0]), "missing") is None

@@ -1,4 +1,4 @@
-"""What all pending pods lack all_pending."""
+"""Shortfall of all pending pods, and the nodes that would place them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import pytest
 from scheduler_core.api.objects import decode
 from scheduler_core.debugger.suggestions.pending import all_pending
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.test_remedies import node, pod
+from tests.scheduler_core.debugger.test_suggestions import node, pod
 
-PODS, ROOM = 400, 4  # of 1 cpu each, on a node of 4
+PODS, CAPACITY = 400, 4  # of 1 cpu each, on a node of 4
 
 
 def full(spare: int = 0) -> Simulation:
-    """A cluster of one node, full but for `spare` cpu, after a run that placed nobody else."""
-    running = [pod(f"old-{i}", on="n1") for i in range(ROOM - spare)]
+    """Return a cluster of one node, full except for `spare` cpu, after a run that placed no other pod."""
+    running = [pod(f"old-{i}", on="n1") for i in range(CAPACITY - spare)]
     objects = [
         decode(raw) for raw in (node("n1"), *running, *(pod(f"web-{i}", labels={"app": "web"}) for i in range(PODS)))
     ]
     return Simulation([found for found in objects if found is not None], release="1.34")
 
 
-def test_as_many_nodes_as_help_and_what_they_place() -> None:
+def test_added_nodes_and_the_pods_that_they_place() -> None:
     found = all_pending(full())
     assert [(b.plugin, b.reason, b.pods) for b in found.bottlenecks] == [("NodeResourcesFit", "Insufficient cpu", PODS)]
-    assert [(more.count, more.places) for more in found.remedies] == [(16, 16 * ROOM)]
+    assert [(more.count, more.places) for more in found.remedies] == [(16, 16 * CAPACITY)]
 
 
-def test_pods_that_are_alike_are_not_tried_again_until_something_was_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_pods_are_not_retried_until_another_was_placed(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation, tried = full(), []
     once = simulation.scheduler.try_pod
 
@@ -39,11 +39,11 @@ def test_pods_that_are_alike_are_not_tried_again_until_something_was_placed(monk
 
     monkeypatch.setattr(simulation.scheduler, "try_pod", counted)
     all_pending(simulation)
-    places = 1 + 2 + 4 + 8 + 16 + 12 + 14 + 15 + 16  # of nodes, tried in turn: doubled, halved, to be sure
-    assert len(tried) <= ROOM * places + 2 * 10
+    places = 1 + 2 + 4 + 8 + 16 + 12 + 14 + 15 + 16  # numbers of nodes tried in turn: doubled, then halved
+    assert len(tried) <= CAPACITY * places + 2 * 10
 
 
-def test_nodes_that_differ_only_by_their_zone_are_one_line() -> None:
+def test_nodes_that_differ_only_by_zone_are_one_line() -> None:
     """The one that places the most pods; the others are its alternatives."""
     zone = "topology.kubernetes.io/zone"
     nodes = [node(f"n{i}", **{zone: f"z{i}"}) for i in range(4)] + [node("big", cpu="8", **{zone: "z0"})]
@@ -55,8 +55,8 @@ def test_nodes_that_differ_only_by_their_zone_are_one_line() -> None:
     assert [other.like for other in found.remedies[0].alternatives] == ["n0", "n1", "n3"]
 
 
-def test_another_kind_may_open_the_way() -> None:
-    """Pods that follow another find no place until that one has, though they are alike and failed before."""
+def test_placing_another_pod_may_make_pods_feasible() -> None:
+    """Pods that follow another fit only after that one is placed, though equal pods failed before."""
     leader = pod("leader", labels={"app": "leader"}, priority=5, cpu="2")
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "leader"}}}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -65,4 +65,4 @@ def test_another_kind_may_open_the_way() -> None:
     objects = [decode(raw) for raw in (node("n1"), *(pod(f"old-{i}", on="n1") for i in range(4)), first, leader, *rest)]
     simulation = Simulation([found for found in objects if found is not None], release="1.34")
     (more,) = all_pending(simulation).remedies
-    assert (more.count, more.places) == (1, 3)  # leader, then those behind it; the first came too early
+    assert (more.count, more.places) == (1, 3)  # leader, then its followers; the first came too early

@@ -1,4 +1,4 @@
-"""Dry runs that are made again come to what the cycle recorded, and each step is what the reference says it is."""
+"""Repeated dry runs agree with the recording, and each step with the reference."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, Preempt
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import params
+from tests.scheduler_core.debugger.core_states import params
 from tests.scheduler_core.provenance.cases import cycles_of
 
 
 @pytest.mark.parametrize("case", [param for param in params("v1.34", "v1.27") if param.values[0].get("preempt")])
-def test_they_come_to_what_was_recorded(case: dict[str, Any]) -> None:
+def test_dry_runs_agree_with_the_recording(case: dict[str, Any]) -> None:
     for provenance, trace, _ in cycles_of(case):
         found = trace.postfilter
         if found is None:
@@ -35,7 +35,7 @@ def test_they_come_to_what_was_recorded(case: dict[str, Any]) -> None:
 
 
 def check_steps(trial: Any) -> None:
-    """All leave; each comes back once, those that break budgets first; whoever keeps the pod out is a victim."""
+    """Each victim is removed and returns once, those with violated budgets first, unless it blocks the preemptor."""
     first, *back = trial.steps
     assert first.do == REMOVE
     assert first.fits
@@ -50,7 +50,7 @@ def check_steps(trial: Any) -> None:
         assert priorities == sorted(priorities, reverse=True)
 
 
-def test_what_cannot_be_tried_is_said() -> None:
+def test_impossible_dry_runs_are_refused() -> None:
     case = next(case for case in golden_cases("v1.34", "preemption"))
     for provenance, trace, _ in cycles_of(case):
         if trace.postfilter is None:

@@ -1,4 +1,4 @@
-"""What is told of a recording is what was told of the run itself."""
+"""Provenance from a recording equals provenance from the run itself."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scheduler_core.debugger.provenance import Question, provenance_of
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import maker, played
-from tests.scheduler_core.debugger.live import first_params, simulation_of_case
+from tests.scheduler_core.debugger.core_states import first_params, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import maker, played
 from tests.scheduler_core.provenance.cases import cycles_of, questions
 
 KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
 
 
 @pytest.mark.parametrize("case", first_params("v1.34", "v1.27", kinds=KINDS))
-def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
+def test_the_restored_cluster_gives_the_same_tree(case: dict[str, Any]) -> None:
     simulation = simulation_of_case(case)
     kept = played(simulation)
     make = maker(simulation, percentage=case.get("percentage"))
@@ -29,11 +29,11 @@ def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
             continue
         rewound = provenance_of(moving, trace.number, trace)
         for question, _ in list(questions(trace, names))[::5]:
-            told = msgspec.to_builtins(rewound.explain(question))
-            assert told == msgspec.to_builtins(live.explain(question)), f"{trace.pod} {question}"
+            from_recording = msgspec.to_builtins(rewound.explain(question))
+            assert from_recording == msgspec.to_builtins(live.explain(question)), f"{trace.pod} {question}"
 
 
-def test_what_was_not_decided_is_refused_by_name() -> None:
+def test_undecided_questions_are_refused_by_name() -> None:
     case = next(case for case in golden_cases("v1.34") if case["name"].startswith("resour"))
     provenance, trace, names = next(one for one in cycles_of(case) if one[1].scores)
     row = int(trace.feasible_rows()[0])
@@ -51,8 +51,8 @@ def test_what_was_not_decided_is_refused_by_name() -> None:
             Question(point, "n", "NodeResourcesFit", page)
 
 
-def test_pods_that_are_nominated_to_the_node_are_told_of() -> None:
-    """A verdict is told without them, as it is recorded; if they turn it, the sentence says so."""
+def test_nominated_pods_are_mentioned() -> None:
+    """The verdict does not count them, as recorded. If they change it, the sentence says so."""
     for case in golden_cases("v1.34", "preemption"):
         for provenance, trace, names in cycles_of(case):
             for row, status in trace.nominated.items():

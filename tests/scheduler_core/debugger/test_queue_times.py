@@ -1,4 +1,4 @@
-"""Every time of every pod in the queue, of conformance cases in time and of samples: told as it was recorded."""
+"""Every time of every pod in the queue is explained as recorded, for conformance cases and samples."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.live import timeline_of_case
+from tests.scheduler_core.debugger.core_states import timeline_of_case
 from tests.scheduler_core.provenance.evaluate import problems
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow
 
 
-def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
-    """What happened to a pod, read from the records of a run."""
+def moves_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
+    """Return the history of a pod from the records of a run."""
     known, cycle, attempt = {0: ""}, 0, 0
     for record in records:
         data = record.data
@@ -60,11 +60,11 @@ def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Re
 
 
 def check_moves(simulation: Simulation, records: list[Record], name: str) -> set[str]:
-    """Every time of every pod is told; returns the labels of the moves."""
+    """Compare every time of every pod. Return the labels of the moves."""
     labels: set[str] = set()
     of_queue = rules(simulation)
     for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
-        times = QueueTimes(pod, list(way_of(records, pod)), of_queue)
+        times = QueueTimes(pod, list(moves_of(records, pod)), of_queue)
         ends = times.ends()
         for record in records:
             if record.kind != "queue.moved" or record.data["pod"] != pod:
@@ -92,18 +92,18 @@ def test_every_move_of_conformance_cases(release: str) -> None:
 
 
 def test_every_move_of_random_runs_before_plugins() -> None:
-    """Pods of the same name that come again, bindings that fail, updates of pods that back off."""
+    """Recreated pods of the same name, failed bindings, updates of pods in backoff."""
     for seed in range(10):
         run = a_run(seed, "1.16")
         check_moves(run.simulation, list(run.run()), str(seed))
 
 
-def test_it_stays_no_longer_than_is_told() -> None:
-    """A pod that is still unschedulable leaves at the very latest when it was told to."""
+def test_a_pod_stays_no_longer_than_explained() -> None:
+    """A pod that is still unschedulable leaves at the latest at the explained time."""
     for case in golden_cases("time"):
         simulation, records = played(case)
         for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
-            way = list(way_of(records, pod))
+            way = list(moves_of(records, pod))
             times = QueueTimes(pod, way, rules(simulation))
             ends, moves = times.ends(), [one for one in way if isinstance(one, Move)]
             for one, following in pairwise(moves):
@@ -113,10 +113,10 @@ def test_it_stays_no_longer_than_is_told() -> None:
                     assert ends[one.seq] <= following.t <= ends[one.seq] + 1
 
 
-def test_what_has_no_time() -> None:
+def test_moves_without_a_time() -> None:
     simulation, records = played(next(iter(golden_cases("time"))))
     pod = next(record.data["pod"] for record in records if record.kind == "queue.moved")
-    way = list(way_of(records, pod))
+    way = list(moves_of(records, pod))
     times = QueueTimes(pod, way, rules(simulation))
     first = next(one for one in way if isinstance(one, Move))
     with pytest.raises(NotDecided, match="does not move"):

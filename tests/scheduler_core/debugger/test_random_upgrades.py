@@ -1,4 +1,4 @@
-"""The upgrade preview of random clusters names a cause of every difference, and the cause alone gives it.
+"""Upgrade previews of random clusters name a sufficient cause for each difference.
 
 `scripts/try_upgrades.py` tries many more.
 """

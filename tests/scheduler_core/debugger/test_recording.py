@@ -1,4 +1,4 @@
-"""Recordings: taken up again, damaged, large; objects as they were."""
+"""Recordings: resumed, damaged, large; objects over time."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.forking import Kept, opening, played, played_in_time, watched_time
-from tests.scheduler_core.debugger.live import core_state, simulation_of_case, told_state
-from tests.scheduler_core.timed import scenario
+from tests.scheduler_core.debugger.core_states import comparable_state, core_state, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, opening, played, played_in_time, watched_time
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
+from tests.scheduler_core.virtual_time_runs import scenario
 
 CASES = [case for case in golden_cases("v1.34", "preemption", "mixed") if case["pods"]]
 
 
 def once(case: dict[str, Any], stored: int, stop: int, every: int = 2) -> tuple[list[Block], int]:
-    """The blocks of a run that is left after `stop` cycles, and how many cycles the blocks cover."""
+    """Return the blocks of a run abandoned after `stop` cycles, and how many cycles they cover."""
     simulation = simulation_of_case(case)
     recorder, covered = Recorder(simulation, stored), 0
     blocks = recorder.drain()
@@ -53,7 +53,7 @@ def once(case: dict[str, Any], stored: int, stop: int, every: int = 2) -> tuple[
 
 
 def in_time(seed: int, stored: int, stop: int, every: int = 11) -> tuple[list[Block], int]:
-    """The same in time, by records."""
+    """The same for virtual time, by records."""
     run = a_run(seed)
     recorder, covered, last = Recorder(run.simulation, stored), 0, 0
     blocks = recorder.drain()
@@ -67,14 +67,14 @@ def in_time(seed: int, stored: int, stop: int, every: int = 11) -> tuple[list[Bl
     return blocks + recorder.drain(), last
 
 
-def same(whole: list[Block], parts: list[Block]) -> None:
-    """The blocks join without a gap, and say the same."""
+def assert_same(whole: list[Block], parts: list[Block]) -> None:
+    """The blocks join without a gap, and have the same content."""
     keys = [(block.part, block.first) for block in parts]
     assert len(keys) == len(set(keys)), "no block twice"
     for name in (FACTS_PART, OBJECTS_PART):
         ranges = [(block.first, block.last) for block in parts if block.part == name]
         assert [first for first, _ in ranges[1:]] == [last + 1 for _, last in ranges[:-1]]
-    one, other = Kept([], whole), Kept([], parts)
+    one, other = RecordedRun([], whole), RecordedRun([], parts)
     expected, found = one.recording, other.recording
     assert (expected.names, expected.cycles, expected.end) == (found.names, found.cycles, found.end)
     for name, table in expected.tables.items():
@@ -93,24 +93,24 @@ def without_duration(table: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", CASES[:10], ids=lambda case: case["name"])
-def test_a_run_in_one_pass_that_is_taken_up_again(case: dict[str, Any]) -> None:
+def test_a_resumed_single_pass_run(case: dict[str, Any]) -> None:
     whole, _ = once(case, -1, -1)
     for stop in range(1, len(case["pods"]) + 1, 3):
         first, covered = once(case, -1, stop)
         second, _ = once(case, covered, -1, every=5)
-        same(whole, first + second)
+        assert_same(whole, first + second)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_run_in_time_that_is_taken_up_again(seed: int) -> None:
+def test_a_resumed_virtual_time_run(seed: int) -> None:
     whole, _ = in_time(seed, -1, -1)
     for stop in (5, 40, 90):
         first, covered = in_time(seed, -1, stop)
         second, _ = in_time(seed, covered, -1, every=17)
-        same(whole, first + second)
+        assert_same(whole, first + second)
 
 
-def test_the_opening_of_a_large_cluster_is_small() -> None:
+def test_the_initial_block_of_a_large_cluster_is_small() -> None:
     kept = opening(Simulation(workload("basic", 1000, 2000)))
     assert sum(len(block.data) for block in kept.blocks) < 200_000
     assert len(kept.part(MOVES_PART)) == 1
@@ -118,36 +118,36 @@ def test_the_opening_of_a_large_cluster_is_small() -> None:
     assert (len(state.rows), len(state.pending())) == (1000, 2000)
 
 
-def test_sums_wrap_as_the_core_s_columns_do() -> None:
+def test_sums_wrap_like_the_columns_of_the_core() -> None:
     large = {"cpu": "4611686018427387904m", "memory": 1 << 62}
     placed = [pod(f"p{i}", on="n1", requests=large) for i in range(3)]
     simulation = Simulation([node("n1"), node("n2"), *placed, pod("q", requests={"cpu": "1", "example.com/gpu": 2})])
-    told = told_state(StateAtTimepoint(opening(simulation).recording, 0).as_dict())
-    assert told == core_state(simulation.cluster, {"default/q", *(f"default/p{i}" for i in range(3))}, set())
-    assert told["nodes"][0]["requested"]["cpu"] < 0
+    recorded_state = comparable_state(StateAtTimepoint(opening(simulation).recording, 0).as_dict())
+    assert recorded_state == core_state(simulation.cluster, {"default/q", *(f"default/p{i}" for i in range(3))}, set())
+    assert recorded_state["nodes"][0]["requested"]["cpu"] < 0
 
 
-def test_pods_on_nodes_that_are_not_there_are_orphans() -> None:
+def test_pods_on_missing_nodes_are_orphans() -> None:
     simulation = Simulation([node("n1"), pod("lost", on="gone"), pod("a", on="n1")])
-    told = StateAtTimepoint(opening(simulation).recording, 0).as_dict()
-    assert told["orphans"] == {"default/lost": "gone"}
-    assert [n["pods"] for n in told["nodes"]] == [["default/a"]]
+    recorded_state = StateAtTimepoint(opening(simulation).recording, 0).as_dict()
+    assert recorded_state["orphans"] == {"default/lost": "gone"}
+    assert [n["pods"] for n in recorded_state["nodes"]] == [["default/a"]]
 
 
-def test_a_cluster_of_nothing() -> None:
+def test_an_empty_cluster() -> None:
     kept = played(Simulation([]))
     assert kept.cycles == []
     recording = kept.recording
-    told = StateAtTimepoint(recording, recording.before_cycle(1)).as_dict()
+    recorded_state = StateAtTimepoint(recording, recording.before_cycle(1)).as_dict()
     empty: dict[str, Any] = {key: [] for key in ("nodes", "pending", "added", "removed")}
     empty |= {key: {} for key in ("nominated", "waiting", "orphans")}
-    assert told == empty | {"cycle": 1, "t": 0.0}
+    assert recorded_state == empty | {"cycle": 1, "t": 0.0}
     with pytest.raises(InputError, match=r"must be in 1\.\.1"):
         recording.before_cycle(2)
     assert objects_at(recording, 0) == []
 
 
-def test_what_is_damaged_or_of_another_version_is_refused() -> None:
+def test_damaged_recordings_and_other_versions_are_rejected() -> None:
     (block,) = opening(Simulation([node("n1")])).part(MOVES_PART)
     with pytest.raises(InputError, match="recording"):
         Recording([encode({"version": 0})])
@@ -158,8 +158,8 @@ def test_what_is_damaged_or_of_another_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_objects_of_a_moment_make_the_cluster_of_that_moment(seed: int) -> None:
-    """Loaded as a snapshot they give the same rows, pods in the same order, the same sums and nominations."""
+def test_objects_of_a_timepoint_give_its_cluster(seed: int) -> None:
+    """Loaded as a snapshot they give the same rows, order of pods, sums and nominations."""
     run = a_run(seed)
     kept, watched = watched_time(run)
     recording, fetch = kept.recording, kept.fetch
@@ -177,7 +177,7 @@ def test_objects_of_a_moment_make_the_cluster_of_that_moment(seed: int) -> None:
         assert all("nodeName" not in written(at, fetch)["spec"] for at in there if at.key in assumed)
 
 
-def test_objects_are_those_of_their_time() -> None:
+def test_objects_change_over_time() -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default"}}
     template = {"metadata": {"labels": {"app": "site"}}, "spec": {"containers": [{"name": "c"}]}}
     site = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "site"}}

@@ -1,4 +1,4 @@
-"""A cycle tried in the rewound cluster decides what it decided in the run."""
+"""A cycle repeated in the restored cluster has the decision of the run."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
-from tests.scheduler_core.debugger.live import SAMPLES, Raw, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.core_states import SAMPLES, Raw, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, maker, played, played_in_time
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow
 
-CYCLES = 12  # that are tried in each run
+CYCLES = 12  # repeated in each run
 
 
-def what_it_says(trace: CycleTrace, names: list[str]) -> Raw:
-    """All that a cycle decided. Who waits for Permit is told by what comes after the cycle."""
-    told = trace.golden(names)
+def decisions(trace: CycleTrace, names: list[str]) -> Raw:
+    """Return all decisions of a cycle. Pods waiting at Permit are decided later."""
+    format_of = trace.golden(names)
     for later in ("result", "error"):
-        told.pop(later, None)
-    return told
+        format_of.pop(later, None)
+    return format_of
 
 
-def check(simulation: Simulation, kept: Kept, name: str, registry: Any = IN_TREE) -> None:
+def check(simulation: Simulation, kept: RecordedRun, name: str, registry: Any = IN_TREE) -> None:
     scheduler = simulation.scheduler
     percentage = next(iter(scheduler.profiles.values())).percentage
     make = maker(simulation, preemption=scheduler.preemption, percentage=percentage, registry=registry)
@@ -45,7 +45,7 @@ def check(simulation: Simulation, kept: Kept, name: str, registry: Any = IN_TREE
         rewound = restore_run(kept.recording, kept.fetch, moment, make, simulation.release, start_index=start)
         pod = next(pod for pod in rewound.pending if pod.key == trace.pod)
         again = rewound.scheduler.try_pod(pod, trace.attempt)[2]
-        assert what_it_says(again, rewound.nodes) == what_it_says(trace, names), f"{name}, cycle {number}"
+        assert decisions(again, rewound.nodes) == decisions(trace, names), f"{name}, cycle {number}"
 
 
 def check_once(simulation: Simulation, name: str) -> None:
@@ -53,30 +53,30 @@ def check_once(simulation: Simulation, name: str) -> None:
 
 
 def check_time(run: ScenarioRun, name: str) -> None:
-    """Ties go to the first by name: what a seed picks depends on all picks before."""
+    """Ties go to the first node by name, because a seeded choice depends on all earlier ones."""
     for framework in run.simulation.scheduler.profiles.values():
         framework.picker._seed = None
     check(run.simulation, played_in_time(run), name, PLUGINS)
 
 
 @pytest.mark.parametrize("case", params("v1.34", "v1.27")[::2])
-def test_in_one_pass(case: Raw) -> None:
+def test_single_pass(case: Raw) -> None:
     check_once(simulation_of_case(case), case["name"])
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_sample_in_time(path: Path) -> None:
+def test_a_sample_in_virtual_time(path: Path) -> None:
     check_time(ScenarioRun(scenario_at(path)), path.stem)
 
 
 @pytest.mark.parametrize("release", ["", "1.16"])
 @pytest.mark.parametrize("seed", range(10))
-def test_a_random_run_in_time(seed: int, release: str) -> None:
+def test_a_random_virtual_time_run(seed: int, release: str) -> None:
     check_time(a_run(seed, release), str(seed))
 
 
-def test_volumes_that_earlier_cycles_took_are_taken() -> None:
-    """What plugins write when they bind is in the recording, too."""
+def test_volumes_bound_by_earlier_cycles_are_bound() -> None:
+    """The recording includes what plugins write at binding."""
     local, size = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local"}, {"storage": "1Gi"}
     provisioning = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
     objects: list[Object | Raw] = [

@@ -1,4 +1,4 @@
-"""Find against a plain evaluation over the traces, for every variable and function; and expressions meant to harm."""
+"""Search compared with a plain evaluation of traces, for every variable and function; hostile expressions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, CycleSearch, Wr
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.examples import selection
-from tests.scheduler_core.debugger.forking import Kept, watched_once, watched_time
-from tests.scheduler_core.debugger.live import Raw, Watched, simulation_of_case
+from tests.scheduler_core.debugger.core_states import Raw, WatchedRun, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, watched_once, watched_time
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 pytestmark = pytest.mark.slow
@@ -27,16 +27,16 @@ KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volu
 
 @dataclass
 class Run:
-    """A run that was recorded, with all that a plain evaluation needs."""
+    """A recorded run with all data for a plain evaluation."""
 
     name: str
-    kept: Kept
-    watched: Watched
+    kept: RecordedRun
+    watched: WatchedRun
     outcomes: list[Raw]
 
     @cached_property
-    def cycles(self) -> list[Plain]:
-        return [Plain(self, i) for i in range(len(self.watched.pods))]
+    def cycles(self) -> list[PlainCycle]:
+        return [PlainCycle(self, i) for i in range(len(self.watched.pods))]
 
     @property
     def search(self) -> CycleSearch:
@@ -65,20 +65,20 @@ def runs() -> list[Run]:
     return found + [run_in_time(seed) for seed in (1, 2, 3, 5, 8)]
 
 
-class Plain:
-    """One cycle, looked at without the recording: what an expression's names stand for."""
+class PlainCycle:
+    """A cycle without its recording: the values of the variables of an expression."""
 
     def __init__(self, run: Run, i: int) -> None:
-        trace, told = run.watched.traces[i], run.watched.pods[i]
+        trace, tried_pod = run.watched.traces[i], run.watched.pods[i]
         names = run.watched.orders[i]
         golden = trace.golden(names)
         self.trace, self.names = trace, names
         self.pod, self.namespace, self.name = trace.pod, *trace.pod.split("/")
-        self.labels = told.metadata.labels
-        self.owner = next((f"{o.kind} {o.name}" for o in told.metadata.owner_references if o.controller), "")
-        self.priority, self.scheduler = told.spec.priority or 0, told.spec.scheduler_name
-        self.requests = requests_of(told)
-        self.gated = bool(told.spec.scheduling_gates)
+        self.labels = tried_pod.metadata.labels
+        self.owner = next((f"{o.kind} {o.name}" for o in tried_pod.metadata.owner_references if o.controller), "")
+        self.priority, self.scheduler = tried_pod.spec.priority or 0, tried_pod.spec.scheduler_name
+        self.requests = requests_of(tried_pod)
+        self.gated = bool(tried_pod.spec.scheduling_gates)
         self.attempt, self.cycle, self.t = trace.attempt, i + 1, round(run.watched.times[i], 6)
         self.result, self.message = run.outcomes[i]["result"], run.outcomes[i]["message"]
         self.node = trace.node if self.result in ("scheduled", "waiting") else ""
@@ -95,7 +95,7 @@ class Plain:
         self.refusals, self.reasons = self._refused()
 
     def _refused(self) -> tuple[dict[str, int], list[str]]:
-        """Node by node, by the status that decided."""
+        """Return the decisive status of each node."""
         found: dict[str, int] = {}
         reasons: list[str] = []
         if self.trace.preenqueue is not None:
@@ -127,8 +127,8 @@ class Plain:
         return any(text in reason for reason in self.reasons)
 
 
-Asked = Callable[[Any], bool]
-EXPRESSIONS: dict[str, Asked] = {
+Query = Callable[[Any], bool]
+EXPRESSIONS: dict[str, Query] = {
     'result == "unschedulable" && refused_by("NodeAffinity")': lambda c: (
         c.result == "unschedulable" and c.refused_by("NodeAffinity")
     ),
@@ -182,12 +182,12 @@ EXPRESSIONS: dict[str, Asked] = {
 }  # fmt: skip
 
 
-def requests_of(told: Pod) -> dict[str, int] | None:
-    """Of pods of containers alone: sidecars and overhead are left to another test."""
-    if told.spec.init_containers or told.spec.overhead or told.spec.resources is not None:
+def requests_of(tried_pod: Pod) -> dict[str, int] | None:
+    """Return the requests of pods with plain containers. Another test covers sidecars and overhead."""
+    if tried_pod.spec.init_containers or tried_pod.spec.overhead or tried_pod.spec.resources is not None:
         return None
     found: dict[str, int] = {}
-    for container in told.spec.containers:
+    for container in tried_pod.spec.containers:
         for name, amount in container.resources.requests.items():
             text = str(amount)
             scale = {"m": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 1000, "M": 10**6, "G": 10**9}
@@ -198,11 +198,11 @@ def requests_of(told: Pod) -> dict[str, int] | None:
 
 
 @pytest.mark.parametrize("where", selection(EXPRESSIONS, 2))
-def test_find_is_what_a_plain_evaluation_finds(where: str) -> None:
-    asked, some = EXPRESSIONS[where], 0
+def test_search_agrees_with_a_plain_evaluation(where: str) -> None:
+    ticks_of, some = EXPRESSIONS[where], 0
     for run in runs():
         left_out = {cycle.cycle for cycle in run.cycles if "requests" in where and cycle.requests is None}
-        expected = [cycle.cycle for cycle in run.cycles if cycle.cycle not in left_out and asked(cycle)]
+        expected = [cycle.cycle for cycle in run.cycles if cycle.cycle not in left_out and ticks_of(cycle)]
         found = [number for number in numbers(run.find(where)) if number not in left_out]
         assert found == expected, run.name
         some += len(expected)
@@ -210,7 +210,7 @@ def test_find_is_what_a_plain_evaluation_finds(where: str) -> None:
         assert some, "the runs have nothing of it: the expression proves nothing"
 
 
-def test_every_variable_and_function_is_tried() -> None:
+def test_every_variable_and_function_is_tested() -> None:
     words = set(re.findall(r"\w+", " ".join(EXPRESSIONS)))
     assert {*VARIABLES, *FUNCTIONS} - words == {"refused_on"}  # which the next test tries on every node
 
@@ -240,7 +240,7 @@ def numbers(answer: Raw) -> list[int]:
     return [match["cycle"] for match in answer["matches"]]
 
 
-def test_pages_of_matches_go_on_where_they_left_off_in_both_directions() -> None:
+def test_pages_of_matches_continue_in_both_directions() -> None:
     run = preempting()
     every = numbers(run.find("cycle > 0"))
     assert every == list(range(1, len(run.cycles) + 1))
@@ -259,7 +259,7 @@ def test_pages_of_matches_go_on_where_they_left_off_in_both_directions() -> None
     assert numbers(run.find("cycle % 2 == 0", start=3, direction="previous", limit=1)) == [2]
 
 
-def test_a_match_says_which_attempt_of_which_pod_when() -> None:
+def test_a_match_names_attempt_pod_and_time() -> None:
     run = runs()[-1]
     for match in run.find("attempt > 1")["matches"]:
         trace = run.watched.traces[match["cycle"] - 1]
@@ -267,7 +267,7 @@ def test_a_match_says_which_attempt_of_which_pod_when() -> None:
         assert match == {"cycle": match["cycle"], **expected}
 
 
-def test_what_has_no_answer_is_no_match_and_is_said_if_nothing_matches() -> None:
+def test_an_expression_without_a_value_is_no_match_and_is_reported_if_nothing_matches() -> None:
     run = preempting()
     answer = run.find("labels.nosuchlabel == 'x'")
     assert (answer["total"], answer["matches"]) == (0, [])
@@ -301,7 +301,7 @@ def test_what_has_no_answer_is_no_match_and_is_said_if_nothing_matches() -> None
         ("{'a':" * 100 + "1" + "}" * 100 + " == {}", 0, 0, "nested too deeply"),
     ],
 )
-def test_a_wrong_expression_is_refused_with_its_place(where: str, line: int, column: int, says: str) -> None:
+def test_an_invalid_expression_is_rejected_with_its_position(where: str, line: int, column: int, says: str) -> None:
     with pytest.raises(WrongExpression) as wrong:
         preempting().find(where)
     assert says in wrong.value.problem
@@ -327,15 +327,15 @@ def test_namespace_is_a_variable_though_the_language_reserves_the_word(where: st
 ALL_OF_TEN = "[0,1,2,3,4,5,6,7,8,9].all({0},"
 
 
-def test_an_expression_that_goes_on_and_on_ends() -> None:
+def test_an_endless_expression_is_stopped() -> None:
     nested = "".join(ALL_OF_TEN.format(name) for name in "abcde") + "true" + ")" * 5
     with pytest.raises(WrongExpression, match="too many elements"):
         preempting().find(nested)
-    asked: list[int] = []
+    ticks_of: list[int] = []
 
     def expired() -> bool:
-        asked.append(1)
-        return len(asked) > 1
+        ticks_of.append(1)
+        return len(ticks_of) > 1
 
     many = Facts([])
     many.table = LongTable(preempting().kept.facts.table)  # type: ignore[assignment]
@@ -344,7 +344,7 @@ def test_an_expression_that_goes_on_and_on_ends() -> None:
 
 
 class LongTable:
-    """A table of a great many equal rows."""
+    """A table of many equal rows."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -357,6 +357,6 @@ class LongTable:
 
 
 @pytest.mark.parametrize(("direction", "limit"), [("sideways", 1), ("next", 0), ("next", 10_001)])
-def test_a_wrong_way_to_ask_is_refused(direction: str, limit: int) -> None:
+def test_an_invalid_query_is_rejected(direction: str, limit: int) -> None:
     with pytest.raises(InputError):
         preempting().find("true", direction=direction, limit=limit)

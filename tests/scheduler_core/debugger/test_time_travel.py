@@ -1,4 +1,4 @@
-"""Going from moment to moment comes to the same cluster as going there at once."""
+"""Moving a cluster from timepoint to timepoint gives the same cluster as a restore."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.scheduler_core.debugger.forking import Kept, maker, played, played_in_time
-from tests.scheduler_core.debugger.live import IN_TIME, Raw, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.core_states import IN_TIME, Raw, params, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, maker, played, played_in_time
 
 KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
 MOVES = 25
 
 
 def cluster_state(simulation: Simulation) -> dict[str, Any]:
-    """All that a cycle depends on."""
+    """Return all that a cycle depends on."""
     cluster, nodes = simulation.cluster, simulation.cluster.nodes
     nodes.refresh()
     return {
@@ -39,14 +39,14 @@ def cluster_state(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def everyone(simulation: Simulation) -> list[tuple[str, str, str]]:
-    """The pods that plugins get when they list all."""
+def all_pods(simulation: Simulation) -> list[tuple[str, str, str]]:
+    """Return the pods that plugins list."""
     framework = next(iter(simulation.scheduler.profiles.values()))
     return sorted((pod.key, pod.node, pod.nominated_node) for pod in framework.list_pods())
 
 
-def check(kept: Kept, simulation: Simulation, name: str) -> int:
-    """How often the cluster went there instead of being made anew."""
+def check(kept: RecordedRun, simulation: Simulation, name: str) -> int:
+    """Return how often the cluster was moved instead of restored."""
     recording, make = kept.recording, maker(simulation, registry=PLUGINS)
     moving = RestoredRun(recording, kept.fetch, make, simulation.release)
     chance, went, before = random.Random(name), 0, None
@@ -60,7 +60,7 @@ def check(kept: Kept, simulation: Simulation, name: str) -> int:
             wanted = cluster_state(at_once)
             wanted["pending"] = [pod for pod in wanted["pending"] if pod[0] in few or pod[1]]
             assert cluster_state(moving.at(moment, few)) == wanted, f"{name} at {moment}, {few}"
-            assert everyone(moving.at(moment, few)) == everyone(at_once)
+            assert all_pods(moving.at(moment, few)) == all_pods(at_once)
         now = moving.at(moment)
         assert cluster_state(now) == cluster_state(at_once), f"{name} at {moment}"
         went, before = went + (now is before), now
@@ -70,12 +70,12 @@ def check(kept: Kept, simulation: Simulation, name: str) -> int:
 @pytest.mark.parametrize(
     "case", [p for kind in KINDS for r in ("v1.34", "v1.27") for p in params(r, kinds=(kind,))[:2]]
 )
-def test_in_one_pass(case: Raw) -> None:
+def test_single_pass(case: Raw) -> None:
     simulation = simulation_of_case(case)
     assert check(played(simulation), simulation, case["name"]) > 3 or case["name"].startswith("ports")
 
 
 @pytest.mark.parametrize("sample", IN_TIME, ids=lambda path: path.stem)
-def test_in_time(sample: Any) -> None:
+def test_virtual_time(sample: Any) -> None:
     run = ScenarioRun(scenario_at(sample))
     check(played_in_time(run), run.simulation, sample.stem)

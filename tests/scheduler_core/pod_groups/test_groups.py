@@ -1,4 +1,4 @@
-"""Pod groups of 1.36 in one pass: all or none, held back, in one domain, making room as a whole."""
+"""Pod groups of 1.36 as a single pass: all or none, waiting, in one domain, preemption as a whole."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def places(trace: GroupTrace) -> list[str]:
     return [member.trace.node if member.trace.result == "scheduled" else "" for member in trace.members]
 
 
-def test_members_that_run_already_count() -> None:
+def test_running_members_count() -> None:
     there = {**members("g", 1)[0]}
     there["spec"] = {**there["spec"], "nodeName": "n1"}
     (trace,) = run([node("n1", cpu="4"), group("g", 2), there, *members("g", 2)[1:]])
@@ -73,12 +73,12 @@ def test_the_gates_are_off_by_default() -> None:
         ({"disruptionMode": "Never"}, "'Never' is not one of Pod, PodGroup"),
     ],
 )
-def test_what_a_group_may_not_be(spec: dict[str, Any], problem: str) -> None:
+def test_invalid_groups_are_rejected(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         decode_all([group("g", **spec)])
 
 
-def test_not_in_time_so_far() -> None:
+def test_virtual_time_is_not_supported() -> None:
     with pytest.raises(InputError, match="GenericWorkload: pod groups are supported only in single-pass runs"):
         Engine(Simulation([node("n1")], release=RELEASE))
 

@@ -1,5 +1,6 @@
-"""Groups in a recording: before each member's cycle the cluster is as it was then, the members before it on their
-nodes; what came of the group is there after the last of them. Forks go on from where a group's cycle begins."""
+"""Groups in a recording: the state before each member's cycle has the members before it on their nodes, and the state
+after the last one has the outcome. Forks start at the cycle of a group.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.forking import Kept, forked, played
-from tests.scheduler_core.debugger.live import Raw, core_state, told_state
+from tests.scheduler_core.debugger.core_states import Raw, comparable_state, core_state
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, forked, played
 
 CASES = golden_cases("areas-1.36/gang")
 
@@ -54,7 +55,7 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
         there.extend([pod.key] if found.member.node else [])
         return found
 
-    kept: list[Any] = []  # so that no id is given twice
+    kept: list[Any] = []  # so that no id is used twice
     monkeypatch.setattr(GroupScheduler, "_try", look)
     monkeypatch.setattr(GroupScheduler, "place_members", place)
     recorder = Recorder(simulation)
@@ -71,14 +72,16 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
     for trace in traces:
         if id(trace) in before:
             then = before[id(trace)]
-            told = told_state(StateAtTimepoint(recording, recording.before_cycle(trace.number)).as_dict())
-            assert told == then, trace.pod
-    end = told_state(StateAtTimepoint(recording, recording.end).as_dict())
+            recorded_state = comparable_state(
+                StateAtTimepoint(recording, recording.before_cycle(trace.number)).as_dict()
+            )
+            assert recorded_state == then, trace.pod
+    end = comparable_state(StateAtTimepoint(recording, recording.end).as_dict())
     assert end == core_state(simulation.cluster, existing, set())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_forks_go_on_alike(case: Raw) -> None:
+def test_forks_continue_equally(case: Raw) -> None:
     settings = settings_of(case)
     kept = played(Simulation(case["objects"], **settings))
     inside = [number for number in range(2, len(kept.cycles) + 1) if _same_group(kept, number)]
@@ -88,13 +91,13 @@ def test_forks_go_on_alike(case: Raw) -> None:
         assert again.states() == kept.states()
 
 
-def _same_group(kept: Kept, number: int) -> bool:
+def _same_group(kept: RecordedRun, number: int) -> bool:
     here, before = kept.cycles[number - 1][0], kept.cycles[number - 2][0]
     return bool(here.group) and here.group == before.group
 
 
-def test_what_filters_say_of_members_is_told_again() -> None:
-    asked = different = 0
+def test_filter_messages_of_members_are_reproduced() -> None:
+    compared = different = 0
     for case in CASES:
         settings = settings_of(case)
         kept = played(Simulation(case["objects"], **settings))
@@ -108,7 +111,7 @@ def test_what_filters_say_of_members_is_told_again() -> None:
             found = provenance_of(moving, trace.number, trace)
             for plugin in trace.verdicts:
                 tree = found.explain(Question("filter", names[0], plugin))
-                asked += 1
+                compared += 1
                 different += DISAGREES in tree.text
-    assert asked > 500
-    assert different <= asked // 100  # terms of members that were only assumed count less (pod_groups/assumed.py)
+    assert compared > 500
+    assert different <= compared // 100  # terms of members that were only assumed count less (pod_groups/assumed.py)

@@ -1,4 +1,4 @@
-"""What is shown as a remedy places the pod; what a person broke is what is told first."""
+"""Suggested fixes place the pod, and undoing a mistake comes first."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import sample
 from tests.scheduler_core import build
-from tests.scheduler_core.debugger.live import Raw, core_state, params, simulation_of_case, timeline_of_case
-from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
+from tests.scheduler_core.debugger.core_states import Raw, core_state, params, simulation_of_case, timeline_of_case
+from tests.scheduler_core.debugger.suggestion_checks import Again, check, outcome, unplaced, unplaced_in_virtual_time
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.generated
 @pytest.mark.parametrize("case", [*sample(params("v1.34"), 30), *sample(params("v1.27"), 30)])
-def test_each_is_proved_and_minimal(case: Raw) -> None:
-    for trace, again in list(stuck(simulation_of_case(case)))[:3]:
+def test_each_fix_is_proved_and_minimal(case: Raw) -> None:
+    for trace, again in list(unplaced(simulation_of_case(case)))[:3]:
         rewound = again()
         before = core_state(rewound.cluster, set(), set())
         found = remedies(rewound, trace.pod)
@@ -35,9 +35,9 @@ def test_each_is_proved_and_minimal(case: Raw) -> None:
 
 @pytest.mark.generated
 @pytest.mark.parametrize("case", sample(golden_cases("time"), 20), ids=lambda case: case["name"])
-def test_each_is_proved_and_minimal_in_time(case: Raw) -> None:
-    """The proof plays the run again up to the attempt; the search had what was recorded."""
-    for trace, again, anew in islice(stuck_in_time(partial(timeline_of_case, case)), 2):
+def test_each_fix_in_virtual_time_is_proved_and_minimal(case: Raw) -> None:
+    """The proof replays the run up to the attempt. The search uses the recording."""
+    for trace, again, anew in islice(unplaced_in_virtual_time(partial(timeline_of_case, case)), 2):
         found = remedies(again(), trace.pod)
         assert found, f"{trace.pod}: {trace.message}"
         check(anew, trace.pod, found)
@@ -55,12 +55,12 @@ def pod(name: str = "web", cpu: str = "1", on: str = "", labels: Raw | None = No
     return build.pod(name, requests={"cpu": cpu}, on=on, labels=labels or {"app": name}, **spec)
 
 
-def told(*objects: Raw, **settings: Any) -> list[Remedy]:
-    """The remedies of the first pod that fits nowhere, checked."""
+def suggestions(*objects: Raw, **settings: Any) -> list[Remedy]:
+    """Return and check the fixes of the first unschedulable pod."""
     simulation = Simulation(list(objects), tie_break="name", **settings)
     trace: CycleTrace
     again: Again
-    trace, again = next(iter(stuck(simulation)))
+    trace, again = next(iter(unplaced(simulation)))
     found = remedies(again(), trace.pod)
     check(again, trace.pod, found)
     return found
@@ -74,24 +74,24 @@ ZONES = [node("a", zone="az1"), node("b", zone="az2"), node("c", zone="az3")]
 DEDICATED = ("dedicated", "db", "NoSchedule")
 
 
-def test_a_typo_in_a_selector_is_told_with_what_there_is() -> None:
-    first, second = told(*ZONES, pod(nodeSelector={"zone": "ITBG-4"}))[:2]
+def test_a_misspelt_selector_gives_the_existing_labels() -> None:
+    first, second = suggestions(*ZONES, pod(nodeSelector={"zone": "ITBG-4"}))[:2]
     assert first.text.startswith("no node has zone=ITBG-4; zones are az1, az2, az3: ")
     assert second.kind == "pod"
-    first = told(*ZONES, pod(nodeSelector={"zone": "az-1"}))[0]
+    first = suggestions(*ZONES, pod(nodeSelector={"zone": "az-1"}))[0]
     assert first.text.endswith("select zone=az1")
     patch = {"spec": {"nodeSelector": {"zone": "az1"}}}
     assert first.changes == [{"patch": {"kind": "Pod", "namespace": "default", "name": "web", "patch": patch}}]
     assert (first.kind, first.disturbs, first.node) == ("pod", {"pods": 0, "nodes": 0}, "a")
 
 
-def test_a_misspelt_key_is_told() -> None:
-    assert "select zone=az1" in told(*ZONES, pod(nodeSelector={"zoen": "az1"}))[0].text
+def test_a_misspelt_key() -> None:
+    assert "select zone=az1" in suggestions(*ZONES, pod(nodeSelector={"zoen": "az1"}))[0].text
 
 
-def test_less_is_what_fits_now_and_where() -> None:
+def test_a_smaller_request_fits_now() -> None:
     objects = [node("a"), node("b"), pod("x", "3", "a"), pod("y", "2500m", "b"), pod(cpu="40")]
-    first = told(*objects)[0]
+    first = suggestions(*objects)[0]
     assert first.text == "request 1.5 cpu instead of 40 (no node has more than 4), which b has left"
     assert first.node == "b"
 
@@ -100,61 +100,61 @@ def of_pod(found: list[Remedy]) -> list[str]:
     return [remedy.text for remedy in found if remedy.kind == "pod"]
 
 
-def test_asking_for_still_less_is_no_other_remedy_where_the_pod_then_goes_to_the_same_node() -> None:
+def test_a_smaller_request_for_the_same_node_is_no_other_fix() -> None:
     objects = [node("a"), node("b"), pod("y", "1500m", "b"), pod(cpu="6")]
-    assert of_pod(told(*objects)) == ["request 4 cpu instead of 6 (no node has more than 4), which a has left"]
+    assert of_pod(suggestions(*objects)) == ["request 4 cpu instead of 6 (no node has more than 4), which a has left"]
 
 
-def test_memory_is_told_in_one_unit() -> None:
-    asked = pod()
-    asked["spec"]["containers"][0]["resources"] = {"requests": {"memory": "12Gi"}, "limits": {"memory": "12Gi"}}
+def test_memory_has_one_unit() -> None:
+    wanted = pod()
+    wanted["spec"]["containers"][0]["resources"] = {"requests": {"memory": "12Gi"}, "limits": {"memory": "12Gi"}}
     small = node("a")
     small["status"]["allocatable"]["memory"] = "1536Mi"
-    first = told(small, asked)[0]
+    first = suggestions(small, wanted)[0]
     assert first.text.startswith("request 1536Mi memory instead of 12288Mi (no node has more than 1536Mi), which a has")
 
 
-def test_where_a_limit_stays_the_request_is_a_zero() -> None:
-    asked = pod()
-    asked["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
-    first = next(one for one in told(node("a"), pod("full", "4", "a"), asked) if one.kind == "pod")
+def test_the_request_becomes_zero_if_a_limit_stays() -> None:
+    wanted = pod()
+    wanted["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    first = next(one for one in suggestions(node("a"), pod("full", "4", "a"), wanted) if one.kind == "pod")
     assert first.text == "request no cpu instead of 1: a has none left"
     patched = first.changes[0]["patch"]["patch"]["spec"]["containers"][0]["resources"]
     assert patched == {"requests": {"cpu": "0"}, "limits": {"cpu": "2"}}, "a limit alone would be taken for the request"
 
 
-def test_an_overhead_that_is_too_much_is_left_out() -> None:
+def test_too_large_an_overhead_is_removed() -> None:
     sandboxed = pod(overhead={"cpu": "250m", "memory": "100Mi"})
-    texts = of_pod(told(node("a"), pod("full", "3900m", "a"), sandboxed))
+    texts = of_pod(suggestions(node("a"), pod("full", "3900m", "a"), sandboxed))
     assert texts[0] == (
         "request 0.1 cpu instead of 1.25, which a has left; "
         "and run without its RuntimeClass, whose overhead is 0.25 cpu and 100Mi memory"
     )
 
 
-def test_on_a_node_that_is_overcommitted_old_releases_take_who_asks_for_nothing() -> None:
-    asked = pod()
-    asked["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
-    objects = [node("a"), pod("full", "5", "a"), asked]
-    assert "request nothing: more cpu is requested on a than it has" in of_pod(told(*objects, release="1.27"))
-    assert "request no cpu instead of 1: a has none left" in of_pod(told(*objects, release="1.34"))
+def test_old_releases_place_pods_without_requests_on_overcommitted_nodes() -> None:
+    wanted = pod()
+    wanted["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
+    objects = [node("a"), pod("full", "5", "a"), wanted]
+    assert "request nothing: more cpu is requested on a than it has" in of_pod(suggestions(*objects, release="1.27"))
+    assert "request no cpu instead of 1: a has none left" in of_pod(suggestions(*objects, release="1.34"))
 
 
-def test_a_gated_pod_is_told_what_nodes_would_say_without_its_gates() -> None:
-    nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
-    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
+def test_a_gated_pod_gets_the_verdicts_without_its_gates() -> None:
+    unmatched = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [unmatched]}}
     taken = [node(f"n{i}", pool=f"{i}") for i in range(4)]
     taken += [pod(f"alone{i}", on=f"n{i}", affinity=alone) for i in range(4)]
     gated = pod(schedulingGates=[{"name": "wait"}])
-    assert of_pod(told(*taken, node("z", taints=(DEDICATED,)), gated)) == [
+    assert of_pod(suggestions(*taken, node("z", taints=(DEDICATED,)), gated)) == [
         "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule"
     ]
 
 
-def test_what_helps_on_one_node_is_looked_at_on_others_too() -> None:
-    """Behind the same first step there may be another obstacle elsewhere."""
+def test_a_fix_for_one_node_is_tried_on_others() -> None:
+    """After the same first change there may be another obstacle elsewhere."""
     zoned = [node("a", cpu="500m", zone="az1"), node("b", taints=(DEDICATED,), zone="az2")]
-    texts = of_pod(told(*zoned, pod(schedulingGates=[{"name": "wait"}])))
+    texts = of_pod(suggestions(*zoned, pod(schedulingGates=[{"name": "wait"}])))
     assert "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule" in texts
     assert "remove scheduling gate wait; and request 0.5 cpu instead of 1, which a has left" in texts
 
@@ -164,36 +164,36 @@ def away(*expressions: Raw) -> Raw:
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def test_a_pod_that_is_kept_away_is_labelled_as_they_do_not_mind() -> None:
+def test_labels_are_changed_to_avoid_anti_affinity() -> None:
     only_web = away({"key": "tier", "operator": "NotIn", "values": ["web"]})
-    found = told(node("a"), pod("e", on="a", affinity=only_web), pod(labels={"app": "x"}))
+    found = suggestions(node("a"), pod("e", on="a", affinity=only_web), pod(labels={"app": "x"}))
     assert of_pod(found) == ["label it tier=web: default/e keeps pods with its labels away"]
     neither = away({"key": "app", "operator": "DoesNotExist"}, {"key": "app", "operator": "In", "values": ["x"]})
-    found = told(node("a"), pod("e", on="a", affinity=neither), pod(labels={"app": "x"}))
+    found = suggestions(node("a"), pod("e", on="a", affinity=neither), pod(labels={"app": "x"}))
     assert of_pod(found) == ["label it app=x-other: default/e keeps pods with its labels away"]
     gone = away({"key": "app", "operator": "Exists"})
-    found = told(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
+    found = suggestions(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
     assert of_pod(found) == ["remove label app from it: default/e keeps pods with its labels away"]
-    nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
-    everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
-    assert of_pod(told(node("a"), pod("e", on="a", affinity=everybody), pod())) == []
+    unmatched = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [unmatched]}}
+    assert of_pod(suggestions(node("a"), pod("e", on="a", affinity=everybody), pod())) == []
 
 
-def test_the_best_of_each_side_is_shown_however_long_the_list() -> None:
+def test_the_best_fix_of_each_kind_is_shown_in_long_lists() -> None:
     found = [Remedy(str(i), [], "add", {}, cost=i) for i in range(9)] + [Remedy("pod", [], "pod", {}, cost=10.0)]
     assert [one.text for one in shortened(found, 3)] == ["0", "1", "pod"]
 
 
-def test_a_resource_that_is_on_no_node_is_a_typo() -> None:
+def test_a_resource_on_no_node_is_a_typo() -> None:
     gpu = node("g")
     gpu["status"]["allocatable"]["nvidia.com/gpu"] = "4"
-    asked = pod()
-    asked["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpus"] = "1"
-    assert "nodes have nvidia.com/gpu: request nvidia.com/gpu" in told(gpu, asked)[0].text
+    wanted = pod()
+    wanted["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpus"] = "1"
+    assert "nodes have nvidia.com/gpu: request nvidia.com/gpu" in suggestions(gpu, wanted)[0].text
 
 
-def test_a_missing_toleration_comes_before_the_taint() -> None:
-    first, second = told(node("a", taints=(DEDICATED,)), pod())[:2]
+def test_a_missing_toleration_is_suggested_before_removing_the_taint() -> None:
+    first, second = suggestions(node("a", taints=(DEDICATED,)), pod())[:2]
     assert first.text == "tolerate dedicated=db:NoSchedule"
     assert (second.text, second.kind) == ("remove taint dedicated=db:NoSchedule from node a", "node")
     assert second.changes == [{"untaint": {"node": "a", "key": "dedicated", "effect": "NoSchedule"}}]
@@ -202,15 +202,15 @@ def test_a_missing_toleration_comes_before_the_taint() -> None:
 def test_a_cordoned_node_is_uncordoned_with_its_taint() -> None:
     cordoned = node("a", taints=(("node.kubernetes.io/unschedulable", "", "NoSchedule"),))
     cordoned["spec"]["unschedulable"] = True
-    first = told(cordoned, pod())[0]
+    first = suggestions(cordoned, pod())[0]
     assert [next(iter(change)) for change in first.changes] == ["uncordon", "untaint"]
 
 
-def test_nobody_is_sent_to_a_broken_node() -> None:
+def test_a_broken_node_is_not_suggested() -> None:
     unreachable = ("node.kubernetes.io/unreachable", "", "NoSchedule")
     broken = node("gone", taints=(unreachable,), ready=False)
     broken["spec"]["unschedulable"] = True
-    found = told(broken, node("small", cpu="500m"), pod())
+    found = suggestions(broken, node("small", cpu="500m"), pod())
     assert found
     for remedy in found:
         assert "unreachable" not in remedy.text
@@ -218,41 +218,41 @@ def test_nobody_is_sent_to_a_broken_node() -> None:
         assert remedy.node != "gone"
 
 
-def test_no_node_is_made_another_architecture() -> None:
+def test_the_architecture_of_a_node_is_not_changed() -> None:
     arm = node("a", **{"kubernetes.io/arch": "arm64"})
-    for remedy in told(arm, pod(nodeSelector={"kubernetes.io/arch": "amd64"})):
+    for remedy in suggestions(arm, pod(nodeSelector={"kubernetes.io/arch": "amd64"})):
         assert remedy.kind != "node"
 
 
-def test_spread_is_relaxed_by_as_much_as_is_needed() -> None:
+def test_the_spread_constraint_is_relaxed_as_much_as_needed() -> None:
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     constraint = spread | {"labelSelector": {"matchLabels": {"app": "web"}}}
     others = [pod(f"w{i}", "100m", "a", {"app": "web"}) for i in range(2)]
     full = pod("full", "4", "b")
     objects = [node("a", zone="az1"), node("b", zone="az2"), *others, full, pod(topologySpreadConstraints=[constraint])]
-    first = told(*objects)[0]
+    first = suggestions(*objects)[0]
     assert "set maxSkew 3 instead of 1" in first.text
 
 
-def test_a_constraint_of_its_own_takes_the_place_of_the_default_ones() -> None:
+def test_an_own_constraint_replaces_the_default_ones() -> None:
     default = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     args = {"defaultingType": "List", "defaultConstraints": [default]}
     config = {"profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": args}]}]}
     service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
-    found = told(node("a"), service, pod(), config=config)
+    found = suggestions(node("a"), service, pod(), config=config)
     assert of_pod(found)[0] == "prefer to spread over zone, which its profile requires by default"
 
 
-def test_affinity_to_nobody_is_told_with_whom_one_could_mean() -> None:
+def test_an_affinity_without_matches_gets_possible_pods() -> None:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "databse"}}}
-    first, second = told(*ZONES, pod("database", on="b"), pod(affinity=near(term)))[:2]
+    first, second = suggestions(*ZONES, pod("database", on="b"), pod(affinity=near(term)))[:2]
     assert first.text == "no pod with app=databse runs there: be near app=database"
     assert second.text.startswith("no pod with app=databse runs anywhere: ")
 
 
-def test_the_fewest_pods_are_deleted() -> None:
+def test_the_smallest_number_of_pods_is_deleted() -> None:
     there = [pod("big", "2500m", "a"), pod("small", "500m", "a"), pod("tiny", "500m", "a")]
-    evictions = [remedy for remedy in told(node("a"), *there, pod(cpu="3")) if remedy.kind == "evict"]
+    evictions = [remedy for remedy in suggestions(node("a"), *there, pod(cpu="3")) if remedy.kind == "evict"]
     assert evictions[0].text == "delete pod big (on a)".replace("big", "default/big")
     assert evictions[0].disturbs == {"pods": 1, "nodes": 0}
 
@@ -261,15 +261,17 @@ def test_static_pods_are_not_deleted() -> None:
     static = pod("big", "2500m", "a")
     static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
     there = [pod("small", "500m", "a"), pod("tiny", "500m", "a")]
-    evictions = [remedy for remedy in told(node("a"), static, *there, pod(cpu="1500m")) if remedy.kind == "evict"]
+    evictions = [
+        remedy for remedy in suggestions(node("a"), static, *there, pod(cpu="1500m")) if remedy.kind == "evict"
+    ]
     assert [remedy.text for remedy in evictions] == ["delete 2 pods: default/small, default/tiny (on a)"]
-    assert not [remedy for remedy in told(node("a"), static, pod(cpu="3")) if remedy.kind == "evict"]
+    assert not [remedy for remedy in suggestions(node("a"), static, pod(cpu="3")) if remedy.kind == "evict"]
 
 
-def test_devices_are_let_go_by_the_pod_and_its_containers() -> None:
+def test_devices_are_removed_from_the_pod_and_its_containers() -> None:
     uses = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
     uses["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
-    found = next(remedy for remedy in told(node("a"), uses) if remedy.kind == "pod")
+    found = next(remedy for remedy in suggestions(node("a"), uses) if remedy.kind == "pod")
     assert found.text == "run without resource claims (devices)"
     patched = found.changes[0]["patch"]["patch"]["spec"]
     assert patched["resourceClaims"] is None
@@ -277,37 +279,37 @@ def test_devices_are_let_go_by_the_pod_and_its_containers() -> None:
 
 
 def test_gates_are_removed() -> None:
-    first = told(node("a"), pod(schedulingGates=[{"name": "wait"}]))[0]
+    first = suggestions(node("a"), pod(schedulingGates=[{"name": "wait"}]))[0]
     assert first.text == "remove scheduling gate wait"
 
 
-def test_a_claim_that_does_not_exist_is_a_typo_or_is_made() -> None:
+def test_a_missing_claim_is_a_typo_or_is_created() -> None:
     waiting = {"provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
     fast = {"kind": "StorageClass", "metadata": {"name": "fast"}, **waiting}
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data-web"}, "spec": {"storageClassName": "fast"}}
     wants = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data-wbe"}}]}
-    first, second = told(node("a"), fast, claim, pod(**wants))[:2]
+    first, second = suggestions(node("a"), fast, claim, pod(**wants))[:2]
     assert first.text == "claim default/data-wbe does not exist; there is data-web: use claim data-web"
     assert second.text == "create claim default/data-wbe of class fast"
     claim["spec"] = {"storageClassName": "fsat"}
     claim["metadata"] = {"name": "data-wbe"}
-    first = told(node("a"), fast, claim, pod(**wants))[0]
+    first = suggestions(node("a"), fast, claim, pod(**wants))[0]
     why = "class fsat of claim default/data-wbe does not exist; classes are fast"
     assert f"{why}: have the claim use class fast" in first.text
 
 
-def test_a_pod_that_fits_has_none_and_one_that_runs_is_refused() -> None:
+def test_a_placed_pod_has_no_fix_and_a_running_one_is_refused() -> None:
     simulation = Simulation([node("a"), pod()], tie_break="name")
     assert remedies(simulation, "default/web") == []
     with pytest.raises(ValueError, match="is not pending"):
-        remedies(simulation, "default/nobody")
+        remedies(simulation, "default/missing")
 
 
-def test_an_empty_cluster_has_no_remedy() -> None:
+def test_an_empty_cluster_has_no_fix() -> None:
     assert remedies(Simulation([pod()], tie_break="name"), "default/web") == []
 
 
-def test_outcome_is_independent() -> None:
-    _, again = next(iter(stuck(Simulation([node("a", taints=(DEDICATED,)), pod()], tie_break="name"))))
+def test_the_outcome_is_independent() -> None:
+    _, again = next(iter(unplaced(Simulation([node("a", taints=(DEDICATED,)), pod()], tie_break="name"))))
     assert outcome(again, "default/web", []) == ""
     assert outcome(again, "default/web", [{"untaint": {"node": "a", "key": "dedicated"}}]) == "a"

@@ -1,4 +1,4 @@
-"""What would have a node win: proved against every other node, ties told as what they are."""
+"""Fixes that make a node the only best one: proved against every other node; ties are named."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import Raw, core_state, params, simulation_of_case
-from tests.scheduler_core.debugger.remedied import check_wins, stuck
-from tests.scheduler_core.debugger.test_remedies import DEDICATED, node, pod
+from tests.scheduler_core.debugger.core_states import Raw, core_state, params, simulation_of_case
+from tests.scheduler_core.debugger.suggestion_checks import check_wins, unplaced
+from tests.scheduler_core.debugger.test_suggestions import DEDICATED, node, pod
 
 
 @pytest.mark.parametrize("case", [*params("v1.34")[::20], *params("v1.27")[::20]])
-def test_each_wins_alone_and_is_minimal(case: Raw) -> None:
-    for trace, again in list(stuck(simulation_of_case(case), "scheduled"))[:2]:
+def test_each_fix_makes_the_node_the_only_best_one_and_is_minimal(case: Raw) -> None:
+    for trace, again in list(unplaced(simulation_of_case(case), "scheduled"))[:2]:
         rewound = again()
         before = core_state(rewound.cluster, set(), set())
         for name in list(rewound.cluster.nodes.names)[:2]:
@@ -25,34 +25,34 @@ def test_each_wins_alone_and_is_minimal(case: Raw) -> None:
             check_wins(again, trace.pod, name, winning.remedies)
 
 
-def asked(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
-    """What would have the last pod go there, checked."""
+def fixes(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
+    """Return and check the fixes that move the last pod there."""
     simulation = Simulation(list(objects), pods=["default/web"], **{"tie_break": "name"} | settings)
-    trace, again = next(iter(stuck(simulation, "scheduled", "unschedulable")))
+    trace, again = next(iter(unplaced(simulation, "scheduled", "unschedulable")))
     found = prefer_node(again(), trace.pod, wanted)
     check_wins(again, trace.pod, wanted, found.remedies)
     return found
 
 
-def test_a_tie_is_told_with_what_decided_it() -> None:
-    found = asked("b", node("a"), node("b"), node("c", cpu="1"), pod())
+def test_a_tie_names_what_decided_it() -> None:
+    found = fixes("b", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (False, ["a"])
     assert found.answer.sentence == "b has the most points, but a has as many: a was chosen by name."
     assert found.remedies, "what has it win outright"
-    found = asked("a", node("a"), node("b"), node("c", cpu="1"), pod())
+    found = fixes("a", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (True, ["b"])
     assert found.answer.sentence == "a has the most points, but b has as many: it was chosen by name."
     assert found.remedies, "it went there, but not by its points"
 
 
-def test_who_wins_alone_needs_nothing() -> None:
-    found = asked("a", node("a"), node("b"), pod("other", on="b"), pod())
+def test_the_only_best_node_needs_no_fix() -> None:
+    found = fixes("a", node("a"), node("b"), pod("other", on="b"), pod())
     assert (found.goes_there, found.tied, found.remedies) == (True, [], [])
     assert found.answer.sentence.startswith("Placed on a with ")
 
 
 def test_the_seed_of_the_attempt_decides() -> None:
-    """Which of two equal nodes is taken depends on the attempt; so does the answer."""
+    """The attempt selects between two equal nodes, so it decides the fixes."""
     simulation = Simulation([node("a"), node("b"), pod()], seed=3, tie_break="seed")
     framework = simulation.scheduler.profiles["default-scheduler"]
     notes = set()
@@ -66,36 +66,36 @@ def test_the_seed_of_the_attempt_decides() -> None:
     assert notes == {note.format(which) for which in ("it", "b")}
 
 
-def test_a_full_node_that_is_too_small_is_emptied_and_asked_for_less() -> None:
+def test_a_full_and_too_small_node_needs_evictions_and_a_smaller_request() -> None:
     small = node("a", cpu="1")
     small["status"]["allocatable"]["pods"] = "1"
-    found = asked("a", small, node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
+    found = fixes("a", small, node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
     assert found.remedies[0].text.startswith("delete pod default/e (on a); and request 1 cpu instead of 2")
 
 
-def test_a_resource_that_the_profile_ignores_is_nobodys_lack() -> None:
+def test_a_resource_that_the_profile_ignores_is_not_short() -> None:
     args = {"ignoredResources": ["example.com/gpu"]}
     config = {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}]}
     wants = pod()
     wants["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
     full = node("a")
     full["status"]["allocatable"]["pods"] = "1"
-    found = asked("a", full, node("b"), pod("e", on="a"), wants, config=config)
+    found = fixes("a", full, node("b"), pod("e", on="a"), wants, config=config)
     assert found.remedies[0].text.startswith("delete pod default/e (on a)")
 
 
 def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
-    found = asked("b", node("a"), node("b", taints=(DEDICATED,)), pod())
+    found = fixes("b", node("a"), node("b", taints=(DEDICATED,)), pod())
     assert found.answer.sentence.startswith("TaintToleration refuses b: ")
     assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
 
 
-def test_a_node_whose_turn_does_not_come_is_selected() -> None:
-    """Enough nodes were found before it; what places the pod there is that nothing else is looked for."""
+def test_a_node_that_is_not_evaluated_is_selected() -> None:
+    """Enough nodes were found before it. The fix requires this node."""
     many = [node(f"n{i:03}") for i in range(120)]
     small = pod(cpu="1")
     simulation = Simulation([*many, small], tie_break="name", percentage=0)
-    trace, again = next(iter(stuck(simulation, "scheduled", percentage=0)))
+    trace, again = next(iter(unplaced(simulation, "scheduled", percentage=0)))
     assert trace.looked is not None
     assert not trace.looked[119]
     found = prefer_node(again(), trace.pod, "n119")
@@ -103,18 +103,18 @@ def test_a_node_whose_turn_does_not_come_is_selected() -> None:
     check_wins(again, trace.pod, "n119", found.remedies)
 
 
-def test_a_node_that_the_profile_leaves_out_wins_without_the_plugin() -> None:
+def test_a_node_that_the_profile_excludes_wins_without_the_plugin() -> None:
     required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}]}
     args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     config = {"profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": args}]}]}
     known = node("a")
     known["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
-    found = asked("b", known, node("b"), pod("e", on="b"), pod(), config=config)
+    found = fixes("b", known, node("b"), pod("e", on="b"), pod(), config=config)
     assert "leave plugin NodeAffinity out for this pod" in found.remedies[0].text
 
 
 def test_a_node_without_a_hostname_is_preferred_by_name() -> None:
     plain = node("b")
     del plain["metadata"]["labels"]["kubernetes.io/hostname"]
-    found = asked("b", node("a"), plain, pod("e", on="b"), pod())
+    found = fixes("b", node("a"), plain, pod("e", on="b"), pod())
     assert found.remedies[0].text == "prefer b in the node affinity (weight 1)"

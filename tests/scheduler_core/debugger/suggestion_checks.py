@@ -1,4 +1,4 @@
-"""Runs with pods that fit nowhere, rewound; and remedies applied apart from the code that proves them."""
+"""Runs with pending pods, restored before an attempt, and suggested fixes applied without the code that proves them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,30 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
-from tests.scheduler_core.debugger.forking import Kept, maker, played, recorded
+from tests.scheduler_core.debugger.recorded_runs import RecordedRun, maker, played, recorded
 
 Raw = dict[str, Any]
 Timed = tuple[Simulation, Engine, float]
 Again = Callable[..., Simulation]
 
 
-def stuck(simulation: Simulation, *results: str, percentage: int | None = None) -> Iterator[tuple[CycleTrace, Again]]:
-    """The cycles of a run that ended so, each with what gives the cluster before it, again and again.
-    `percentage`: of nodes to score, as the run has it."""
+def unplaced(
+    simulation: Simulation, *results: str, percentage: int | None = None
+) -> Iterator[tuple[CycleTrace, Again]]:
+    """Return the failed cycles of a run, each with a function that restores the cluster before it.
+    `percentage`: of nodes to score, as in the run.
+    """
     kept = played(simulation)
     make = maker(simulation, preemption=simulation.scheduler.preemption, percentage=percentage)
     for trace, again, _ in restored(kept, make, simulation.release, results or ("unschedulable", "gated")):
         yield trace, again
 
 
-def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again, Again]]:
-    """The attempts of a run in time that found no node, each with what gives the cluster before it: from the recording,
-    and by playing the run anew up to there. `make`: gives the run (simulation, timeline, until), not begun."""
+def unplaced_in_virtual_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again, Again]]:
+    """Return the failed attempts of a virtual time run, each with functions that restore the cluster before it: from
+    the
+    recording, and by a replay. `make`: returns the run (simulation, timeline, until), not started.
+    """
     simulation, timeline, until = make()
     kept = recorded(simulation, timeline.run(until))
     for trace, rewound, number in restored(kept, maker(simulation), simulation.release, ("unschedulable",)):
@@ -42,9 +47,9 @@ def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again
 
 
 def restored(
-    kept: Kept, make: Again, release: Release, results: tuple[str, ...]
+    kept: RecordedRun, make: Again, release: Release, results: tuple[str, ...]
 ) -> Iterator[tuple[CycleTrace, Again, int]]:
-    """The cycles with these results, each with what restores the cluster before it, and its number."""
+    """Return the cycles with these results, each with a function that restores the cluster before it, and its id."""
     recording, fetch = kept.recording, kept.fetch
     for number, (trace, _) in enumerate(kept.cycles, 1):
         if trace.result in results:
@@ -52,12 +57,12 @@ def restored(
             yield trace, partial(restore_run, recording, fetch, at, make, release, start_index=start), number
 
 
-class _There(Exception):
-    """A run has come to the attempt."""
+class _AttemptReached(Exception):
+    """The run has reached the attempt."""
 
 
 def played_to(make: Callable[[], Timed], number: int) -> Simulation:
-    """A run in time, played from its beginning up to an attempt: the cluster right before it, that pod pending."""
+    """Play a virtual time run up to an attempt. Return the cluster right before it, with the pod pending."""
     simulation, timeline, until = make()
     try_pod, attempts = simulation.scheduler.try_pod, 0
 
@@ -66,11 +71,11 @@ def played_to(make: Callable[[], Timed], number: int) -> Simulation:
         attempts += 1
         if attempts == number:
             simulation.pending = [pod]
-            raise _There
+            raise _AttemptReached
         return try_pod(pod, *rest)
 
     simulation.scheduler.try_pod = trying  # type: ignore[method-assign]
-    with suppress(_There):
+    with suppress(_AttemptReached):
         for _ in timeline.run(until):
             pass
     simulation.scheduler.try_pod = try_pod  # type: ignore[method-assign]
@@ -78,7 +83,7 @@ def played_to(make: Callable[[], Timed], number: int) -> Simulation:
 
 
 def replayed(make: Callable[[], Simulation], cycles: int) -> Simulation:
-    """The run of its own, begun anew and stopped after so many cycles: nothing of it comes from a recording."""
+    """Replay so many cycles of a run, without a recording."""
     simulation = make()
     run = simulation.run()
     for _ in range(cycles):
@@ -87,7 +92,7 @@ def replayed(make: Callable[[], Simulation], cycles: int) -> Simulation:
 
 
 def changed(again: Again, pod: str, changes: list[Raw]) -> CycleTrace | None:
-    """The cycle of the pod, without preemption, after the changes were done to the cluster; None if they cannot be."""
+    """Run the cycle of the pod without preemption after the changes. Return None if they cannot be applied."""
     simulation = again()
     try:
         Edit(simulation).apply(read_changes(copy.deepcopy(changes)))
@@ -102,13 +107,13 @@ def changed(again: Again, pod: str, changes: list[Raw]) -> CycleTrace | None:
 
 
 def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
-    """The node that the pod is bound to if the changes are done to the cluster and then it is tried; "" for none."""
+    """Return the node of the pod after the changes, "" for none."""
     trace = changed(again, pod, changes)
     return trace.node if trace is not None and trace.result == "scheduled" else ""
 
 
 def check(again: Again, pod: str, remedies: list[Any]) -> None:
-    """Every one places the pod, and none of its changes is superfluous."""
+    """Every fix places the pod, and none of its changes is superfluous."""
     _check(remedies, lambda changes: bool(outcome(again, pod, changes)), pod)
 
 
@@ -122,7 +127,7 @@ def _check(remedies: list[Any], helps: Callable[[list[Raw]], bool], where: str) 
 
 
 def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
-    """Whether the pod is bound to the node with the changes, and no other node has as many points."""
+    """Tell whether the pod is bound to the node after the changes, and no other node has as high a score."""
     trace = changed(again, pod, changes)
     if trace is None or trace.result != "scheduled" or trace.node != node:
         return False
@@ -134,5 +139,5 @@ def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
 
 
 def check_wins(again: Again, pod: str, node: str, remedies: list[Any]) -> None:
-    """Every one has the node win alone, and none of its changes is superfluous."""
+    """Every fix makes the node the only best one, and none of its changes is superfluous."""
     _check(remedies, lambda changes: wins(again, pod, changes, node), f"{pod} to {node}")

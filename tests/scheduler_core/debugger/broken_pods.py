@@ -1,4 +1,4 @@
-"""Pods of real clusters, broken as people break them; and what undoes each break."""
+"""Pods of real clusters with typical mistakes, and the changes that undo each mistake."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Way = Callable[[Raw, list[Raw]], Undoes]
 
 
 @dataclass(frozen=True)
-class Broken:
-    """`objects`: the cluster with the pod pending and broken. `undoes`: whether changes undo the break."""
+class BrokenPod:
+    """`objects`: the cluster with the broken pod pending. `undoes`: tells whether changes undo the mistake."""
 
     kind: str
     pod: str
@@ -23,7 +23,7 @@ class Broken:
 
 
 def patches(kind: str, *fields: str) -> Undoes:
-    """Whether one change patches a field of an object of the kind, whatever else."""
+    """Return a check whether one change patches a field of an object of the kind."""
 
     def check(changes: list[Raw]) -> bool:
         patched = [change["patch"] for change in changes if "patch" in change]
@@ -41,8 +41,8 @@ def does(operation: str) -> Undoes:
     return lambda changes: any(operation in change for change in changes)
 
 
-def a_pod(objects: list[Raw]) -> Raw | None:
-    """A running pod that no DaemonSet and no kubelet made, without volumes of its own and demands on others."""
+def running_pod(objects: list[Raw]) -> Raw | None:
+    """Return a running pod without DaemonSet, kubelet, own volumes and demands on other pods."""
     for obj in objects:
         runs = obj["kind"] == "Pod" and (obj.get("spec") or {}).get("nodeName")
         ended = (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed")
@@ -52,9 +52,9 @@ def a_pod(objects: list[Raw]) -> Raw | None:
     return None
 
 
-def breaks(objects: list[Raw]) -> Iterator[Broken]:
-    """Every way, on one pod of the cluster, which fits where it ran; none for a cluster without such a pod."""
-    chosen = a_pod(objects)
+def broken_pods(objects: list[Raw]) -> Iterator[BrokenPod]:
+    """Yield every mistake with one pod of the cluster, which fits where it ran. Yield none without such a pod."""
+    chosen = running_pod(objects)
     if chosen is None:
         return
     for kind, one in WAYS.items():
@@ -70,25 +70,25 @@ def breaks(objects: list[Raw]) -> Iterator[Broken]:
                 obj["metadata"]["labels"].setdefault("kubernetes.io/hostname", obj["metadata"]["name"])
         namespace = pod["metadata"].setdefault("namespace", "default")
         undoes = one(pod, mine)
-        yield Broken(kind, f"{namespace}/{pod['metadata']['name']}", [*mine, pod], undoes)
+        yield BrokenPod(kind, f"{namespace}/{pod['metadata']['name']}", [*mine, pod], undoes)
 
 
 def _with(undone_by: str, **spec: Any) -> Way:
-    """Set fields of the pod's spec. `undone_by`: the field that a fix patches."""
+    """Set fields of the spec of the pod. `undone_by`: the field that a fix patches."""
 
-    def way(pod: Raw, objects: list[Raw]) -> Undoes:
+    def break_pod(pod: Raw, objects: list[Raw]) -> Undoes:
         pod["spec"] |= spec
         return patches("Pod", undone_by)
 
-    return way
+    return break_pod
 
 
-def _asking(name: str, amount: str, **limits: Raw) -> Way:
-    def way(pod: Raw, objects: list[Raw]) -> Undoes:
+def _request(name: str, amount: str, **limits: Raw) -> Way:
+    def break_pod(pod: Raw, objects: list[Raw]) -> Undoes:
         pod["spec"]["containers"][0]["resources"] = {"requests": {name: amount}, **limits}
         return patches("Pod", "containers")
 
-    return way
+    return break_pod
 
 
 def _taints(pod: Raw, objects: list[Raw]) -> Undoes:
@@ -173,9 +173,9 @@ WAYS: dict[str, Way] = {
     "selector value of elsewhere": _with("nodeSelector", nodeSelector={"zone": "ITBG-4"}),
     "selector key": _with("nodeSelector", nodeSelector={"zoone": "az1"}),
     "node affinity": _with("nodeAffinity", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [ELSEWHERE]}}}),
-    "too much cpu": _asking("cpu", "900"),
-    "too much memory": _asking("memory", "9000Gi"),
-    "unknown device": _asking("nvidia.com/gpux", "1", limits={"nvidia.com/gpux": "1"}),
+    "too much cpu": _request("cpu", "900"),
+    "too much memory": _request("memory", "9000Gi"),
+    "unknown device": _request("nvidia.com/gpux", "1", limits={"nvidia.com/gpux": "1"}),
     "taints": _taints,
     "cordoned": _cordoned,
     "missing class": _class,
@@ -183,6 +183,6 @@ WAYS: dict[str, Way] = {
     "volume in another zone": _volume,
     "spread key": _with("topologySpreadConstraints", topologySpreadConstraints=[_constraint("zon")]),
     "spread domains": _spread_domains,
-    "affinity to nobody": _with("podAffinity", affinity={"podAffinity": {REQUIRED: [NOWHERE]}}),
+    "affinity without matches": _with("podAffinity", affinity={"podAffinity": {REQUIRED: [NOWHERE]}}),
     "gate": _with("schedulingGates", schedulingGates=[{"name": "example.com/approval"}]),
 }

@@ -1,4 +1,4 @@
-"""Runs, and forks of them, as the application makes them of what it stored. For tests and scripts."""
+"""Runs and their forks, built from recordings as the application does. For tests and scripts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine, Record
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
-from tests.scheduler_core.debugger.live import Watched, watch_once, watch_time
+from tests.scheduler_core.debugger.core_states import WatchedRun, watch_once, watch_time
 
 
 @dataclass
-class Kept:
-    """A run that was played. `cycles`: each cycle with the nodes in the order of its rows."""
+class RecordedRun:
+    """A finished run. `cycles`: each cycle with the nodes in the order of its rows."""
 
     cycles: list[tuple[CycleTrace, list[str]]]
     blocks: list[Block]
@@ -50,38 +50,38 @@ class Kept:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        """All that each cycle decided."""
+        """Return all decisions of each cycle."""
         return [trace.golden(names) | {"number": trace.number, "result": trace.result} for trace, names in self.cycles]
 
     def states(self) -> list[dict[str, Any]]:
-        """The cluster before each cycle, and at the end."""
+        """Return the cluster state before each cycle, and at the end."""
         recording = self.recording
         moments = [recording.before_cycle(k) for k in range(1, recording.cycles + 2)]
         return [StateAtTimepoint(recording, moment).as_dict() for moment in moments]
 
 
-def opening(simulation: Simulation) -> Kept:
-    """A run before its first cycle."""
-    return Kept([], Recorder(simulation).drain())
+def opening(simulation: Simulation) -> RecordedRun:
+    """Return a run before its first cycle."""
+    return RecordedRun([], Recorder(simulation).drain())
 
 
-def played(simulation: Simulation, run: Iterable[CycleTrace] | None = None) -> Kept:
-    """A run in one pass, stored every 3 cycles. `run`: its cycles, if it is watched."""
+def played(simulation: Simulation, run: Iterable[CycleTrace] | None = None) -> RecordedRun:
+    """Play a single-pass run and store it every 3 cycles. `run`: its cycles, if it is watched."""
     recorder, cycles = Recorder(simulation), []
     blocks = recorder.drain()
     for number, trace in enumerate(simulation.run() if run is None else run):
         recorder.cycle(trace)
         cycles.append((trace, list(simulation.nodes)))
         blocks += recorder.drain() if number % 3 == 0 else []
-    return Kept(cycles, blocks + recorder.drain())
+    return RecordedRun(cycles, blocks + recorder.drain())
 
 
-def played_in_time(run: ScenarioRun) -> Kept:
+def played_in_time(run: ScenarioRun) -> RecordedRun:
     return recorded(run.simulation, run.run())
 
 
-def recorded(simulation: Simulation, run: Iterable[Record]) -> Kept:
-    """A run in virtual time by its records, stored every 7."""
+def recorded(simulation: Simulation, run: Iterable[Record]) -> RecordedRun:
+    """Play a run in virtual time by its records and store it every 7."""
     recorder, cycles, records = Recorder(simulation), [], []
     blocks, names = recorder.drain(), list(simulation.nodes)
     for record in run:
@@ -92,35 +92,35 @@ def recorded(simulation: Simulation, run: Iterable[Record]) -> Kept:
         if record.trace is not None:
             cycles.append((record.trace, names))
         blocks += recorder.drain() if record.seq % 7 == 0 else []
-    return Kept(cycles, blocks + recorder.drain(), records)
+    return RecordedRun(cycles, blocks + recorder.drain(), records)
 
 
-def watched_once(simulation: Simulation) -> tuple[Kept, Watched]:
-    watched = Watched()
+def watched_once(simulation: Simulation) -> tuple[RecordedRun, WatchedRun]:
+    watched = WatchedRun()
     return played(simulation, watch_once(simulation, watched)), watched
 
 
-def watched_time(run: ScenarioRun) -> tuple[Kept, Watched]:
+def watched_time(run: ScenarioRun) -> tuple[RecordedRun, WatchedRun]:
     return watched_records(run.simulation, run.engine, run.until)
 
 
-def watched_records(simulation: Simulation, timeline: Engine, until: float) -> tuple[Kept, Watched]:
-    watched = Watched()
+def watched_records(simulation: Simulation, timeline: Engine, until: float) -> tuple[RecordedRun, WatchedRun]:
+    watched = WatchedRun()
     return recorded(simulation, watch_time(timeline, until, watched)), watched
 
 
 def maker(simulation: Simulation, **more: Any) -> Callable[..., Simulation]:
-    """Make simulations with the settings of this one; ties go to the first by name."""
+    """Return a function that creates simulations with the settings of this one. Ties go to the first node by name."""
     settings = {"config": simulation.configuration, "tie_break": "name", **more}
     return partial(Simulation, release=simulation.release.name, **settings)
 
 
-def prefix(kept: Kept, cycle: int) -> Prefix:
+def prefix(kept: RecordedRun, cycle: int) -> Prefix:
     return beginnings.prefix_of(kept.recording, kept.facts, kept.fetch, cycle)
 
 
-def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[Stage] = ()) -> Kept:
-    """A fork in one pass: the beginning is the parent's, the rest is run. `settings`: the parent's, of Simulation."""
+def forked(kept: RecordedRun, cycle: int, settings: dict[str, Any], stages: Sequence[Stage] = ()) -> RecordedRun:
+    """Fork a single-pass run: take the rows of the parent, then run. `settings`: the parent's, for Simulation."""
     begun = prefix(kept, cycle)
     start = beginnings.next_start_index(kept.cycles[cycle - 2][0]) if cycle > 1 else 0
     simulation = beginnings.simulation_from(
@@ -139,14 +139,14 @@ def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[St
         recorder.cycle(trace)
         cycles.append((trace, list(simulation.nodes)))
     recorder.rest()
-    return Kept(cycles, [*begun.blocks, *recorder.drain()])
+    return RecordedRun(cycles, [*begun.blocks, *recorder.drain()])
 
 
-def from_scratch(simulation: Simulation, stages: Sequence[Stage]) -> Kept:
+def from_scratch(simulation: Simulation, stages: Sequence[Stage]) -> RecordedRun:
     plan_single_pass(simulation, stages, 0)
     return played(simulation)
 
 
-def from_scratch_in_time(run: ScenarioRun, stages: Sequence[Stage]) -> Kept:
+def from_scratch_in_time(run: ScenarioRun, stages: Sequence[Stage]) -> RecordedRun:
     plan_virtual_time(run, stages)
     return played_in_time(run)

@@ -1,6 +1,6 @@
-"""Whether any change of a pod's own fields places it: asked of the scheduler, with a pod that wants next to nothing.
+"""Search for changes of a pod's own fields that place it: remove requirements and ask the scheduler.
 
-It shares no code with `scheduler_core.debugger.suggestions`, whose answers it is held against.
+Independent of `scheduler_core.debugger.suggestions`, whose results it checks.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Edit
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.remedied import Again
+from tests.scheduler_core.debugger.suggestion_checks import Again
 
 Raw = dict[str, Any]
-NEVER = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # to tolerate these is no remedy
+NEVER = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # tolerating these is no fix
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 HIGHEST = 2_000_000_000
 ANTI_AFFINITY = "existing pods anti-affinity"
@@ -73,8 +73,9 @@ def _labels(pod: Raw, _: Simulation) -> None:
 
 
 def labellings(simulation: Simulation) -> Iterator[dict[str, str]]:
-    """Every set of labels that could matter to pods that keep others away: of each label that they name, none, one of
-    the values that they name, or another."""
+    """Return every relevant set of labels for pods with anti-affinity: for each label that they name, none, one of the
+    named values, or another value.
+    """
     values: dict[str, set[str]] = {}
     for pod in simulation.cluster.pods.values():
         anti = pod.pod.spec.affinity.pod_anti_affinity if pod.pod.spec.affinity else None
@@ -105,42 +106,43 @@ PARTS: dict[str, Callable[[Raw, Simulation], None]] = {
 
 
 @dataclass
-class Relaxed:
-    """`parts`: what of the pod has to be let go for it to be placed, none of it superfluous; empty if nothing helps.
-    `in_the_way`: what is said then. `preempts`: the victims where with all of it let go it needs a high priority, too:
-    then it is not placed by its cycle, but nominated."""
+class Relaxation:
+    """`parts`: the minimal parts of the pod to remove so that it is placed, empty if nothing helps.
+    `in_the_way`: the message then. `preempts`: the victims if the relaxed pod also needs a high priority. Such a pod is
+    nominated, not placed by its cycle.
+    """
 
     parts: tuple[str, ...]
     in_the_way: str
     preempts: tuple[str, ...] = ()
 
 
-def relaxed(again: Again, pod: str) -> Relaxed:
-    """What of a pod's own fields has to be let go. `again`: gives the cluster before its cycle, each time anew."""
+def relaxed(again: Again, pod: str) -> Relaxation:
+    """Return the minimal relaxation of the pod. `again`: returns the cluster before its cycle, each time rebuilt."""
     parts = list(PARTS)
-    trace = tried(again, pod, parts)
+    trace = try_relaxed(again, pod, parts)
     if trace.result != "scheduled" and ANTI_AFFINITY in trace.message:
         for labels in labellings(again()):
-            if tried(again, pod, parts, labels=labels).result == "scheduled":
-                return Relaxed(("labels", *(part for part in parts if part != "labels")), "")
+            if try_relaxed(again, pod, parts, labels=labels).result == "scheduled":
+                return Relaxation(("labels", *(part for part in parts if part != "labels")), "")
     if trace.result != "scheduled":
-        high = tried(again, pod, parts, priority=HIGHEST)
-        return Relaxed((), trace.message, (tuple(high.victims) or ("nobody",)) if _helped(high) else ())
+        high = try_relaxed(again, pod, parts, priority=HIGHEST)
+        return Relaxation((), trace.message, (tuple(high.victims) or ("none",)) if _helped(high) else ())
     for part in list(PARTS):
         fewer = [other for other in parts if other != part]
-        if tried(again, pod, fewer).result == "scheduled":
+        if try_relaxed(again, pod, fewer).result == "scheduled":
             parts = fewer
-    return Relaxed(tuple(parts), "")
+    return Relaxation(tuple(parts), "")
 
 
 def _helped(trace: CycleTrace) -> bool:
     return trace.result == "scheduled" or bool(trace.nominated_node)
 
 
-def tried(
+def try_relaxed(
     again: Again, pod: str, parts: list[str], priority: int | None = None, labels: dict[str, str] | None = None
 ) -> CycleTrace:
-    """The cycle of the pod with these parts let go, with other labels; with preemption where a priority is given."""
+    """Run a cycle of the pod without these parts and with other labels. A priority enables preemption."""
     simulation = again()
     old = next(one for one in simulation.pending if one.key == pod)
     document = msgspec.to_builtins(old.pod)

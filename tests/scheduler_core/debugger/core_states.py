@@ -1,6 +1,6 @@
-"""The cluster as the core has it when it is run to a cycle, read from its own columns; and runs to do this with.
+"""Cluster states of the core during a run, read from its own columns, and runs to read them from.
 
-Written apart from `scheduler_core.debugger`: it shares no code with what it checks.
+Independent of `scheduler_core.debugger`: it shares no code with what it checks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Raw = dict[str, Any]
 
 
 def core_state(cluster: Cluster, existing: set[str], waiting: set[str]) -> Raw:
-    """What the core knows, with the keys of the state, `cycle` and `t` left out."""
+    """Return the state of the core, with the keys of a recorded state except `cycle` and `t`."""
     table = cluster.nodes
     table.refresh()
     nodes = []
@@ -61,8 +61,8 @@ def core_state(cluster: Cluster, existing: set[str], waiting: set[str]) -> Raw:
     }
 
 
-def told_state(state: Raw) -> Raw:
-    """A state as it is told, without what only says where it is and without amounts of 0."""
+def comparable_state(state: Raw) -> Raw:
+    """Return a recorded state without its position and without quantities of 0."""
 
     def without_zeros(node: Raw) -> Raw:
         return {
@@ -74,8 +74,8 @@ def told_state(state: Raw) -> Raw:
     return {"nodes": nodes, **{name: state[name] for name in kept}}
 
 
-def add_up(state: Raw, change: Raw) -> Raw:
-    """A state with a change added to it, as docs/debugger.md tells a foreign program to."""
+def apply_change(state: Raw, change: Raw) -> Raw:
+    """Apply a change to a state, as docs/debugger.md describes for other programs."""
     nodes = {node["name"]: node for node in state["nodes"] if node["name"] not in change["removed"]}
     nodes |= {node["name"]: node for node in change["nodes"]}
     names = change.get("order") or list(nodes)
@@ -91,8 +91,8 @@ def add_up(state: Raw, change: Raw) -> Raw:
 
 
 @dataclass
-class Watched:
-    """A run that was played, with the core's state before every cycle and at the end. `pods`: each cycle's, as then."""
+class WatchedRun:
+    """A finished run with the state of the core before every cycle and at the end. `pods`: the pod of each cycle."""
 
     states: list[Raw] = field(default_factory=list)
     traces: list[CycleTrace] = field(default_factory=list)
@@ -102,8 +102,8 @@ class Watched:
     pods: list[Pod] = field(default_factory=list)
 
 
-def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]:
-    """Plays a run in one pass, a cycle at a time; the states are those right before each was begun, and the last."""
+def watch_once(simulation: Simulation, watched: WatchedRun) -> Iterator[CycleTrace]:
+    """Play a single-pass run cycle by cycle. Store the state before each cycle and at the end."""
     existing = {pod.key for pod in simulation.pending} | simulation.cluster.pods.keys()
     before: dict[int, tuple[Raw, Pod]] = {}
     try_pod = simulation.scheduler.try_pod
@@ -130,8 +130,8 @@ def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]
     watched.states.append(look())
 
 
-def watch_time(timeline: Engine, until: float, watched: Watched) -> Iterator[Record]:
-    """Plays a run in time, a record at a time; the states are those right before each attempt, and the last."""
+def watch_time(timeline: Engine, until: float, watched: WatchedRun) -> Iterator[Record]:
+    """Play a virtual time run record by record. Store the state before each attempt and at the end."""
     try_pod = timeline.scheduler.try_pod
 
     def look() -> None:
@@ -158,12 +158,12 @@ IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
 def params(*sets: str, kinds: tuple[str, ...] = ()) -> list[Any]:
-    """Conformance cases of these sets as parameters of a test."""
+    """Return conformance cases of these sets as parameters of a test."""
     return [pytest.param(case, id=f"{name}-{case['name']}") for name in sets for case in golden_cases(name, *kinds)]
 
 
 def first_params(*sets: str, kinds: tuple[str, ...] = ()) -> list[Any]:
-    """The first case of each kind in each set."""
+    """Return the first case of each kind in each set."""
     found: dict[tuple[str, str], Any] = {}
     for param in params(*sets, kinds=kinds):
         found.setdefault((param.id.partition("-")[0], param.values[0]["name"].split("-")[0]), param)
@@ -175,9 +175,9 @@ def simulation_of_case(case: Raw) -> Simulation:
 
 
 def timeline_of_case(case: Raw, release: str = "") -> tuple[Simulation, Engine, float]:
-    """A conformance case in time, not begun."""
+    """Return a conformance case in virtual time, not started."""
     of = get_release(release) if release else release_of(case)
-    config = None if of.predicates else case.get("config")  # which is not for 1.16
+    config = None if of.predicates else case.get("config")  # not supported in 1.16
     simulation = Simulation(case["objects"], release=of, config=config, tie_break="name", timer=lambda: 0)
     timeline = Engine(simulation)
     for entry in case["timeline"]:
