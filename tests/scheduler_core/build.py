@@ -1,4 +1,4 @@
-"""Short ways to write Kubernetes objects, for the tests of the core."""
+"""Builders of Kubernetes objects for tests of the core."""
 
 import copy
 from typing import Any
@@ -30,7 +30,7 @@ def node(
     unschedulable: bool = False,
     images: dict[str, int] | None = None,
 ) -> Raw:
-    """A node; `more`: further allocatable resources; `taints`: (key, value, effect); `images`: name -> bytes."""
+    """Return a node. `more`: further allocatable resources; `taints`: (key, value, effect); `images`: name -> bytes."""
     named = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **(labels or {})}
     return {
         "kind": "Node",
@@ -60,7 +60,7 @@ def pod(
     image: str = "",
     **spec: Any,
 ) -> Raw:
-    """A pod of one container; `spec`: further fields of the pod's spec."""
+    """Return a pod with one container. `spec`: further fields of its spec."""
     metadata: Raw = {"name": name, "namespace": namespace, "uid": f"{namespace}-{name}", "labels": labels or {}}
     if deleted:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -74,14 +74,14 @@ def pod(
 
 
 def static_pod(name: str, **spec: Any) -> Raw:
-    """The mirror pod of a static pod; `spec`: as in `pod`."""
+    """Return the mirror pod of a static pod. `spec`: as in `pod`."""
     made = pod(name, **spec)
     made["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "5e8f"}
     return made
 
 
 def workload(kind: str, name: str = "web", *, pod: Raw, annotations: Raw | None = None, **spec: Any) -> Raw:
-    """A workload as a user writes it; `pod`: the spec of its pods; `spec`: further fields of its own."""
+    """Return a workload as users write it. `pod`: the spec of its pods; `spec`: further fields of its own."""
     labels = {"app": name}
     template = {"metadata": {"labels": labels, "annotations": annotations or {}}, "spec": copy.deepcopy(pod)}
     return {
@@ -93,7 +93,7 @@ def workload(kind: str, name: str = "web", *, pod: Raw, annotations: Raw | None 
 
 
 def claim(name: str, cls: str = "", volume: str = "", size: str = "10Gi", **more: Any) -> Raw:
-    """A claim in `default`, bound if it names a volume; `more`: further fields of the spec."""
+    """Return a claim in `default`, bound if it names a volume. `more`: further fields of the spec."""
     annotations = {**({"pv.kubernetes.io/bind-completed": "yes"} if volume else {}), **more.pop("annotations", {})}
     status = {"phase": more.pop("phase", "Bound" if volume else "Pending")}
     metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "annotations": annotations}
@@ -106,7 +106,7 @@ def claim(name: str, cls: str = "", volume: str = "", size: str = "10Gi", **more
 
 
 def volume(name: str, cls: str = "", size: str = "10Gi", at: Raw | None = None, **more: Any) -> Raw:
-    """A volume; `at`: label -> values of the nodes that can reach it; `more`: further fields of the spec."""
+    """Return a volume. `at`: label -> values of the nodes that can reach it; `more`: further fields of the spec."""
     metadata = {"name": name, "labels": more.pop("labels", {})}
     phase = more.pop("phase", "Available")
     spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": cls, **more}
@@ -117,24 +117,24 @@ def volume(name: str, cls: str = "", size: str = "10Gi", at: Raw | None = None, 
 
 
 def mounts(*claims: str) -> list[Raw]:
-    """The volumes of a pod that uses these claims."""
+    """Return the volumes of a pod that uses these claims."""
     return [{"name": f"v-{name}", "persistentVolumeClaim": {"claimName": name}} for name in claims]
 
 
 def cluster(*objects: Raw, release: str = "1.34") -> tuple[Cluster, dict[str, PodInfo]]:
-    """A cluster of these objects, and its pending pods by `namespace/name`."""
+    """Return a cluster of these objects, and its pending pods by `namespace/name`."""
     made = Cluster(get_release(release))
     return made, {info.key: info for info in made.load(decode_all(objects))}
 
 
 def info(raw: Raw, release: str = "1.34") -> PodInfo:
-    """A pod as the scheduler sees it, in no cluster."""
+    """Return a pod as the scheduler sees it, outside a cluster."""
     (decoded,) = decode_all([raw])
     assert isinstance(decoded, Pod)
     return PodInfo(decoded, get_release(release))
 
 
 def selector(expressions: list[tuple[str, str, list[str]]] | None = None, **labels: str) -> Raw:
-    """A label selector."""
+    """Return a label selector."""
     requirements = [{"key": k, "operator": o, "values": v} for k, o, v in expressions or ()]
     return {"matchLabels": labels, "matchExpressions": requirements}

@@ -1,4 +1,4 @@
-"""The libraries of the core, a file for each plugin, and the default plugins of the releases."""
+"""Libraries of the core, one file per plugin, and the default plugins of the releases."""
 
 import ast
 import re
@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
 LIBRARIES = {"numpy", "msgspec", "yaml", "cel_expr_python", "scheduler_core"}
 
-# In upstream, too, these three are one: noncsi.go, an instance each.
+# In upstream these three are in one file: noncsi.go.
 SHARED_FILES = dict.fromkeys(("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"), "non_csi_limits")
 
 
 def imported(file: Path) -> Iterator[str]:
-    """The modules that a file imports, wherever in it."""
+    """Yield the modules that a file imports, anywhere in it."""
     for statement in ast.walk(ast.parse(file.read_text())):
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -36,7 +36,7 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def test_the_core_imports_its_libraries_and_itself_alone() -> None:
+def test_the_core_imports_only_its_libraries_and_itself() -> None:
     for file in CORE.rglob("*.py"):
         tops = {name.partition(".")[0] for name in imported(file)}
         assert tops - sys.stdlib_module_names <= LIBRARIES, file
@@ -44,7 +44,7 @@ def test_the_core_imports_its_libraries_and_itself_alone() -> None:
 
 @pytest.mark.slow
 def test_importing_the_core_loads_only_the_listed_libraries() -> None:
-    """Also what those import: msgspec looks for typing_extensions, compiled PyYAML registers Cython's runtime."""
+    """Including their own imports: msgspec looks for typing_extensions, compiled PyYAML registers Cython's runtime."""
     modules = "scheduler_core.__main__, scheduler_core.simulation, scheduler_core.cycle.trace"
     program = f"import sys; before = set(sys.modules); import {modules}; print(*set(sys.modules) - before)"
     out = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
@@ -54,7 +54,7 @@ def test_importing_the_core_loads_only_the_listed_libraries() -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_every_plugin_has_a_file_of_its_own_named_after_upstreams(name: str) -> None:
+def test_every_plugin_has_its_own_file_named_after_upstreams(name: str) -> None:
     cls = REGISTRY[name]
     assert cls.name == name
     expected = SHARED_FILES.get(name) or snake(name)
@@ -67,7 +67,7 @@ def test_every_plugin_has_a_file_of_its_own_named_after_upstreams(name: str) -> 
 
 
 @pytest.mark.parametrize("release", FRAMEWORK)
-def test_every_default_plugin_of_a_release_is_there(release: str) -> None:
+def test_every_default_plugin_of_a_release_exists(release: str) -> None:
     made = FRAMEWORK[release]
     assert {name for name, _ in made.default_plugins} <= set(REGISTRY)
     for points in made.default_points.values():

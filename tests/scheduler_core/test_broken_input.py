@@ -1,4 +1,4 @@
-"""Broken input gives an InputError that names the object and the field, or a sane decision; never anything else."""
+"""Invalid input gives an InputError that names the object and the field, or a valid decision."""
 
 import copy
 import datetime
@@ -86,7 +86,7 @@ HALF_A_PAIR = "\ud800"
             {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"capacity": {"storage": "-1Gi"}}},
             "spec.capacity['storage']",
         ),
-        # numbers out of their range
+        # numbers out of range
         (pod("p", priority=1 << 31), "spec.priority"),
         (pod("p", priority=10**400), "spec.priority"),
         (pod("p", priority=1.5), "spec.priority"),
@@ -97,7 +97,7 @@ HALF_A_PAIR = "\ud800"
         (preferred(0), f"spec.affinity.nodeAffinity.{PREFERRED}[0].weight"),
         (preferred(101), f"spec.affinity.nodeAffinity.{PREFERRED}[0].weight"),
         (node("n", images={"a": -1}), "status.images[0].sizeBytes"),
-        # words that are none of those there are
+        # unknown words
         (node_affinity({"key": "a", "operator": "in", "values": ["b"]}), f"{TERM}.operator"),
         (node_affinity({"key": "a", "operator": "Gt", "values": ["many"]}), f"{TERM}.values"),
         (node_affinity({"key": "a", "operator": "Gt", "values": ["1", "2"]}), f"{TERM}.values"),
@@ -138,7 +138,7 @@ HALF_A_PAIR = "\ud800"
         ({"kind": "Pod"}, "metadata.name"),
         ({"metadata": {"name": "p"}}, "kind"),
         ({"kind": None, "metadata": {"name": "p"}}, "kind"),
-        # too much
+        # too large
         ({"kind": "Pod", "metadata": {"name": "p", "labels": {"a": "x" * 1_000_000}}}, "metadata.labels['a']"),
         ({"kind": "Pod", "metadata": {"name": "p", "labels": {"x" * 1_000_000: "a"}}}, "metadata.labels['xx"),
         ({"kind": "Node", "metadata": {"name": "n" * 1_000_000}}, "metadata.name"),
@@ -154,12 +154,12 @@ def test_the_error_names_object_and_field(raw: Any, field: str) -> None:
 
 
 @pytest.mark.parametrize("raw", [None, 7, "Pod", [], math.nan])
-def test_what_is_no_object_is_refused(raw: Any) -> None:
+def test_a_value_that_is_no_object_is_rejected(raw: Any) -> None:
     with pytest.raises(InputError, match="expected an object"):
         run(node("n"), raw)
 
 
-def circle() -> Raw:
+def cyclic() -> Raw:
     raw: Raw = {"a": []}
     raw["a"].append(raw)
     return raw
@@ -172,8 +172,8 @@ def deep(depth: int) -> Raw:
     return raw
 
 
-@pytest.mark.parametrize("tangled", [circle(), deep(100_000)], ids=["circle", "deep"])
-def test_circles_and_depth_where_they_are_read_are_an_error(tangled: Raw) -> None:
+@pytest.mark.parametrize("tangled", [cyclic(), deep(100_000)], ids=["cycle", "deep"])
+def test_cycles_and_depth_are_an_error_where_they_are_read(tangled: Raw) -> None:
     for raw in (
         {"kind": "Pod", "metadata": {"name": "p", "labels": tangled}},
         pod("p", containers=[{"name": tangled}]),
@@ -184,9 +184,9 @@ def test_circles_and_depth_where_they_are_read_are_an_error(tangled: Raw) -> Non
             run(node("n"), raw)
 
 
-def test_a_circle_in_a_field_of_any_shape_is_an_error() -> None:
+def test_a_cycle_in_a_field_of_any_shape_is_an_error() -> None:
     with pytest.raises(InputError, match="nested too deeply"):
-        run(node("n"), pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": circle()}}]))
+        run(node("n"), pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": cyclic()}}]))
 
 
 def test_half_of_a_surrogate_pair_is_an_error_that_can_be_printed() -> None:
@@ -209,7 +209,7 @@ def test_two_objects_of_one_name_are_an_error() -> None:
     # without a namespace is the namespace "default"
     with pytest.raises(InputError, match="occurs twice"):
         run(pod("p"), {"kind": "Pod", "metadata": {"name": "p"}})
-    assert run(node("p"), pod("p"), pod("p", namespace="other"))  # other kinds and namespaces are others
+    assert run(node("p"), pod("p"), pod("p", namespace="other"))  # other kinds and namespaces are different objects
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
@@ -229,7 +229,7 @@ def test_null_is_absent(release: str) -> None:
         assert trace.message.startswith("0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.")
 
 
-def test_pods_on_nodes_that_do_not_exist_count_nowhere() -> None:
+def test_pods_on_missing_nodes_do_not_count() -> None:
     """Upstream keeps them in its cache without showing them to plugins."""
     ghost = pod("ghost", on="gone", labels={"app": "a"}, requests={"cpu": "100"}, ports=({"hostPort": 80},))
     near = {"podAffinity": {REQUIRED: [{"topologyKey": "kubernetes.io/hostname", "labelSelector": selector(app="a")}]}}
@@ -249,7 +249,7 @@ def test_no_nodes_and_no_objects() -> None:
     assert run() == []
 
 
-def test_absurd_but_valid_amounts_are_judged() -> None:
+def test_extreme_valid_quantities_are_accepted() -> None:
     most = "9223372036854775807"
     greedy = pod("p", requests={"cpu": "9000000000000000", "memory": "8Ei", "example.com/x": most})
     (trace,) = run(node("n"), greedy)
@@ -269,7 +269,7 @@ def test_run_options_are_checked(given: Raw, field: str) -> None:
     assert caught.value.field == field
 
 
-def test_asked_for_pods_must_be_pending() -> None:
+def test_selected_pods_must_be_pending() -> None:
     objects = [node("n"), pod("there", on="n"), pod("elsewhere", schedulerName="volcano")]
     for key, problem in (
         ("default/lost", "is not among the pending pods"),
@@ -296,7 +296,7 @@ Path_ = tuple[Any, ...]
 
 
 def paths(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
-    """Every place of an object, with its value; not below places put there by mutation."""
+    """Yield every path of an object with its value, without values added by mutation."""
     if path:
         yield path, value
     if len(path) < 20:
@@ -306,7 +306,7 @@ def paths(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
 
 
 def mutate(objects: list[Any], dice: random.Random) -> None:
-    """Up to three deletions, replacements, swaps, nestings or duplicates."""
+    """Apply up to three deletions, replacements, swaps, nestings or duplicates."""
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         raw = dice.choice(objects)
         places = list(paths(raw))
@@ -330,7 +330,7 @@ def mutate(objects: list[Any], dice: random.Random) -> None:
 
 
 def inflate(objects: list[Any], dice: random.Random) -> None:
-    """Up to ten numbers and amounts become the largest, smallest or strangest of their kind."""
+    """Replace up to ten numbers and quantities by the largest, smallest or most unusual of their kind."""
     for _ in range(dice.choice((1, 3, 6, 10))):
         raw = dice.choice(objects)
         amounts = [(p, v) for p, v in paths(raw) if type(v) is int or (isinstance(v, str) and v[:1].isdigit())]
@@ -343,7 +343,7 @@ def inflate(objects: list[Any], dice: random.Random) -> None:
 
 @pytest.fixture(scope="module")
 def seeds() -> list[Raw]:
-    """Two small cases of every kind and release."""
+    """Return two small cases of every kind and release."""
     cases: list[Raw] = []
     for release in ("v1.27", "v1.34"):
         kinds: Counter[str] = Counter()
@@ -356,7 +356,7 @@ def seeds() -> list[Raw]:
 
 
 def replayed(case: Raw, objects: list[Any], seed: int) -> InputError | None:
-    """The error that a snapshot gives, None if every pod of it is decided about; fails the test for all else."""
+    """Return the error of a snapshot, or None if every pod gets a decision. Fail the test for any other outcome."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -374,7 +374,7 @@ def replayed(case: Raw, objects: list[Any], seed: int) -> InputError | None:
 @pytest.mark.generated
 @pytest.mark.parametrize(("change", "number", "at_least"), [(mutate, 1000, 150), (inflate, 500, 150)])
 def test_mutated_snapshots_give_decisions_or_errors(seeds: list[Raw], change: Any, number: int, at_least: int) -> None:
-    """Nothing but InputError comes out, not even a warning; and a good part of the snapshots is still judged."""
+    """They raise only InputError and log no warning, and many are still decided."""
     outcomes: Counter[str] = Counter()
     for seed in range(examples(number)):
         dice = random.Random(seed)

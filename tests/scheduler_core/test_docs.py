@@ -1,4 +1,4 @@
-"""The documentation holds what the code has: every plugin, point, argument, and the examples as they are."""
+"""The documentation agrees with the code: every plugin, extension point and argument, and the examples."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def sections():
-    """Heading -> text below it, of docs/plugins.md."""
+    """Return heading -> text below it, of docs/plugins.md."""
     parts = re.split(r"^## +(.+)$", (DOCS / "plugins.md").read_text(), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -25,7 +25,7 @@ def camel(name):
     return head + "".join(part.title() for part in rest)
 
 
-def test_every_plugin_has_a_heading_and_no_heading_is_without_a_plugin():
+def test_headings_and_plugins_agree():
     assert set(sections()) == set(REGISTRY)
 
 
@@ -50,7 +50,7 @@ def absent(text, release):
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_default_weights_and_releases_are_told(name):
+def test_default_weights_and_releases_are_documented(name):
     text = sections()[name]
     for release in FRAMEWORK.values():
         weights = dict(release.default_plugins)
@@ -60,18 +60,18 @@ def test_default_weights_and_releases_are_told(name):
             assert f"weight {weights[name]}" in text
 
 
-def test_every_message_of_a_filter_is_told():
-    """Reasons that plugins keep as constants are in their section."""
+def test_every_message_of_a_filter_is_documented():
+    """Reasons that plugins define as constants are in their section."""
     for name, cls in REGISTRY.items():
         statuses = [value for value in vars(sys.modules[cls.__module__]).values() if isinstance(value, Status)]
         assert {reason for status in statuses for reason in status.reasons if reason not in sections()[name]} == set()
 
 
 @pytest.mark.parametrize("example", ["per_node_plugin.py", "columnar_plugin.py"])
-def test_examples_are_shown_as_they_are(example):
+def test_examples_are_shown_unchanged(example):
     assert (DOCS / "examples" / example).read_text() in (DOCS / "writing-plugins.md").read_text()
 
 
-def test_the_explanation_shown_is_what_the_command_prints(capsys):
+def test_the_shown_explanation_is_the_output_of_the_command(capsys):
     assert main(["explain", str(DOCS / "examples" / "snapshot.yaml")]) == 1
     assert capsys.readouterr().out in (DOCS / "explain.md").read_text()

@@ -1,4 +1,4 @@
-"""The examples of docs/examples run as out-of-tree plugins, by registry and by the command line."""
+"""The examples of docs/examples run as out-of-tree plugins, by registry and by command line."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def traces(objects, registry):
     return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name").run())
 
 
-def test_per_node_plugin_filters_and_scores():
+def test_a_per_node_plugin_filters_and_scores():
     objects = [node("n1", rack="r1"), node("n2", rack="r2"), node("n3"), node("n4", rack="r3")]
     objects += [pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("c", "n2", app="db"), pod("new", app="web")]
     (trace,) = traces(objects, with_plugins([PER_NODE], PLUGINS))
@@ -44,7 +44,7 @@ def test_per_node_plugin_filters_and_scores():
     assert trace.node == "n2"
 
 
-def test_preemption_asks_the_per_node_plugin_about_the_pods_that_would_be_left():
+def test_preemption_calls_the_per_node_plugin_with_the_remaining_pods():
     objects = [node("n1"), pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("new", app="web", priority=10)]
     (trace,) = traces(objects, with_plugins([PER_NODE], PLUGINS))
     assert trace.result == "unschedulable"
@@ -52,7 +52,7 @@ def test_preemption_asks_the_per_node_plugin_about_the_pods_that_would_be_left()
     assert len(trace.victims) == 1
 
 
-def test_columnar_plugin_filters_and_scores():
+def test_a_columnar_plugin_filters_and_scores():
     objects = [node("n1", watts="50"), node("n2", watts="200"), node("n3", watts="150"), pod("new", watts="100")]
     (trace,) = traces(objects, with_plugins([COLUMNAR], PLUGINS))
     assert trace.verdicts["PowerBudget"].at(0).reasons == ("node(s) had not enough watts",)
@@ -69,7 +69,7 @@ def test_command_line_enables_a_plugin_by_name(spec, tmp_path, capsys):
     assert spec.rpartition(":")[2] in capsys.readouterr().out
 
 
-def test_a_failing_columnar_plugin_is_told_with_its_line(tmp_path, capsys):
+def test_an_error_of_a_columnar_plugin_has_its_line(tmp_path, capsys):
     plugin = tmp_path / "broken.py"
     members = "    name = 'Broken'\n    def filter(self, state, pod):\n        return 1 // 0\n"
     plugin.write_text(
@@ -82,7 +82,7 @@ def test_a_failing_columnar_plugin_is_told_with_its_line(tmp_path, capsys):
     assert f"{message} ({plugin}, line 5)" in capsys.readouterr().err
 
 
-def test_a_configuration_may_give_weight_and_arguments():
+def test_a_configuration_may_set_weight_and_arguments():
     @per_node
     class Loud(PerNode):
         name = "Loud"
@@ -126,7 +126,7 @@ def test_a_score_out_of_range_names_plugin_and_node(points, problem):
         traces([node("n1"), node("n2"), pod("new")], {**PLUGINS, "Odd": Odd})
 
 
-def test_a_plugin_that_answers_nothing_is_refused():
+def test_a_plugin_without_extension_points_is_rejected():
     class Idle(PerNode):
         name = "Idle"
 
@@ -144,11 +144,11 @@ def test_a_plugin_that_answers_nothing_is_refused():
         (f"{EXAMPLES / 'missing.py'}:Thing", "cannot be loaded: FileNotFoundError"),
     ],
 )
-def test_what_cannot_be_a_plugin_is_told(spec, problem):
+def test_an_invalid_plugin_is_rejected(spec, problem):
     with pytest.raises(InputError, match=problem):
         load_plugin(spec)
 
 
-def test_a_taken_name_is_refused():
+def test_a_name_that_exists_is_rejected():
     with pytest.raises(InputError, match="the name NodeName is taken"):
         with_plugins(["scheduler_core.plugins.node_name:NodeName"], PLUGINS)

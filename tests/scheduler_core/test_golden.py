@@ -1,4 +1,4 @@
-"""Every field of every cycle is what upstream kube-scheduler decided, but for the known differences.
+"""Every field of every cycle agrees with upstream kube-scheduler, except for the known differences.
 
 The short run replays the selection of each set in tests/golden, the long run the whole sets.
 """
@@ -18,7 +18,7 @@ FIELDS = (
     *("total", "best", "selected", "reserve", "fit_error", "unschedulable_plugins", "postfilter", "error"),
     *("extender_score", "claims", "batch_hint", "group", "preempt"),
 )
-# The kinds of cases that each release has, and those that came or went.
+# The kinds of cases of all releases, and those that were added or removed.
 KINDS = {
     *("affinity", "images", "mixed", "podaffinity", "ports", "preemptaff", "preemption", "resources", "sampling"),
     *("taints", "volumes"),
@@ -33,22 +33,22 @@ def by_text(value: Any) -> bytes:
 
 
 def plain(value: Any, key: str = "") -> Any:
-    """The form that is compared: nothing empty; lists without order, but for victims."""
+    """Return the form to compare: without empty values, and lists without order, except for victims."""
     if isinstance(value, dict):
-        said = {k: plain(v, k) for k, v in value.items()}
-        return {k: v for k, v in said.items() if v not in (None, "", [], {})}
+        compared = {k: plain(v, k) for k, v in value.items()}
+        return {k: v for k, v in compared.items() if v not in (None, "", [], {})}
     if isinstance(value, list):
         return value if key == "victims" else sorted(map(plain, value), key=by_text)
     return value
 
 
 def differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
-    """The fields in which two cycles differ, with both values."""
-    assert set(expected) <= set(FIELDS), "a field that nobody compares"
+    """Return the fields in which two cycles differ, with both values."""
+    assert set(expected) <= set(FIELDS), "a field that is not compared"
     found = []
     for field in FIELDS:
         want, have = plain(expected.get(field)), plain(actual.get(field))
-        if field == "error":  # whether there is one; its words are free
+        if field == "error":  # whether there is one; its text is not compared
             want, have = bool(want), bool(have)
         if field in ("postfilter", "preempt") and want and have:
             equals = want.pop("nominated_any_of", [])
@@ -61,12 +61,12 @@ def differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
 
 
 def cycles_that_differ(case: dict[str, Any], want: dict[str, Any]) -> int:
-    """Replay a case; return how many of its cycles differ from upstream's in any field."""
+    """Replay a case. Return how many of its cycles differ from upstream's in any field."""
     try:
         have = replay_case(case)
     except InputError:
         return len(want["cycles"])
-    if "refused" in want:  # whether it is; the words are free
+    if "refused" in want:  # whether it is set; the text is not compared
         return int(not have["refused"])
     if have["node_order"] != want["node_order"] or len(have["cycles"]) != len(want["cycles"]):
         return len(want["cycles"])
@@ -74,7 +74,7 @@ def cycles_that_differ(case: dict[str, Any], want: dict[str, Any]) -> int:
 
 
 def check(name: str, whole: bool) -> Counter[str]:
-    """Replay a set, or the selection of it; return how many cycles there were of each kind."""
+    """Replay a set or its selection. Return the number of cycles of each kind."""
     decisions = golden_decisions(name, whole)
     cycles, differing = Counter[str](), {}
     for case in golden_cases(name, whole=whole):
@@ -112,8 +112,8 @@ def test_all_cases_agree(name: str) -> None:
     assert check(name, whole=True)
 
 
-def test_the_comparison_sees_every_kind_of_difference() -> None:
-    """The test's own comparison can fail: each field of a cycle, changed, is reported."""
+def test_the_comparison_finds_every_kind_of_difference() -> None:
+    """Each changed field of a cycle is reported."""
     case = next(c for c in golden_decisions("v1.34").values() if c["name"].startswith("preemption"))
     for cycle in case["cycles"]:
         assert not differences(cycle, cycle)

@@ -1,4 +1,4 @@
-"""Every attempt and every move in the queue happens when upstream kube-scheduler has it happen, and why.
+"""Every attempt and every queue move happens when and why it happens in upstream kube-scheduler.
 
 The short run replays the selection of each set in tests/golden, the long run the whole sets.
 """
@@ -22,12 +22,12 @@ KINDS = {
 
 
 def kinds_of(name: str) -> set[str]:
-    """Pods had no scheduling gates before 1.26."""
+    """Return the kinds of a set. Pods had no scheduling gates before 1.26."""
     return KINDS - {"gates"} if name in ("time-v1.22", "time-v1.24") else KINDS
 
 
 def plain(record: dict[str, Any]) -> dict[str, Any]:
-    """The form that is compared: nothing empty, plugins without order, times to the millisecond."""
+    """Return the form to compare: without empty values, plugins without order, times in milliseconds."""
     out = {key: value for key, value in record.items() if value not in (None, "", [], {})}
     out["t"] = round(float(record["t"]), 3)
     if "unschedulable_plugins" in out:
@@ -36,7 +36,7 @@ def plain(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(name: str, whole: bool) -> Counter[str]:
-    """Replay a set, or the selection of it; return how many cases there are of each kind."""
+    """Replay a set or its selection. Return the number of cases of each kind."""
     decisions, differing, kinds = golden_decisions(name, whole), {}, Counter[str]()
     for case in golden_cases(name, whole=whole):
         actual, wanted = replay_case(case), decisions.pop(case["name"])

@@ -1,4 +1,4 @@
-"""Fields that no object has: found wherever they are, with what was probably meant."""
+"""Unknown fields are found everywhere, with suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def found_in(obj: Any) -> list[str]:
         ({"zzz": 1}, "spec.zzz is not a field of PodSpec"),
     ],
 )
-def test_unknown_fields_are_named_with_what_was_meant(spec: dict[str, Any], message: str) -> None:
+def test_an_unknown_field_gives_a_suggestion(spec: dict[str, Any], message: str) -> None:
     assert found_in(pod(**spec)) == [message]
 
 
-def test_what_exists_is_not_complained_about() -> None:
+def test_known_fields_are_accepted() -> None:
     full = pod(
         nodeSelector={"any.example/key": "v"},
         containers=[{"name": "c", "resources": GPU, "env": [{"name": "A"}]}],
@@ -66,18 +66,18 @@ def test_templates_of_workloads() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 3, [], {}, {"kind": "Widget", "x": 1}, {"kind": ["Pod"]}, pod(containers="x")])
-def test_what_is_no_object_has_no_fields(odd: Any) -> None:
+def test_values_that_are_no_objects_have_no_fields(odd: Any) -> None:
     assert found_in(odd) == []
 
 
-def test_deep_objects_end() -> None:
+def test_deep_objects_end_the_search() -> None:
     deep: dict[str, Any] = {}
     deep |= {"template": deep}
     assert found_in({"kind": "Deployment", "spec": deep}) is not None
 
 
-def test_the_table_knows_every_field_that_the_core_reads() -> None:
-    """Each struct of objects.py that is named as in the API reads fields that the API has."""
+def test_the_table_has_every_field_that_the_core_reads() -> None:
+    """The fields of each struct in objects.py that has the name of an API type exist in the API."""
     seen = 0
     for name, fields in types().items():
         struct = getattr(objects, name, None)
@@ -90,7 +90,7 @@ def test_the_table_knows_every_field_that_the_core_reads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resources", "told"),
+    ("resources", "messages"),
     [
         ({"requests": {"cpu": "1", "hugepages-2Mi": "4Mi"}, "limits": {"hugepages-2Mi": "4194304"}}, []),
         ({"requests": {"cpuu": "500m"}}, ["requests.cpuu is not a resource of containers; did you mean cpu?"]),
@@ -106,7 +106,7 @@ def test_the_table_knows_every_field_that_the_core_reads() -> None:
         ({"requests": "many"}, []),
     ],
 )
-def test_resources_that_an_api_server_refuses(resources: Any, told: list[str]) -> None:
+def test_invalid_resources_are_rejected(resources: Any, messages: list[str]) -> None:
     pod = {"kind": "Pod", "spec": {"containers": [{"name": "c", "resources": resources}]}}
     start, end = "spec.containers[0].resources.", "; an API server refuses it"
-    assert [str(found) for found in unknown_fields(pod)] == [f"{start}{text}{end}" for text in told]
+    assert [str(found) for found in unknown_fields(pod)] == [f"{start}{text}{end}" for text in messages]

@@ -1,4 +1,4 @@
-"""The one door for objects: what is read, what is left out, what is refused (more in test_broken_input)."""
+"""Reading of objects: required fields, ignored kinds, errors (more in test_broken_input)."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ from tests.scheduler_core.build import REQUIRED, Raw, node, pod
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_the_least_that_every_kind_needs_is_a_name(kind: str) -> None:
+def test_a_name_is_the_only_required_field(kind: str) -> None:
     for group in ("", *GROUPS.get(kind, ())):  # without an apiVersion the kind is enough
         made = decode({"apiVersion": group and f"{group}/v1", "kind": kind, "metadata": {"name": "x"}})
         assert type(made) is KINDS[kind]
@@ -27,20 +27,20 @@ def test_the_least_that_every_kind_needs_is_a_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "a%2Fb", "a\nb", "a\0b"])
-def test_what_is_no_segment_of_a_path_is_no_name(name: str) -> None:
+def test_a_name_must_be_a_path_segment(name: str) -> None:
     for field, metadata in (("name", {"name": name}), ("namespace", {"name": "a", "namespace": name})):
         with pytest.raises(InputError, match="cannot be a name") as caught:
             decode({"kind": "Pod", "metadata": metadata})
         assert caught.value.field == f"metadata.{field}"
 
 
-def test_kinds_the_scheduler_does_not_look_at_are_left_out() -> None:
+def test_kinds_that_the_scheduler_ignores_are_skipped() -> None:
     others = [{"kind": "Secret", "metadata": {"name": 7}}, {"kind": "Event"}, {"kind": "PodList", "items": []}]
     assert [decode(raw) for raw in others] == [None, None, None]
     assert [obj.name for obj in decode_all([*others, node("n")])] == ["n"]
 
 
-def test_what_has_a_namespace_gets_the_default_one() -> None:
+def test_namespaced_objects_get_the_default_namespace() -> None:
     made = decode(pod("p", namespace=""))
     assert made is not None
     assert (made.namespace, made.key) == ("default", "default/p")
@@ -48,7 +48,7 @@ def test_what_has_a_namespace_gets_the_default_one() -> None:
     assert (bare.namespace, bare.key) == ("", "n")
 
 
-def test_names_are_camel_case_outside_also_where_go_writes_capitals() -> None:
+def test_field_names_are_camel_case_where_go_uses_capitals() -> None:
     raw = pod(
         "p",
         on="n",
@@ -94,7 +94,7 @@ def test_quantities_may_be_numbers() -> None:
         ({"kind": "K" * 500, "metadata": {"name": "n" * 500}}, f"{'K' * 64} {'n' * 256}"),
     ],
 )
-def test_errors_name_objects_shortly(raw: object, name: str) -> None:
+def test_errors_name_objects_briefly(raw: object, name: str) -> None:
     assert describe(raw) == name
 
 
@@ -108,12 +108,12 @@ def test_errors_name_objects_shortly(raw: object, name: str) -> None:
         ("2026-02-01T00:00:00.250000Z", 1769904000.25),
     ],
 )
-def test_times(text: str, seconds: float) -> None:
+def test_timestamps(text: str, seconds: float) -> None:
     assert timestamp(text) == seconds
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_time_or_refused_by_name(text: str) -> None:
+def test_any_string_is_a_timestamp_or_rejected_by_name(text: str) -> None:
     try:
         assert isinstance(timestamp(text, "Pod default/p", "status.startTime"), float)
     except InputError as error:
@@ -130,7 +130,7 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(["spec", "status", "value"]), json_values))
-def test_any_shape_is_an_object_or_refused_by_name(kind: str, rest: Raw) -> None:
+def test_any_value_is_an_object_or_rejected_by_name(kind: str, rest: Raw) -> None:
     try:
         assert decode({"kind": kind, "metadata": {"name": "x"}, **rest}) is not None
     except InputError as error:
@@ -152,7 +152,7 @@ BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": 
         ({}, [], ""),
     ],
 )
-def test_who_placed_a_pod(metadata: Raw, terms: list[Raw], placed_by: str) -> None:
+def test_the_scheduler_that_placed_a_pod(metadata: Raw, terms: list[Raw], placed_by: str) -> None:
     there = pod("p", on="n1", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}} if terms else {})
     there["metadata"] |= metadata
     made = decode(there)
@@ -161,7 +161,7 @@ def test_who_placed_a_pod(metadata: Raw, terms: list[Raw], placed_by: str) -> No
 
 
 @pytest.mark.parametrize(("name", "kubelet", "controller"), [("v1.17__kublr", 33, 0), ("v1.11__rancher", 0, 15)])
-def test_who_placed_the_pods_of_a_real_cluster(name: str, kubelet: int, controller: int) -> None:
+def test_the_schedulers_that_placed_the_pods_of_a_real_cluster(name: str, kubelet: int, controller: int) -> None:
     (path,) = (path for path in CLUSTERS if path.name.startswith(name))
     pods = [obj for obj in decode_all(read_snapshot(path)) if isinstance(obj, Pod) and obj.spec.node_name]
     counted = Counter(one.placed_by for one in pods)

@@ -1,4 +1,4 @@
-"""Quantities: a table of what Go gives, and properties against exact fractions."""
+"""Quantities: a table of results of Go, and properties with exact fractions."""
 
 import contextlib
 from fractions import Fraction
@@ -16,7 +16,7 @@ FACTOR = {**{s: Fraction(10) ** e for s, e in DECIMAL.items()}, **{s: Fraction(2
 
 
 def exact(text: str) -> Fraction:
-    """Return the amount of a quantity that ends in a suffix or a decimal exponent."""
+    """Return the value of a quantity that ends in a suffix or a decimal exponent."""
     suffix = next((s for s in BINARY if text.endswith(s)), text[-1:] if text[-1:] in DECIMAL else "")
     number = text.removesuffix(suffix)
     return Fraction(number.removesuffix(".") if "." in number[-1:] else number) * FACTOR[suffix]
@@ -26,7 +26,7 @@ def away_from_zero(amount: Fraction) -> int:
     return ceil(amount) if amount >= 0 else floor(amount)
 
 
-# The texts of upstream's TestQuantityParse, and some more
+# The texts of upstream's TestQuantityParse, and others
 PARSED = [
     *("1", "1Ki", "8Ki", "7Mi", "6Gi", "5Ti", "4Pi", "3Ei", "100Ti", "5n", "4u", "3m", "8k", "7M", "6G", "5T"),
     *("2P", "1E", "12E", "1E-3", "1e3", "1E18", "1.3E+6", "0.5e-2"),
@@ -43,7 +43,7 @@ def test_less_than_a_billionth_is_rounded_away_from_zero(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["9Ei", "9223372036854775807", "9223372036854775808", "9223372036854775807Ki"])
-def test_amounts_end_at_int64(text: str) -> None:
+def test_quantities_are_limited_to_int64(text: str) -> None:
     assert (nano_value(text), nano_value(f"-{text}")) == (MAX_INT64 * 10**9, -MAX_INT64 * 10**9)
 
 
@@ -87,14 +87,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", [*REFUSED, "", " ", " 1", "1 ", "1 Gi", "1\n", "\t1", "- 1", "1" * 300])
-def test_what_go_refuses_is_refused(text: str) -> None:
+def test_quantities_that_go_rejects_are_rejected(text: str) -> None:
     for read in (value, milli_value, nano_value):
         with pytest.raises(QuantityError):
             read(text)
 
 
 @pytest.mark.parametrize("number", [True, False, float("nan"), float("inf"), float("-inf")])
-def test_what_is_no_number_is_refused(number: float) -> None:
+def test_text_that_is_no_number_is_rejected(number: float) -> None:
     with pytest.raises(QuantityError):
         value(number)
 
@@ -110,13 +110,13 @@ numbers = st.builds(
 
 
 @given(numbers)
-def test_any_amount_is_rounded_up_from_its_exact_value(given_: tuple[str, str]) -> None:
+def test_any_quantity_is_rounded_up_from_its_exact_value(given_: tuple[str, str]) -> None:
     text, suffix = given_
     amount = Fraction(text.removesuffix(suffix).removesuffix(".")) * FACTOR[suffix]
     assume(abs(amount) * 1000 <= MAX_INT64)
     nano = away_from_zero(amount * 10**9)
     assert nano_value(text) == nano
-    # what is below a billionth is rounded first, then the unit
+    # values below a billionth are rounded first, then to the unit
     assert milli_value(text) == away_from_zero(Fraction(nano, 10**6))
     assert value(text) == away_from_zero(Fraction(nano, 10**9))
 
@@ -129,12 +129,12 @@ def test_units_never_leave_int64(given_: tuple[str, str]) -> None:
 
 
 @given(numbers, st.integers(0, 6))
-def test_the_same_amount_in_other_words(given_: tuple[str, str], zeros: int) -> None:
+def test_equal_quantities_in_other_formats(given_: tuple[str, str], zeros: int) -> None:
     text, suffix = given_
     sign, rest = (text[0], text[1:]) if text[0] in "+-" else ("", text)
     number = rest.removesuffix(suffix)
     other = f"{sign}{'0' * zeros}{number}{'0' * zeros if '.' in number else ''}{suffix}"
-    assume(len(number) + zeros < 16)  # beyond it Go itself may hold the two differently
+    assume(len(number) + zeros < 16)  # beyond it Go may represent the two differently
     assert nano_value(other) == nano_value(text)
     if suffix in DECIMAL:
         assert nano_value(f"{sign}{number}e{DECIMAL[suffix]}") == nano_value(text)
@@ -143,6 +143,6 @@ def test_the_same_amount_in_other_words(given_: tuple[str, str], zeros: int) -> 
 
 
 @given(st.text(max_size=20))
-def test_any_text_is_an_amount_or_refused(text: str) -> None:
+def test_any_text_is_a_quantity_or_rejected(text: str) -> None:
     with contextlib.suppress(QuantityError):
         assert isinstance(value(text), int)

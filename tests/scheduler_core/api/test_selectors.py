@@ -1,4 +1,4 @@
-"""Selectors, node selector terms and tolerations against plain evaluators written for the test."""
+"""Selectors, node selector terms and tolerations compared with plain evaluators."""
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ label_selectors = st.builds(LabelSelector, labels, st.lists(set_requirements, ma
 
 
 def meets(requirement: Requirement, have: dict[str, str]) -> bool:
-    """The documented meaning of the operators."""
+    """Evaluate a requirement as the operators are documented."""
     present = requirement.key in have
     inside = present and have[requirement.key] in requirement.values
     return {"In": inside, "NotIn": not inside, "Exists": present, "DoesNotExist": not present}[requirement.operator]
@@ -43,7 +43,9 @@ def test_label_selectors(selector: LabelSelector | None, have: dict[str, str]) -
 
 
 @given(label_selectors, label_selectors, labels)
-def test_selectors_of_one_key_match_the_same(one: LabelSelector, other: LabelSelector, have: dict[str, str]) -> None:
+def test_selectors_of_one_key_match_the_same_pods(
+    one: LabelSelector, other: LabelSelector, have: dict[str, str]
+) -> None:
     if selectors.compile_selector(one).key == selectors.compile_selector(other).key:
         assert selects(one, have) == selects(other, have)
     turned = LabelSelector(

@@ -1,4 +1,4 @@
-"""NUL characters, which no database of ours stores, and nulls in lists, which no API server takes."""
+"""NUL characters, which databases cannot store, and nulls in lists, which API servers reject."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from scheduler_core.errors import InputError
         ([["\0"]], "[0][0]"),
     ],
 )
-def test_a_nul_is_refused_by_its_path(value: Any, path: str) -> None:
+def test_a_nul_is_rejected_by_its_path(value: Any, path: str) -> None:
     with pytest.raises(InputError) as caught:
         refuse_nul(value, "It")
     assert (caught.value.where, caught.value.field, caught.value.problem) == ("It", path, "contains a NUL character")
 
 
-def test_what_only_looks_like_a_nul_is_none() -> None:
+def test_text_similar_to_a_nul_is_accepted() -> None:
     refuse_nul({"a": ["\\u0000", "\\0", 0, None, True]}, "It")
     annotations = {"a": "\\u0000"}
     assert decode({"kind": "Node", "metadata": {"name": "n", "annotations": annotations}}) is not None
     assert read_documents('a: "\\\\0"', "It") == [{"a": "\\0"}]
 
 
-def test_no_object_has_a_nul() -> None:
+def test_an_object_without_a_nul() -> None:
     with pytest.raises(InputError, match=r"Node n: metadata.labels.zone: contains a NUL character"):
         decode({"kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a\0"}}})
 
 
 @pytest.mark.parametrize("text", ['{"a": ["\\u0000"]}', 'a: ["\\0"]', 'a: ["\\x00"]', 'a: ["\\U00000000"]'])
-def test_no_document_has_a_nul(text: str) -> None:
+def test_a_document_without_a_nul(text: str) -> None:
     with pytest.raises(InputError, match=r"It: a\[0\]: contains a NUL character"):
         read_documents(text, "It")
 
@@ -53,13 +53,13 @@ def test_no_document_has_a_nul(text: str) -> None:
         ("- - null\n", "[0][0]"),
     ],
 )
-def test_a_null_in_a_list_is_refused_by_its_path(text: str, path: str) -> None:
+def test_a_null_in_a_list_is_rejected_by_its_path(text: str, path: str) -> None:
     with pytest.raises(NullEntry) as caught:
         read_documents(text, "It")
     assert (caught.value.field, caught.value.problem) == (path, "is null; leave it out")
 
 
-def test_a_null_member_is_as_good_as_absent() -> None:
+def test_a_null_member_is_treated_as_absent() -> None:
     assert read_documents("a: null\nb: {c: ~, d: 1}", "It") == [{"b": {"d": 1}}]
 
 
@@ -72,8 +72,8 @@ LISTS = {
 
 
 @pytest.mark.parametrize(("kind", "path"), [(kind, path) for kind, paths in LISTS.items() for path in paths])
-def test_an_object_that_is_decoded_is_so_without_its_nulls(kind: str, path: str) -> None:
-    """What was stored before the door had been shut is still read."""
+def test_decoding_drops_nulls_in_lists(kind: str, path: str) -> None:
+    """Objects stored before uploads were checked can still be read."""
 
     def with_list(entries: list[Any]) -> dict[str, Any]:
         obj: dict[str, Any] = {"kind": kind, "metadata": {"name": "x", "namespace": "default"}}

@@ -1,4 +1,4 @@
-"""The life of a pod in the cache: which moves are possible from which state.
+"""States of a pod in the scheduler cache and their transitions.
 
 Source: pkg/scheduler/backend/cache/interface.go.
 """
@@ -11,8 +11,8 @@ from scheduler_core.cluster.cache_states import CacheState, Lifecycle
 from tests.scheduler_core.build import cluster, info, node, pod
 
 
-class One:
-    """A pod, and the moves it can make."""
+class CachedPod:
+    """A pod and its transitions."""
 
     def __init__(self) -> None:
         self.cluster, _ = cluster(node("n1"), node("n2"))
@@ -48,8 +48,8 @@ class One:
         ("add remove add", CacheState.ADDED),
     ],
 )
-def test_possible_moves(moves: str, state: CacheState | None) -> None:
-    one = One()
+def test_possible_transitions(moves: str, state: CacheState | None) -> None:
+    one = CachedPod()
     assert one.make(*moves.split()) == state
     assert (one.pod.key in one.cluster.pods) == (state is not None)
 
@@ -63,9 +63,9 @@ def test_possible_moves(moves: str, state: CacheState | None) -> None:
         *("assume forget forget", "add remove remove"),
     ],
 )
-def test_impossible_moves_are_refused(moves: str) -> None:
+def test_impossible_transitions_are_rejected(moves: str) -> None:
     *before, last = moves.split()
-    one = One()
+    one = CachedPod()
     state = one.make(*before)
     with pytest.raises(RuntimeError, match=f"cannot {last}"):
         one.moves[last]()
@@ -73,7 +73,7 @@ def test_impossible_moves_are_refused(moves: str) -> None:
 
 
 def test_a_confirmation_may_name_another_node() -> None:
-    one = One()
+    one = CachedPod()
     one.make("assume", "finish")
     one.life.add(one.pod, "n2")
     assert one.cluster.pods[one.pod.key].node == "n2"

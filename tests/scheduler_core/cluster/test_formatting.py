@@ -1,4 +1,4 @@
-"""Quantities in one unit: cpu in cores, and what is free of memory in the unit of the request."""
+"""Formatted quantities: cpu in cores, free memory in the unit of the request."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_cpu_is_in_cores(number: int, text: str) -> None:
     assert amount("cpu", number) == text
 
 
-def test_what_is_free_never_looks_sufficient() -> None:
+def test_free_quantities_are_rounded_down() -> None:
     assert (amount("cpu", 1999), free_amount("cpu", 1999)) == ("2", "1.99")
     assert free_amount("memory", 2 * GI - 1, 2 * GI) == "1.99Gi"
 
@@ -27,6 +27,6 @@ def test_what_is_free_never_looks_sufficient() -> None:
         (GI, -GI // 2, 4 * GI, "requests 1Gi, the node's 4Gi overcommitted by 0.5Gi"),
     ],
 )
-def test_a_balance_has_one_unit(asks: int, free: int, of: int, text: str) -> None:
+def test_requested_and_free_have_one_unit(asks: int, free: int, of: int, text: str) -> None:
     assert balance("memory", asks, free, of) == text
     assert balance("cpu", 750, 500, 2000) == "requests 0.75, 0.5 of 2 free"

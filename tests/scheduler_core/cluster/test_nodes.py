@@ -1,4 +1,4 @@
-"""The columns after any sequence of changes equal those of a cluster built at once, and what counting by hand gives."""
+"""Columns after any sequence of changes equal those of a new cluster, and counts by hand."""
 
 import copy
 import random
@@ -85,7 +85,7 @@ def random_pod(dice: random.Random, number: int) -> Raw:
         namespace=dice.choice(["default", "other", "third"]),
         labels=labels,
         requests=dict(dice.sample(sorted(amounts.items(), key=str), dice.randrange(4))),
-        # a port of its own: two users of one port are upstream's own story (see NodePorts)
+        # a port of its own: two users of one port are handled specially (see NodePorts)
         ports=({"hostPort": 1000 + number, "hostIP": dice.choice(["", "10.0.0.1"])},) if dice.random() < 0.3 else (),
         deleted=dice.random() < 0.2,
         affinity=random_affinity(dice),
@@ -93,7 +93,7 @@ def random_pod(dice: random.Random, number: int) -> Raw:
 
 
 class Model:
-    """What is there, kept plainly: nodes by zone in order of arrival, pods with their node."""
+    """Plain model of the cluster: nodes by zone in order of arrival, pods with their node."""
 
     def __init__(self) -> None:
         self.zones: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ class Model:
         self.zones = {zone: names for zone, names in self.zones.items() if names}
 
     def order(self) -> list[str]:
-        """One node of each zone in turn, as a card dealer would."""
+        """Return one node of each zone in turn."""
         stacks = [list(names) for names in self.zones.values()]
         dealt = []
         while any(stacks):
@@ -128,7 +128,7 @@ class Model:
                     dealt.append(stack.pop(0))
         return dealt
 
-    def built_at_once(self) -> Cluster:
+    def rebuilt(self) -> Cluster:
         made = Cluster(RELEASE)
         for name, labels in self.namespaces.items():
             made.apply(namespace(name, labels))
@@ -147,8 +147,8 @@ def namespace(name: str, labels: dict[str, str]) -> Namespace:
     return made
 
 
-class Walk:
-    """Random changes to a cluster and to the model alike."""
+class RandomChanges:
+    """Random changes to a cluster and to the model."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -186,17 +186,17 @@ class Walk:
                 cluster.apply(namespace("other", labels))
             case "refresh":
                 cluster.nodes.refresh()
-                self.ask()
+                self.read_columns()
 
-    def ask(self) -> None:
-        """Makes columns at odd times: they must be right also when they are older than what they count."""
+    def read_columns(self) -> None:
+        """Read columns at random times. They must also be right if they are older than what they count."""
         columns = self.cluster.columns
         columns.matching(self.dice.choice(NAMESPACES), self.dice.choice(SELECTORS), self.dice.random() < 0.5)
         columns.terms_matching(info(random_pod(self.dice, 0)))
 
 
 def table(made: Cluster) -> dict[str, Any]:
-    """Every column of a cluster, in plain values."""
+    """Return every column of a cluster as plain values."""
     nodes = made.nodes
     return {
         "names": nodes.names,
@@ -219,7 +219,7 @@ def table(made: Cluster) -> dict[str, Any]:
 
 
 def columns(made: Cluster, incoming: list[PodInfo]) -> list[Any]:
-    """What the selector columns count, and the term columns for these pods, by node."""
+    """Return the counts of the selector columns, and of the term columns for these pods, by node."""
     names = made.nodes.names
     found: list[Any] = [
         dict(zip(names, made.columns.matching(namespaces, wanted, terminating).counts.tolist(), strict=True))
@@ -253,20 +253,20 @@ def test_columns_count_pods_and_their_terms() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_any_sequence_of_changes_ends_as_if_built_at_once(seed: int) -> None:
-    walk = Walk(seed)
+def test_any_sequence_of_changes_equals_a_new_cluster(seed: int) -> None:
+    walk = RandomChanges(seed)
     for number in range(80):
         walk.step()
         if number % 20 == 19:
             walk.cluster.nodes.refresh()
             assert walk.cluster.nodes.names == walk.model.order()
-            at_once = walk.model.built_at_once()
+            at_once = walk.model.rebuilt()
             assert table(walk.cluster) == table(at_once)
             incoming = [info(random_pod(walk.dice, 0)) for _ in range(4)]
             assert columns(walk.cluster, incoming) == columns(at_once, incoming)
 
 
-def test_a_zone_is_region_and_zone_and_the_beta_labels_win() -> None:
+def test_a_zone_is_region_and_zone_and_the_beta_labels_take_precedence() -> None:
     both = {ZONE: "new", "failure-domain.beta.kubernetes.io/zone": "old"}
     made = decode(node("n", labels=both))
     assert isinstance(made, Node)
@@ -282,14 +282,14 @@ def test_a_pod_runs_once() -> None:
     assert made.nodes.pod_count.tolist() == [1, 0]
 
 
-def test_pods_that_ended_do_not_count() -> None:
+def test_finished_pods_do_not_count() -> None:
     ended = [pod(phase, on="n", status={"phase": phase}) for phase in ("Succeeded", "Failed")]
     made, pending = cluster(node("n"), *ended, pod("r", on="n", status={"phase": "Running"}), pod("q"))
     assert made.nodes.pod_count.tolist() == [1]
     assert list(pending) == ["default/q"]
 
 
-def test_what_depends_on_nodes_is_made_anew_when_one_changes() -> None:
+def test_columns_of_nodes_are_updated_if_a_node_changes() -> None:
     made, _ = cluster(node("n", labels={"disk": "ssd"}), node("m"))
     wanted = Requirement("disk", "In", ["ssd"])
     assert made.nodes.requirement_mask(wanted).tolist() == [True, False]

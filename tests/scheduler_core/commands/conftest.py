@@ -1,4 +1,4 @@
-"""The command line with files of one test."""
+"""Runs of the command line with files of a test."""
 
 import gzip
 import json
@@ -42,8 +42,8 @@ class Cli:
     def json(self, *argv: str, code: int = 0) -> Any:
         return json.loads(self.out(*argv, "--json", code=code))
 
-    def refusal(self, *argv: str) -> str:
-        """Run a command with bad usage or input; return the error message."""
+    def error(self, *argv: str) -> str:
+        """Run a command with invalid usage or input. Return the error message."""
         out, problem = self.run(*argv, code=2)
         assert (out, "Traceback" in problem) == ("", False)
         return problem

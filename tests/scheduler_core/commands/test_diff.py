@@ -1,4 +1,4 @@
-"""`python -m scheduler_core diff`: two runs of files side by side."""
+"""`python -m scheduler_core diff`: comparison of two runs."""
 
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.commands.conftest import PREEMPTION, Cli
@@ -34,13 +34,13 @@ def test_another_configuration(cli: Cli) -> None:
     assert any(line.startswith("≠  select") and "n2" in line and "n1" in line for line in lines)
 
 
-def test_two_files_and_time(cli: Cli) -> None:
+def test_two_files_and_virtual_time(cli: Cli) -> None:
     one, other = cli.snapshot(node("n1"), pod("p")), cli.snapshot(node("n2"), pod("p"), name="b.json")
     text = cli.out("diff", one, other, code=1)
     assert "Node n1: is there → nothing" in text
     assert "p  moved  n1" in text
     assert cli.out("diff", PREEMPTION).startswith("All ")
-    assert cli.refusal("diff", PREEMPTION, "--pod", "x/y")
+    assert cli.error("diff", PREEMPTION, "--pod", "x/y")
 
 
 def test_fork(cli: Cli) -> None:
@@ -58,4 +58,4 @@ def test_fork(cli: Cli) -> None:
         ["--at", "1", "--change", "{"],
         ["--at", "1", "--change", '{"x": 1}'],
     ):
-        assert cli.refusal(*fork, *wrong)
+        assert cli.error(*fork, *wrong)

@@ -1,4 +1,4 @@
-"""python -m scheduler_core explain: output, exit codes, and errors that name file, object and field."""
+"""`python -m scheduler_core explain`: output, exit codes, and errors with file, object and field."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def test_all_placed(cli):
     assert "default/a: Placed on n1, the only node." in out
 
 
-def test_pods_pending_for_the_same_reasons_are_told_together(cli):
+def test_pods_pending_for_the_same_reasons_are_grouped(cli):
     pods = [pod(f"p{i}", requests={"cpu": "9"}) for i in range(5)]
     out = cli.out("explain", cli.snapshot(node("n1"), *pods, pod("small")), code=1)
     assert out.startswith("5 of 6 pods stay pending.\n")
@@ -57,7 +57,7 @@ def test_a_bound_pod_is_explained_as_if_it_were_pending(cli):
 
 
 def test_a_pod_has_the_same_answer_alone_and_among_all(cli):
-    """Pods before it in the queue take their place first: `late` has a lower priority and is listed first."""
+    """Pods before it in the queue are placed first: `late` has a lower priority and is listed first."""
     late, early = pod("late", requests={"cpu": "3"}), pod("early", requests={"cpu": "3"}, priority=10)
     path = cli.snapshot(node("n1"), late, early, pod("bound", on="n1", requests={"cpu": "3"}))
     everything = cli.out("explain", path, code=1)
@@ -87,7 +87,7 @@ def test_json_output(cli):
     assert [(a["pod"], a["result"]) for a in answers] == [("default/a", "scheduled"), ("default/b", "unschedulable")]
 
 
-def test_a_scenario_stands_for_its_objects(cli):
+def test_a_scenario_is_read_as_its_objects(cli):
     sample = ROOT / "kubesched_ui" / "scenarios" / "samples" / "03-taints.yaml"
     assert "TaintToleration" in cli.out("explain", str(sample), "--pod", "plain")
 
@@ -125,11 +125,11 @@ def test_pods_of_other_schedulers_are_named(cli):
         (lambda p: p.pop("kind"), "object default/a: kind: is missing"),
     ],
 )
-def test_a_broken_object_is_named_with_file_and_field(cli, change, message):
+def test_an_invalid_object_is_named_with_file_and_field(cli, change, message):
     broken = pod("a")
     change(broken)
     path = cli.snapshot(node("n1"), broken)
-    assert cli.refusal("explain", path) == f"python -m scheduler_core explain: {path}: {message}\n"
+    assert cli.error("explain", path) == f"python -m scheduler_core explain: {path}: {message}\n"
 
 
 @pytest.mark.parametrize(
@@ -148,27 +148,27 @@ def test_a_broken_object_is_named_with_file_and_field(cli, change, message):
         ("a.json", b'{"kind":"List","items":[' * 20 + b"]}" * 20, "nested lists"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_bad_input(cli, name, data, message):
-    assert message in cli.refusal("explain", cli.file(name, data))
+def test_an_unreadable_file_is_an_input_error(cli, name, data, message):
+    assert message in cli.error("explain", cli.file(name, data))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--release", "1.2"], "Kubernetes release: '1.2' is not available"),
-        (["--pod", "default/nobody"], "Pod default/nobody: is not in the snapshot"),
+        (["--pod", "default/missing"], "Pod default/missing: is not in the snapshot"),
         (["--pod", "default/done"], "Pod default/done: status.phase: the pod has ended (Succeeded)"),
         (["--config", "/nonexistent"], "/nonexistent: cannot be read"),
         (["--plugins", "no_such_module:X"], "plugin: no_such_module:X: cannot be loaded"),
     ],
 )
-def test_bad_options_are_told(cli, options, message):
+def test_invalid_options(cli, options, message):
     done = pod("done", on="n1", status={"phase": "Succeeded"})
-    assert message in cli.refusal("explain", cli.snapshot(node("n1"), pod("a"), done), *options)
+    assert message in cli.error("explain", cli.snapshot(node("n1"), pod("a"), done), *options)
 
 
 def test_a_missing_file(cli):
-    problem = cli.refusal("explain", "/nonexistent.json")
+    problem = cli.error("explain", "/nonexistent.json")
     assert "/nonexistent.json: cannot be read: No such file or directory" in problem
 
 
@@ -180,7 +180,7 @@ def test_help(capsys, command):
     assert "usage: python -m scheduler_core" in capsys.readouterr().out
 
 
-def test_from_standard_input():
+def test_standard_input():
     result = subprocess.run(
         [sys.executable, "-m", "scheduler_core", "explain", "-"],
         input=YAML,
@@ -197,7 +197,7 @@ def test_from_standard_input():
 @pytest.mark.generated
 @pytest.mark.parametrize("path", sample(CLUSTERS, 40), ids=cluster_id)
 def test_real_clusters(path, capsys):
-    """Every pod of a real cluster, made pending again, is explained; up to eight a cluster."""
+    """Every pod of a real cluster, made pending again, is explained, up to eight per cluster."""
     with gzip.open(path) as stream:
         items = json.load(stream)["items"]
     running = [o["metadata"] for o in items if o["kind"] == "Pod" and o.get("status", {}).get("phase") == "Running"]

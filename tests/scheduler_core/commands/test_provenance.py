@@ -1,4 +1,4 @@
-"""python -m scheduler_core provenance."""
+"""`python -m scheduler_core provenance`."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def file(cli: Cli) -> str:
     return cli.snapshot(node("n1", cpu="4", pods=110), node("n2", cpu="2", pods=110), runs, *new)
 
 
-def test_a_score_leads_to_fields_and_to_the_earlier_cycle(file: str, cli: Cli) -> None:
+def test_a_score_leads_to_fields_and_the_earlier_cycle(file: str, cli: Cli) -> None:
     where = ["provenance", file, "--pod", "default/second", "--point", "raw", "--plugin", "NodeResourcesFit"]
     tree = cli.json(*where, "--node", "n1")
     found = [leaf for leaf in nodes(tree) if leaf["op"] == "field"]
@@ -25,12 +25,12 @@ def test_a_score_leads_to_fields_and_to_the_earlier_cycle(file: str, cli: Cli) -
     assert "500m  field  cpu of default/runs, container" in text
 
 
-def test_a_refusal_says_how_much_is_missing(file: str, cli: Cli) -> None:
+def test_a_rejection_shows_the_shortfall(file: str, cli: Cli) -> None:
     where = ["provenance", file, "--pod", "default/big", "--point", "filter", "--plugin", "NodeResourcesFit"]
     assert cli.out(*where, "--node", "n2").startswith("n2: Insufficient cpu: requests 9, 1.75 of 2 free\ntrue  or")
 
 
-def test_totals_and_choices_take_the_chosen_node(file: str, cli: Cli) -> None:
+def test_totals_and_choices_use_the_selected_node(file: str, cli: Cli) -> None:
     total = cli.json("provenance", file, "--pod", "default/first", "--point", "total")
     assert (total["op"], total["value"]) == ("sum", sum(arg["value"] for arg in total["args"]))
     chosen = cli.json("find", PREEMPTION, "victims.size() > 0")["matches"][0]
@@ -43,7 +43,7 @@ def test_totals_and_choices_take_the_chosen_node(file: str, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("name", "point", "more", "problem"),
     [
-        ("nobody", "total", "", "pod: 'default/nobody' was not tried"),
+        ("missing", "total", "", "pod: 'default/missing' was not tried"),
         ("first", "colour", "", "point: must be one of filter, raw"),
         ("first", "raw", "", "plugin: must be given, one of"),
         ("first", "raw", "--plugin X", "plugin: 'X' is not at score"),
@@ -54,6 +54,6 @@ def test_totals_and_choices_take_the_chosen_node(file: str, cli: Cli) -> None:
         ("first", "preemption", "", "point: no PostFilter plugin ran"),
     ],
 )
-def test_wrong_questions_are_refused(name: str, point: str, more: str, problem: str, file: str, cli: Cli) -> None:
+def test_invalid_questions_are_rejected(name: str, point: str, more: str, problem: str, file: str, cli: Cli) -> None:
     where = ["provenance", file, "--pod", f"default/{name}", "--point", point]
-    assert problem in cli.refusal(*where, *more.split())
+    assert problem in cli.error(*where, *more.split())

@@ -1,4 +1,4 @@
-"""`python -m scheduler_core state` and `find`: over snapshots and scenarios."""
+"""`python -m scheduler_core state` and `find` with snapshots and scenarios."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_find_in_a_snapshot(file: str, cli: Cli) -> None:
     assert cli.out("find", file, "score > 9000", code=1).startswith("0 of 4 cycles")
 
 
-def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(cli: Cli) -> None:
+def test_a_scenario_runs_in_virtual_time_by_default(cli: Cli) -> None:
     found = cli.json("find", PREEMPTION, "victims.size() > 0")
     assert [match["t"] for match in found["matches"]] == [10.0, 30.0]
     late = found["matches"][0]
@@ -78,10 +78,10 @@ def test_a_scenario_runs_in_time_unless_one_pass_is_asked_for(cli: Cli) -> None:
         (["find", "FILE", "true", "--release", "0.9"], "release"),
     ],
 )
-def test_wrong_questions_are_refused(argv: list[str], says: str, file: str, cli: Cli) -> None:
-    assert says in cli.refusal(*(file if word == "FILE" else word for word in argv))
+def test_invalid_queries_are_rejected(argv: list[str], says: str, file: str, cli: Cli) -> None:
+    assert says in cli.error(*(file if word == "FILE" else word for word in argv))
 
 
-def test_a_broken_scenario_is_refused_by_line(cli: Cli) -> None:
+def test_an_invalid_scenario_is_rejected_by_line(cli: Cli) -> None:
     broken = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec:\n  sed: 1\n"
-    assert "line" in cli.refusal("state", cli.file("broken.yaml", broken))
+    assert "line" in cli.error("state", cli.file("broken.yaml", broken))

@@ -1,4 +1,4 @@
-"""Plugins that are not here: every command says which and what they are, and goes on without them if asked to."""
+"""Unknown plugins: every command names and describes them, and can leave them out."""
 
 import json
 
@@ -13,15 +13,15 @@ CONFIG = KIND | {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "Dyna
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])
-def test_they_are_named_and_can_be_left_out(command: str, cli: Cli) -> None:
-    """In a file of a configuration, and in a scenario."""
+def test_unknown_plugins_are_named_and_can_be_left_out(command: str, cli: Cli) -> None:
+    """In a configuration file and in a scenario."""
     objects = [node("n1"), pod("a")]
     scenario = {"kind": "Scenario", "spec": {"objects": objects, "config": CONFIG, "until": 10}}
     arguments = {
         "explain": [cli.snapshot(*objects), "--config", cli.file("config.json", json.dumps(CONFIG))],
         "simulate": [cli.file("s.json", json.dumps({"apiVersion": "kubesched.dev/v1alpha1", **scenario}))],
     }[command]
-    problem = cli.refusal(command, *arguments)
+    problem = cli.error(command, *arguments)
     assert f"2 plugins are not part of kube-scheduler {NEWEST}: 'Dynamic' (Crane: " in problem
     assert problem.endswith("; --leave-out-unknown ignores them\n")
     out, notes = cli.run(command, *arguments, "--leave-out-unknown")
@@ -29,7 +29,7 @@ def test_they_are_named_and_can_be_left_out(command: str, cli: Cli) -> None:
     assert "n1" in out
 
 
-def test_explain_uses_the_configuration_that_the_snapshot_holds(cli: Cli) -> None:
+def test_explain_uses_the_configuration_of_the_snapshot(cli: Cli) -> None:
     mine = json.dumps(KIND | {"profiles": [{"schedulerName": "mine"}]})
     held = {"kind": "ConfigMap", "metadata": {"name": "s"}, "data": {"config.yaml": mine, "x": "secret"}}
     out, notes = cli.run("explain", cli.snapshot(node("n1"), pod("a", schedulerName="mine"), held))

@@ -1,4 +1,4 @@
-"""python -m scheduler_core upgrade."""
+"""`python -m scheduler_core upgrade`."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.scheduler_core.commands.conftest import ROOT, Cli
 
 @pytest.fixture
 def snapshot(cli: Cli) -> str:
-    """A pod with a sidecar, which 1.27 does not count, and one that fits nowhere."""
+    """Return a pod with a sidecar, which 1.27 does not count, and one that fits nowhere."""
     side = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
     chatty = pod("chatty", requests={"cpu": "2"}, initContainers=[side])
     return cli.snapshot(node("n1", cpu="4"), chatty, pod("big", requests={"cpu": "64"}))
@@ -51,7 +51,7 @@ def test_virtual_time(cli: Cli) -> None:
     assert cli.out("upgrade", path, "--from", "1.27", "--to", "1.34").startswith("1.27 → 1.34: ")
 
 
-def test_feature_gates_count_where_a_release_has_them(snapshot: str, cli: Cli) -> None:
+def test_feature_gates_apply_to_the_releases_that_have_them(snapshot: str, cli: Cli) -> None:
     """SidecarContainers is off in 1.28, on in 1.30, and locked in 1.34."""
     (step,) = steps(cli, snapshot, "1.28", "1.30", "--feature-gates", "SidecarContainers=true", code=0)
     assert (step["a"], step["b"]) == ("1.28 SidecarContainers=true", "1.30")
@@ -68,5 +68,5 @@ def test_feature_gates_count_where_a_release_has_them(snapshot: str, cli: Cli) -
         ("1.27", "1.34", ["--feature-gates", "NodeDeclaredFeatures=true"], "is in none of 1.27, 1.34"),
     ],
 )
-def test_refusals(first: str, last: str, more: list[str], problem: str, snapshot: str, cli: Cli) -> None:
-    assert problem in cli.refusal("upgrade", snapshot, "--from", first, "--to", last, *more)
+def test_invalid_usage(first: str, last: str, more: list[str], problem: str, snapshot: str, cli: Cli) -> None:
+    assert problem in cli.error("upgrade", snapshot, "--from", first, "--to", last, *more)

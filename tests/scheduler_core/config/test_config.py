@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration: what runs in which order, and what is refused with which words."""
+"""KubeSchedulerConfiguration: plugins in order, and error messages."""
 
 # The tables of refused input are easier to read a case a line.
 # ruff: noqa: E501
@@ -48,8 +48,8 @@ def config(version: str = "v1", **fields: Any) -> dict[str, Any]:
     return {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration", **fields}
 
 
-def refusal(source: Any, **options: Any) -> str:
-    """Return the message with which a configuration is refused."""
+def error_of(source: Any, **options: Any) -> str:
+    """Return the message with which a configuration is rejected."""
     with pytest.raises(InputError) as caught:
         load(source, **options)
     return str(caught.value)
@@ -99,7 +99,7 @@ def test_default_order(release: Any, limits: list[str] | None) -> None:
     assert all(weight == 0 for point in POINTS if point != "score" for _, weight in profile.plugins[point])
 
 
-def test_default_plugins_that_are_not_known_are_left_out() -> None:
+def test_unknown_default_plugins_are_left_out() -> None:
     known = {name: points for name, points in KNOWN.items() if name != "DynamicResources"}
     profile = load_configuration(None, NEW, known=known).profiles[0]
     assert names(profile, "postFilter") == ["DefaultPreemption"]
@@ -128,31 +128,31 @@ def test_default_args() -> None:
 # --- merging and MultiPoint ---
 
 
-def test_out_of_tree_plugin_by_multi_point_comes_last_everywhere_it_works() -> None:
+def test_an_out_of_tree_plugin_by_multi_point_is_last_at_each_of_its_points() -> None:
     profile = one_profile({"multiPoint": {"enabled": entries(("Mine", 7))}})
     assert names(profile, "filter")[-1] == "Mine"
     assert profile.plugins["score"][-1] == ("Mine", 7)
     assert "Mine" not in names(profile, "preFilter")
 
 
-def test_specific_point_goes_first_and_its_weight_counts() -> None:
+def test_a_specific_point_comes_first_and_its_weight_counts() -> None:
     profile = one_profile({"score": {"enabled": entries(("ImageLocality", 9), "Mine", ("NodeAffinity", 0))}})
     default = [entry for entry in DEFAULT_SCORE if entry[0] not in ("ImageLocality", "NodeAffinity")]
     assert list(profile.plugins["score"]) == [("ImageLocality", 9), ("NodeAffinity", 1), *default, ("Mine", 1)]
 
 
-def test_default_named_again_in_multi_point_keeps_its_place_and_loses_its_weight() -> None:
+def test_a_default_named_again_in_multi_point_keeps_its_place_and_loses_its_weight() -> None:
     profile = one_profile({"multiPoint": {"enabled": entries("TaintToleration", ("NodeAffinity", 8))}})
     assert profile.plugins["score"][:2] == (("TaintToleration", 1), ("NodeAffinity", 8))
     assert names(profile, "filter") == names(load(None).profiles[0], "filter")
 
 
-def test_score_weight_goes_before_multi_point_weight() -> None:
+def test_the_score_weight_takes_precedence_over_the_multi_point_weight() -> None:
     plugins = {"multiPoint": {"enabled": entries(("Mine", 5))}, "score": {"enabled": entries("Mine")}}
     assert one_profile(plugins).plugins["score"][0] == ("Mine", 1)
 
 
-def test_disabled_at_one_point_stays_at_the_others() -> None:
+def test_disabled_at_one_point_stays_enabled_at_the_others() -> None:
     profile = one_profile({"score": {"disabled": entries("NodeResourcesFit", "NoSuchPlugin")}})
     assert "NodeResourcesFit" not in names(profile, "score")
     assert "NodeResourcesFit" in names(profile, "filter")
@@ -176,7 +176,7 @@ def test_star_at_a_point() -> None:
     assert names(profile, "filter") == names(load(None).profiles[0], "filter")
 
 
-def test_arguments_of_a_plugin_that_is_no_default_are_decoded() -> None:
+def test_arguments_of_a_plugin_that_is_not_enabled_by_default_are_decoded() -> None:
     known = {**KNOWN, "Mine": PluginInfo(frozenset(("filter",)), NodeResourcesFitArgs)}
     plugins = {"filter": {"enabled": entries("Mine")}}
     source = with_profile(plugins, [{"name": "Mine", "args": {"ignoredResources": ["a.b/c"]}}])
@@ -184,7 +184,7 @@ def test_arguments_of_a_plugin_that_is_no_default_are_decoded() -> None:
     assert profile.args["Mine"].ignored_resources == ("a.b/c",)
 
 
-def test_star_at_multi_point_leaves_only_what_is_named() -> None:
+def test_star_at_multi_point_leaves_only_named_plugins() -> None:
     enabled = entries("PrioritySort", "Mine", "DefaultBinder")
     profile = one_profile({"multiPoint": {"disabled": entries("*"), "enabled": enabled}})
     assert {point: names(profile, point) for point in POINTS if profile.plugins[point]} == {
@@ -196,7 +196,7 @@ def test_star_at_multi_point_leaves_only_what_is_named() -> None:
     assert profile.args == {}
 
 
-def test_plugin_disabled_in_multi_point_can_serve_one_point() -> None:
+def test_a_plugin_disabled_in_multi_point_may_be_enabled_at_one_point() -> None:
     disabled = {"disabled": entries("PodTopologySpread")}
     profile = one_profile({"multiPoint": disabled, "filter": {"enabled": entries("PodTopologySpread")}})
     assert names(profile, "filter")[-1] == "PodTopologySpread"
@@ -239,12 +239,12 @@ WHERE = 'profiles[0] "default-scheduler": '
         ({"score": {"enabled": {}}}, "plugins.score.enabled: must be a list, got a mapping"),
     ],
 )  # fmt: skip
-def test_refused_plugins(plugins: Any, message: str) -> None:
+def test_invalid_plugins_are_rejected(plugins: Any, message: str) -> None:
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
-    assert refusal(config(profiles=[profile])) == WHERE + message
+    assert error_of(config(profiles=[profile])) == WHERE + message
 
 
-# --- plugins that are not known ---
+# --- unknown plugins ---
 
 
 def test_unknown_plugins_can_be_left_out_with_a_warning() -> None:
@@ -260,7 +260,7 @@ def test_unknown_plugins_can_be_left_out_with_a_warning() -> None:
     assert ("Mine", 2) in profile.plugins["score"]
 
 
-def test_all_unknown_plugins_are_named_at_once_each_with_what_it_is() -> None:
+def test_all_unknown_plugins_are_listed_with_a_description() -> None:
     nope = {"enabled": entries("Nope"), "disabled": entries("*")}
     first = {"queueSort": nope, "score": {"enabled": entries("Dynamic")}}
     second = {"filter": {"enabled": entries("Dynamic", "NodeResourcesFitWrapped", "BalancedAllocation", "NodePort")}}
@@ -280,24 +280,24 @@ def test_all_unknown_plugins_are_named_at_once_each_with_what_it_is() -> None:
     assert [p.scheduler_name for p in load(config(profiles=profiles), unknown="leave_out").profiles] == ["a", "b"]
 
 
-def test_what_is_wrong_without_the_unknown_plugins_is_said_with_them() -> None:
+def test_other_errors_are_listed_with_the_unknown_plugins() -> None:
     fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "Best"}}}
     raw = with_profile({"filter": {"enabled": entries("Nope")}}, [fit])
     with pytest.raises(
         UnknownPlugins, match=r"'Nope' is not part .* Without them it is still invalid: .*must be one of"
     ):
         load(raw)
-    assert "must be one of LeastAllocated" in refusal(raw, unknown="leave_out")
+    assert "must be one of LeastAllocated" in error_of(raw, unknown="leave_out")
 
 
-def test_many_unknown_plugins_are_named_in_bounds() -> None:
+def test_the_list_of_unknown_plugins_is_bounded() -> None:
     plugins = {"filter": {"enabled": entries(*(f"{'x' * 300}{i}" for i in range(500)))}}
     with pytest.raises(UnknownPlugins, match="and 480 more") as caught:
         load(config(profiles=[{"plugins": plugins}]))
     assert len(str(caught.value)) < 2500
 
 
-def test_a_profile_left_without_queue_sort_or_bind_gets_the_default() -> None:
+def test_a_profile_without_queue_sort_or_bind_gets_the_default() -> None:
     disabled = entries("PrioritySort", "DefaultBinder")
     plugins = {"multiPoint": {"disabled": disabled, "enabled": entries("Sakkara", "Mine")}}
     profiles = [{"schedulerName": "a", "plugins": plugins}, {"schedulerName": "b"}]
@@ -310,7 +310,7 @@ def test_a_profile_left_without_queue_sort_or_bind_gets_the_default() -> None:
     assert len(load(config(profiles=profiles), unknown="leave_out").profiles) == 2
 
 
-def test_left_out_queue_sort_and_bind_plugins_give_way_to_the_defaults() -> None:
+def test_defaults_replace_left_out_queue_sort_and_bind_plugins() -> None:
     replaced = {"disabled": entries("*"), "enabled": entries("Nope")}
     raw = config(profiles=[{"plugins": {"queueSort": replaced, "bind": replaced}}])
     configuration = load(raw, unknown="leave_out")
@@ -319,12 +319,12 @@ def test_left_out_queue_sort_and_bind_plugins_give_way_to_the_defaults() -> None
     assert sum("replaces the omitted" in warning for warning in configuration.warnings) == 2
 
 
-def test_arguments_of_a_plugin_that_is_neither_known_nor_enabled_are_no_error() -> None:
+def test_arguments_of_an_unknown_disabled_plugin_are_accepted() -> None:
     raw = config(profiles=[{"pluginConfig": [{"name": "Nope", "args": {"a": 1}}]}])
     assert load(raw).warnings == [WHERE + "plugin 'Nope' is not part of kube-scheduler 1.34: left out of pluginConfig"]
 
 
-def test_arguments_of_an_out_of_tree_plugin_stay_as_they_are() -> None:
+def test_arguments_of_an_out_of_tree_plugin_are_unchanged() -> None:
     args = {"apiVersion": f"{GROUP}/v1", "kind": "MineArgs", "depth": [1, {"b": "c"}]}
     assert one_profile(None, [{"name": "Mine", "args": args}]).args["Mine"] == args
 
@@ -332,7 +332,7 @@ def test_arguments_of_an_out_of_tree_plugin_stay_as_they_are() -> None:
 # --- API versions ---
 
 
-def test_v1beta2_has_its_own_defaults_point_by_point() -> None:
+def test_v1beta2_has_its_own_defaults_by_point() -> None:
     profile = load(config("v1beta2"), OLD).profiles[0]
     assert list(profile.plugins["score"]) == V1BETA2_SCORE
     assert names(profile, "preFilter")[:2] == ["NodeResourcesFit", "NodePorts"]
@@ -341,14 +341,14 @@ def test_v1beta2_has_its_own_defaults_point_by_point() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_older_versions_lay_their_weights_over_a_newer_release(version: str) -> None:
+def test_older_versions_apply_their_weights_to_a_newer_release(version: str) -> None:
     configuration = load(config(version))
     assert dict(configuration.profiles[0].plugins["score"]) == dict(V1BETA2_SCORE)
     assert names(configuration.profiles[0], "filter") == names(load(None).profiles[0], "filter")
     assert f"{version} is read by kube-scheduler" in configuration.warnings[0]
 
 
-def test_v1beta3_is_as_v1() -> None:
+def test_v1beta3_equals_v1() -> None:
     assert load(config("v1beta3"), OLD).profiles[0].plugins == load(None, OLD).profiles[0].plugins
     assert load(config("v1beta3"), OLD).warnings == []
 
@@ -417,8 +417,8 @@ def test_v1beta1_requested_to_capacity_ratio() -> None:
          'profiles[0] "default-scheduler": pluginConfig[0] NodeResourcesFit: args.scoringStrategy: unknown field in v1beta1'),
     ],
 )  # fmt: skip
-def test_refused_versions(raw: dict[str, Any], message: str) -> None:
-    assert message in refusal(raw)
+def test_invalid_versions_are_rejected(raw: dict[str, Any], message: str) -> None:
+    assert message in error_of(raw)
 
 
 # --- the rest of the file ---
@@ -461,11 +461,11 @@ def test_refused_versions(raw: dict[str, Any], message: str) -> None:
         ({"extenders": [{"enableHttps": True}]}, "KubeSchedulerConfiguration: extenders[0]: unknown field enableHttps"),
     ],
 )  # fmt: skip
-def test_refused_fields(fields: dict[str, Any], message: str) -> None:
-    assert message in refusal(config(**fields))
+def test_invalid_fields_are_rejected(fields: dict[str, Any], message: str) -> None:
+    assert message in error_of(config(**fields))
 
 
-def test_values_are_taken_over() -> None:
+def test_values_are_read() -> None:
     profiles = [{"schedulerName": "a", "percentageOfNodesToScore": 30}, {"schedulerName": "b"}]
     backoff = {"podInitialBackoffSeconds": 2, "podMaxBackoffSeconds": 2}
     configuration = load(config(percentageOfNodesToScore=50, profiles=profiles, **backoff))
@@ -475,7 +475,7 @@ def test_values_are_taken_over() -> None:
     assert (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds) == (2, 2)
 
 
-def test_extenders_are_described_not_called_and_their_keys_are_dropped() -> None:
+def test_extenders_are_not_called_and_their_keys_are_dropped() -> None:
     extender = {
         "urlPrefix": "https://e",
         "filterVerb": "f",
@@ -571,8 +571,8 @@ REFUSED_AFFINITIES = [
           for constraints, message in REFUSED_CONSTRAINTS),
     ],
 )  # fmt: skip
-def test_refused_args(plugin: str, args: dict[str, Any], message: str) -> None:
-    problem = refusal(with_profile(None, [{"name": "ImageLocality"}, {"name": plugin, "args": args}]))
+def test_invalid_arguments_are_rejected(plugin: str, args: dict[str, Any], message: str) -> None:
+    problem = error_of(with_profile(None, [{"name": "ImageLocality"}, {"name": plugin, "args": args}]))
     assert problem.startswith(f"{WHERE}pluginConfig[1] {plugin}: args.")
     assert message in problem
 
@@ -589,7 +589,7 @@ def test_added_affinity_stays_a_plain_object() -> None:
     assert args.added_affinity == affinity
 
 
-def test_weights_that_are_missing_or_zero_are_one() -> None:
+def test_missing_and_zero_weights_are_one() -> None:
     strategy = {"type": "MostAllocated", "resources": [{"name": "cpu"}, {"name": "memory", "weight": 0}]}
     args = one_profile(None, [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]).args
     resources = args["NodeResourcesFit"].scoring_strategy.resources
@@ -599,7 +599,7 @@ def test_weights_that_are_missing_or_zero_are_one() -> None:
 # --- text ---
 
 
-def test_yaml_and_json_are_the_same() -> None:
+def test_yaml_and_json_are_equal() -> None:
     text = f"""
 # a comment
 apiVersion: {GROUP}/v1
@@ -631,15 +631,15 @@ def test_a_config_map_is_opened_and_its_key_is_named() -> None:
     assert configuration.percentage_of_nodes_to_score == 12
     assert configuration.warnings == ["the configuration was read from ConfigMap 'sched' key 'config.yaml'"]
     place = "ConfigMap 'kube-system/sched' key"
-    broken = refusal(config_map("sched", config_yaml=config(parallelism=0)))
+    broken = error_of(config_map("sched", config_yaml=config(parallelism=0)))
     assert broken.startswith(f"{place} 'config.yaml': KubeSchedulerConfiguration: parallelism:")
-    policy = refusal(config_map("sched", policy_cfg={"kind": "Policy", "apiVersion": "v1"}))
+    policy = error_of(config_map("sched", policy_cfg={"kind": "Policy", "apiVersion": "v1"}))
     assert policy.startswith(f"{place} 'policy.cfg': Policy: kind: ")
     assert "1.22 and older" in policy
-    assert "got a 'ConfigMap' without such an object in it" in refusal(config_map("sched"))
+    assert "got a 'ConfigMap' without such an object in it" in error_of(config_map("sched"))
 
 
-def test_of_several_configurations_the_last_counts_and_it_is_said() -> None:
+def test_the_last_of_several_configurations_is_used_with_a_warning() -> None:
     both = config_map("s", a=config(parallelism=2, percentageOfNodesToScore=1), b=config(percentageOfNodesToScore=2))
     configuration = load(both)
     assert configuration.percentage_of_nodes_to_score == 2
@@ -649,10 +649,10 @@ def test_of_several_configurations_the_last_counts_and_it_is_said() -> None:
     ]
     document = config(percentageOfNodesToScore=3)
     configuration = load(f"{json.dumps(document)}\n---\n{json.dumps(both)}")
-    assert configuration.percentage_of_nodes_to_score == 3  # a document of its own goes before what ConfigMaps hold
+    assert configuration.percentage_of_nodes_to_score == 3  # a separate document takes precedence over ConfigMaps
 
 
-def test_a_configuration_is_found_in_a_list_of_config_maps_and_in_a_fragment_of_one() -> None:
+def test_a_configuration_is_found_in_lists_and_fragments_of_config_maps() -> None:
     held = config_map("s", kube_scheduler_yaml=config(percentageOfNodesToScore=7), notes="see Policy: {not: yaml")
     audit = config_map("audit", policy_yaml="apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: []\n")
     text = json.dumps({"kind": "List", "apiVersion": "v1", "items": [audit, held, config_map("other", a="b")]})
@@ -674,11 +674,11 @@ def test_a_configuration_is_found_in_a_list_of_config_maps_and_in_a_fragment_of_
         ('{"kind": "Policy", "apiVersion": "v1"}', "read by kube-scheduler 1.22 and older only, and this is 1.34"),
     ],
 )
-def test_what_cannot_be_read_says_what_helps(text: str, says: str) -> None:
-    assert says in refusal(text)
+def test_an_unreadable_configuration_gives_a_hint(text: str, says: str) -> None:
+    assert says in error_of(text)
 
 
-def test_the_configuration_is_found_among_other_documents_and_may_be_bare() -> None:
+def test_a_configuration_is_found_among_other_documents_and_may_lack_a_kind() -> None:
     assert load({"profiles": [{"schedulerName": "x"}]}).profiles[0].scheduler_name == "x"
     assert load(f"apiVersion: v1\nkind: Namespace\n---\n---\n{json.dumps(config(parallelism=3))}").warnings == []
 
@@ -721,25 +721,25 @@ BOMB = "a: &a [x]\nb: [*a, *a]"
         ("a" * 1_000_001, "is larger than 1 MB"),
     ],
 )
-def test_refused_texts(text: str | bytes, message: str) -> None:
-    problem = refusal(text)
+def test_invalid_texts_are_rejected(text: str | bytes, message: str) -> None:
+    problem = error_of(text)
     assert message in problem
     assert len(problem) < 500
 
 
-def test_what_grows_with_the_text_is_limited() -> None:
+def test_the_memory_for_a_text_is_limited() -> None:
     many = config(profiles=[{"schedulerName": f"s{i}"} for i in range(101)])
-    assert refusal(many).endswith("profiles: must be at most 100, got 101")
+    assert error_of(many).endswith("profiles: must be at most 100, got 101")
     itself = config()
     itself["profiles"] = [itself]
-    assert "is nested deeper than 64 levels" in refusal(itself)
+    assert "is nested deeper than 64 levels" in error_of(itself)
     plugins = {"filter": {"enabled": entries(*(f"Nope{i}" for i in range(500)))}}
     warnings = load(config(profiles=[{"plugins": plugins}]), unknown="leave_out").warnings
     assert len(warnings) == 101
     assert warnings[-1] == "and 400 more"
 
 
-# --- whatever is given: a configuration or an InputError ---
+# --- any input: a configuration or an InputError ---
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["*", "Mine", "5s", "", "v1"]) | st.text(max_size=8),
@@ -781,7 +781,7 @@ def paths(value: Any) -> list[list[Any]]:
     version=st.sampled_from(["v1", "v1beta3", "v1beta2", "v1beta1"]),
     unknown=st.sampled_from(["error", "leave_out"]),
 )
-def test_a_mutated_configuration_loads_or_is_refused(path: list[Any], value: Any, version: str, unknown: str) -> None:
+def test_a_mutated_configuration_loads_or_is_rejected(path: list[Any], value: Any, version: str, unknown: str) -> None:
     raw = json.loads(json.dumps(FULL)) | {"apiVersion": f"{GROUP}/{version}"}
     inner = raw
     for key in path[:-1]:
@@ -798,12 +798,12 @@ def test_a_mutated_configuration_loads_or_is_refused(path: list[Any], value: Any
 
 @settings(max_examples=examples(300))
 @given(st.text(alphabet=st.sampled_from("{}[]:-,&*!|>'\"#%@ \n\tab01<~?."), max_size=60))
-def test_any_text_loads_or_is_refused(text: str) -> None:
+def test_any_text_loads_or_is_rejected(text: str) -> None:
     with pytest.raises(InputError):
         load(text)
 
 
-# --- files from elsewhere ---
+# --- files of other projects ---
 
 REAL = sorted((DATA / "configs").glob("*"))
 
@@ -818,7 +818,7 @@ def test_real_configurations(release: Any, unknown: str) -> None:
         except InputError as error:
             refused[path.name] = str(error)
     for name, message in refused.items():
-        # what stays refused when unknown plugins may be left out: kinds and versions that cannot be read
+        # still rejected if unknown plugins may be left out: unreadable kinds and versions
         if unknown == "leave_out":
             assert "apiVersion" in message or message.startswith("Policy: kind:"), (name, message)
     for name, configuration in loaded.items():
@@ -835,7 +835,7 @@ ALL = known_plugins(PLUGINS)  # with Coscheduling
 STAR = [{"name": "*"}]
 
 
-def test_a_plugin_of_another_project_with_the_name_of_ours_is_left_out() -> None:
+def test_a_plugin_of_another_project_with_a_known_name_is_left_out() -> None:
     """Koordinator's Coscheduling runs in PreEnqueue and takes other arguments."""
     plugins = {point: {"enabled": entries("Coscheduling"), "disabled": STAR} for point in ("preEnqueue", "queueSort")}
     raw = with_profile(plugins, [{"name": "Coscheduling", "args": {"defaultTimeout": "600s"}}])
@@ -847,7 +847,7 @@ def test_a_plugin_of_another_project_with_the_name_of_ours_is_left_out() -> None
         load_configuration(raw, NEW, known=ALL)
 
 
-def test_a_queue_sort_that_is_left_out_is_replaced_where_defaults_are_disabled() -> None:
+def test_a_left_out_queue_sort_is_replaced_where_defaults_are_disabled() -> None:
     plugins = {
         "multiPoint": {"enabled": entries("Coscheduling")},
         "queueSort": {"enabled": entries("QOSSort"), "disabled": STAR},

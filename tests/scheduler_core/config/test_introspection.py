@@ -1,4 +1,4 @@
-"""What is schema of a configuration's fields is what is read: every field is taken, and no other one."""
+"""The schema for the editor agrees with the decoder: it has every accepted field and no other."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ PLAIN: dict[str, Any] = {"text": "", "integer": 0, "number": 0, "boolean": False
 
 
 def value_of(type_name: str, schema: Described, field: str, within: Any) -> Any:
-    """Something that a field may hold; `field`: put into the first map of type `within` that is met."""
+    """Return a valid value of a field. `field`: put into the first map of type `within`."""
     if type_name[0] == "[":
         return [value_of(type_name[1:-1], schema, field, within)]
     if type_name[0] == "{":
@@ -32,8 +32,8 @@ def value_of(type_name: str, schema: Described, field: str, within: Any) -> Any:
     return fields | ({field: 1} if type_name == within else {})
 
 
-def refusal(config: dict[str, Any], release: Release) -> str:
-    """What the core says of fields, "" if nothing."""
+def error_of(config: dict[str, Any], release: Release) -> str:
+    """Return the error of the core for these fields, "" for none."""
     try:
         load(config, release, unknown="leave_out")
     except InputError as error:
@@ -46,17 +46,17 @@ def reader(version: str) -> Release:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_field_is_one_and_no_other_is(version: str) -> None:
+def test_every_field_is_accepted_and_no_other_is(version: str) -> None:
     schema, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
     for field, (type_name, _) in schema.types[schema.root].items():
         if field not in base:
-            assert refusal(base | {field: value_of(type_name, schema, "", None)}, release) == "", field
-    assert "unknown field" in refusal(base | {"strange": 1}, release)
+            assert error_of(base | {field: value_of(type_name, schema, "", None)}, release) == "", field
+    assert "unknown field" in error_of(base | {"strange": 1}, release)
     profile = schema.types[schema.root]["profiles"][0][1:-1]
     for field, (type_name, _) in schema.types[profile].items():
         entry = {"schedulerName": "a"} | {field: value_of(type_name, schema, "", None)}
-        assert refusal(base | {"profiles": [entry]}, release) == "", field
+        assert error_of(base | {"profiles": [entry]}, release) == "", field
     every = {f"{place}{name}" for place, name in _places(schema, profile)}
     assert every.isdisjoint({name for name, versions in ONLY_IN.items() if version not in versions})
     assert every >= {name for name, versions in ONLY_IN.items() if version in versions}
@@ -69,7 +69,7 @@ def _places(schema: Described, profile: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_arguments_are_those_that_are_read(version: str) -> None:
+def test_arguments_agree_with_the_decoder(version: str) -> None:
     schema, release = described(version, KNOWN), reader(version)
     base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
     for plugin, _ in release.default_plugins:
@@ -80,19 +80,19 @@ def test_arguments_are_those_that_are_read(version: str) -> None:
             if field in ("apiVersion", "kind"):
                 continue
             args = {field: value_of(type_name, schema, "", None)}
-            assert refusal(base | _given(plugin, args), release) == "", (plugin, field)
+            assert error_of(base | _given(plugin, args), release) == "", (plugin, field)
             inner = type_name.strip("[]")
             if inner in schema.types:
                 strange = {field: value_of(type_name, schema, "strange", inner)}
-                assert "unknown field" in refusal(base | _given(plugin, strange), release), (plugin, field)
-        assert "unknown field" in refusal(base | _given(plugin, {"strange": 1}), release), plugin
+                assert "unknown field" in error_of(base | _given(plugin, strange), release), (plugin, field)
+        assert "unknown field" in error_of(base | _given(plugin, {"strange": 1}), release), plugin
 
 
 def _given(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
     return {"profiles": [{"schedulerName": "a", "pluginConfig": [{"name": plugin, "args": args}]}]}
 
 
-def test_versions_differ_where_they_do() -> None:
+def test_versions_differ_as_documented() -> None:
     v1, beta = described("v1", KNOWN), described("v1beta2", KNOWN)
     assert "healthzBindAddress" in beta.types[beta.root]
     assert "healthzBindAddress" not in v1.types[v1.root]
@@ -102,7 +102,7 @@ def test_versions_differ_where_they_do() -> None:
 
 
 @pytest.mark.parametrize("release", ["1.18", "1.22", "1.36"])
-def test_offered_plugins_may_be_enabled_where_they_are_offered(release: str) -> None:
+def test_offered_plugins_may_be_enabled(release: str) -> None:
     found = get_release(release)
     for version in found.api_versions:
         if version not in VERSIONS:
@@ -116,7 +116,7 @@ def test_offered_plugins_may_be_enabled_where_they_are_offered(release: str) -> 
                 assert (plugin, int(point == "score")) in made.profiles[0].plugins[point]
 
 
-def test_a_release_offers_what_it_has() -> None:
+def test_a_release_offers_its_plugins() -> None:
     newest, old = offered(get_release("1.36"), "v1", KNOWN), offered(get_release("1.22"), "v1beta2", KNOWN)
     assert newest["NodeResourcesFit"] == ["preFilter", "filter", "preScore", "score"]
     assert "ServiceAffinity" not in newest | old

@@ -1,4 +1,4 @@
-"""A Policy is read as old releases read it, and what is wrong is named."""
+"""A Policy is read as by old releases, and errors are named."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def read(unknown_fields: bool = True, grouped: bool = False, **given: Any) -> An
     return read_policy(raw, unknown_fields=unknown_fields, grouped=grouped)
 
 
-def test_what_is_not_given_is_left_to_the_defaults() -> None:
+def test_missing_values_are_left_to_the_defaults() -> None:
     policy = read()
     assert policy.predicates is None
     assert policy.priorities is None
@@ -52,7 +52,7 @@ def test_arguments_and_extenders() -> None:
         ({"extenders": [{"urlPrefix": 3}]}, "Policy extenders[0]: urlPrefix: must be"),
     ],
 )
-def test_what_is_wrong_is_named(given: dict[str, Any], problem: str) -> None:
+def test_errors_are_named(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as caught:
         read(**given)
     assert problem in str(caught.value).replace('"', "'")
@@ -66,7 +66,7 @@ def test_unknown_fields_are_ignored_or_named() -> None:
     assert read(grouped=True, apiVersion="kubescheduler.config.k8s.io/v1").predicates is None
 
 
-def test_what_those_who_run_it_check() -> None:
+def test_checks_at_runtime() -> None:
     policy = read(
         predicates=[{"name": "A", "argument": {}}], priorities=[{"name": "B", "weight": 1, "argument": RATIO}]
     )

@@ -1,4 +1,4 @@
-"""A Policy for a release that reads none: refused, with the configuration that does the same."""
+"""A Policy in a release without Policies is rejected, with an equivalent configuration."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ WITHOUT = [name for name in RELEASES if numbered(name) > (1, 22)]
 KNOWN = known_plugins(REGISTRY)
 
 
-def instead(release: str, **given: Any) -> str:
+def converted(release: str, **given: Any) -> str:
     with pytest.raises(UnreadPolicy, match=f"1.22 and older only, and this is {release}") as refused:
         load_configuration({"kind": "Policy", "apiVersion": "v1", **given}, get_release(release), known=KNOWN)
     return refused.value.instead
@@ -31,32 +31,32 @@ def decided(case: dict[str, Any], release: str, config: Any) -> list[tuple[Any, 
     return [(t.pod, t.result, t.node, None if t.feasible is None else t.feasible.tolist()) for t in run]
 
 
-def test_it_decides_as_the_policy_did() -> None:
-    """1.23 decides much as 1.22 does; Policies that can be said wholly come to the same nodes."""
+def test_the_configuration_decides_as_the_policy() -> None:
+    """1.23 decides mostly as 1.22 does. Policies with an exact equivalent give the same nodes."""
     seen = 0
     for case in golden_cases("policy-v1.22"):
-        written = instead("1.23", **parts(case))
+        written = converted("1.23", **parts(case))
         if not written or "Not expressible in a configuration" in written:
             continue
         try:
             wanted = decided(case, "1.22", case["config"])
         except ValueError:
-            continue  # refused for what stands in it
+            continue  # rejected for its content
         assert decided(case, "1.23", written) == wanted, case["name"]
         seen += 1
     assert seen > 2
 
 
 @pytest.mark.parametrize("release", WITHOUT)
-def test_every_newer_release_reads_what_is_written(release: str) -> None:
+def test_every_newer_release_reads_the_configuration(release: str) -> None:
     for case in golden_cases("policy-v1.22"):
-        if written := instead(release, **parts(case)):
+        if written := converted(release, **parts(case)):
             load_configuration(written, get_release(release), known=KNOWN)
 
 
-def test_what_becomes_of_its_parts() -> None:
+def test_parts_of_the_configuration() -> None:
     present = {"labelsPresence": {"labels": ["example.com/rack", "b"], "presence": True}}
-    written = instead(
+    written = converted(
         "1.36",
         predicates=[
             {"name": "MaxEBSVolumeCount"},
@@ -92,5 +92,5 @@ def test_what_becomes_of_its_parts() -> None:
     assert "alwaysCheckAllPredicates" in unsaid
 
 
-def test_a_policy_that_no_release_would_take_has_no_counterpart() -> None:
-    assert instead("1.36", predicates=[{"name": "NoSuchThing"}]) == ""
+def test_an_invalid_policy_has_no_equivalent() -> None:
+    assert converted("1.36", predicates=[{"name": "NoSuchThing"}]) == ""

@@ -1,4 +1,4 @@
-"""What a Policy becomes where it is translated into plugins, and which are rejected."""
+"""Plugins that a Policy is translated to, and rejected predicates and priorities."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def prefer(name: str, weight: int, label: str, presence: bool) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("release", RELEASES_WITH_POLICIES)
-def test_an_empty_policy_means_the_defaults(release: str) -> None:
+def test_an_empty_policy_gives_the_defaults(release: str) -> None:
     profile = load(release).profiles[0]
     even = {} if release == "1.17" else {"PodTopologySpread": 1 if release == "1.18" else 2}
     spread = {"1.17": "DefaultPodTopologySpread", "1.18": "DefaultPodTopologySpread", "1.19": "SelectorSpread"}
@@ -49,7 +49,7 @@ def test_an_empty_policy_means_the_defaults(release: str) -> None:
         assert profile.args["PodTopologySpread"].defaulting_type == "System"
 
 
-def test_taints_and_cordons_are_looked_at_whatever_it_says() -> None:
+def test_taints_and_cordons_are_always_checked() -> None:
     profile = load(predicates=[], priorities=[]).profiles[0]
     assert [name for name, _ in profile.plugins["filter"]] == ["NodeUnschedulable", "TaintToleration"]
     assert profile.plugins["score"] == ()
@@ -57,7 +57,7 @@ def test_taints_and_cordons_are_looked_at_whatever_it_says() -> None:
     assert load(alwaysCheckAllPredicates=True).profiles[0].always_check_all
 
 
-def test_arguments_under_names_of_their_own_are_gathered() -> None:
+def test_arguments_with_custom_names_are_merged() -> None:
     profile = load(
         predicates=[labels("a", True, "x", "y"), labels("b", False, "z")],
         priorities=[prefer("c", 3, "u", True), prefer("d", 3, "v", False), {"name": "EqualPriority", "weight": 1}],
@@ -69,7 +69,7 @@ def test_arguments_under_names_of_their_own_are_gathered() -> None:
     assert profile.plugins["score"] == (("NodeLabel", 6),)
 
 
-def test_of_two_priorities_that_spread_the_weight_of_the_first_by_name_counts() -> None:
+def test_the_first_weight_by_name_counts_of_two_spreading_priorities() -> None:
     spreading = [{"name": "SelectorSpreadPriority", "weight": 5}, {"name": "EvenPodsSpreadPriority", "weight": 3}]
     profile = load(priorities=spreading).profiles[0]
     assert profile.plugins["score"] == (("PodTopologySpread", 3),)
@@ -77,7 +77,7 @@ def test_of_two_priorities_that_spread_the_weight_of_the_first_by_name_counts() 
     assert load(priorities=spreading[1:]).profiles[0].args["PodTopologySpread"].defaulting_type == "List"
 
 
-def test_an_argument_under_the_name_of_what_it_becomes_is_not_looked_at() -> None:
+def test_an_argument_with_the_name_of_its_plugin_is_ignored() -> None:
     given = [labels("CheckNodeLabelPresence", True, "x")]
     assert load("1.20", predicates=given).profiles[0].args["NodeLabel"].present_labels == ()
     with pytest.raises(InputError, match="NodeLabel has no arguments"):
@@ -98,11 +98,11 @@ def test_an_argument_under_the_name_of_what_it_becomes_is_not_looked_at() -> Non
         ({"unknownField": 1}, "unknownField: unknown field"),
     ],
 )
-def test_what_is_refused(given: dict[str, Any], problem: str) -> None:
+def test_invalid_policies_are_rejected(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         load(**given)
 
 
-def test_newer_releases_say_that_they_read_none() -> None:
+def test_newer_releases_reject_policies() -> None:
     with pytest.raises(InputError, match=r"read by kube-scheduler 1\.22 and older only, and this is 1\.23"):
         load("1.23")

@@ -1,4 +1,4 @@
-"""v1alpha2 and v1alpha1 in 1.18, and what other releases say of them."""
+"""v1alpha2 and v1alpha1 in 1.18, and the errors of other releases."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def load(version: str, release: str = "1.18", **given: Any) -> Configuration:
     return load_configuration(raw, get_release(release), known=known_plugins(PLUGINS))
 
 
-def test_what_openshift_4_wrote() -> None:
+def test_files_of_openshift_4() -> None:
     election = {"leaderElect": True, "resourceNamespace": "openshift-kube-scheduler", "resourceLock": "configmaps"}
     made = load("v1alpha2", leaderElection=election, clientConnection={"kubeconfig": "/etc/kubeconfig"})
     assert (made.schedulers, made.warnings) == (["default-scheduler"], [])
@@ -73,7 +73,7 @@ def test_v1alpha1_is_one_profile() -> None:
         ("v1alpha1", {"foo": 1}, "unknown field foo"),
     ],
 )
-def test_what_is_wrong_is_named(version: str, given: dict[str, Any], message: str) -> None:
+def test_errors_are_named(version: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
         load(version, **given)
     assert message in str(refused.value)
@@ -81,12 +81,12 @@ def test_what_is_wrong_is_named(version: str, given: dict[str, Any], message: st
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1alpha1"])
 @pytest.mark.parametrize("release", [name for name in FRAMEWORK if name not in ("1.17", "1.18")])
-def test_newer_releases_refuse_them(version: str, release: str) -> None:
+def test_newer_releases_reject_both_versions(version: str, release: str) -> None:
     with pytest.raises(InputError, match=rf"{version} is read by kube-scheduler 1\.1"):
         load(version, release)
 
 
-def test_1_17_reads_the_older_one_alone() -> None:
+def test_1_17_reads_v1alpha1_only() -> None:
     assert load("v1alpha1", "1.17").profiles
     with pytest.raises(InputError, match=r"v1alpha2 is read by kube-scheduler 1\.18"):
         load("v1alpha2", "1.17")
@@ -102,8 +102,8 @@ def test_plugins_of_other_releases() -> None:
             load(version, profiles=[profile])
 
 
-def test_real_files_of_that_time() -> None:
-    """Of three one is older than all releases here."""
+def test_real_files() -> None:
+    """One of three is older than all supported releases."""
     found = {}
     for path in sorted((DATA / "configs").glob("*v1alpha*")):
         version = path.name.partition("-at-")[2].partition("-at-")[0]

@@ -10,7 +10,7 @@ from scheduler_core.api.objects import Metadata, Pod, PodSpec, PriorityClass, To
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.errors import InputError
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 
 def priority_class(name: str, value: int, default: bool = False, policy: str = "") -> PriorityClass:
@@ -59,7 +59,7 @@ def test_priority_comes_from_the_class(
         ({"preemption_policy": "Never"}, "spec.preemptionPolicy", "computed PreemptLowerPriority"),
     ],
 )
-def test_what_contradicts_the_class_is_refused(spec: dict[str, object], field: str, words: str) -> None:
+def test_a_priority_that_contradicts_the_class_is_rejected(spec: dict[str, object], field: str, words: str) -> None:
     with pytest.raises(InputError) as refused:
         admission(HIGH).admit(a_pod(**spec))
     assert refused.value.field == field
@@ -131,7 +131,7 @@ def test_default_tolerations(own: list[Toleration], added: list[str]) -> None:
     assert all((t.effect, t.toleration_seconds) == ("NoExecute", 300) for t in new)
 
 
-def test_a_refused_pod_is_a_warning_and_does_not_exist() -> None:
-    played = Played(node("n1"), timeline=[{"at": 1, "create": pod("web", priority=7)}])
-    assert "computed 0" in played.of("warning")[0].data["message"]
-    assert not played.of("pod.created")
+def test_a_rejected_pod_gives_a_warning_and_is_not_created() -> None:
+    played = PlayedScenario(node("n1"), timeline=[{"at": 1, "create": pod("web", priority=7)}])
+    assert "computed 0" in played.records_of("warning")[0].data["message"]
+    assert not played.records_of("pod.created")

@@ -7,7 +7,7 @@ https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-co
 import pytest
 
 from tests.scheduler_core.build import Raw, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 
 def with_conditions(*conditions: tuple[str, str], **more: bool) -> Raw:
@@ -30,37 +30,37 @@ def with_conditions(*conditions: tuple[str, str], **more: bool) -> Raw:
     ],
 )
 def test_taints_of_conditions(conditions: list[tuple[str, str]], taints: set[tuple[str, str]]) -> None:
-    played = Played(with_conditions(*conditions), until=1)
+    played = PlayedScenario(with_conditions(*conditions), until=1)
     stored = played.run.api.cluster.nodes.nodes[0]
     assert {(t.key.rpartition("/")[2], t.effect) for t in stored.spec.taints} == taints
 
 
-def test_cordoning_taints_and_uncordoning_takes_the_taint_away() -> None:
+def test_cordoning_adds_a_taint_and_uncordoning_removes_it() -> None:
     timeline = [{"at": 5, "cordon": "n1"}, {"at": 10, "uncordon": "n1"}]
-    played = Played(node("n1"), timeline=timeline, until=6)
+    played = PlayedScenario(node("n1"), timeline=timeline, until=6)
     assert [t.key for t in played.run.api.cluster.nodes.nodes[0].spec.taints] == ["node.kubernetes.io/unschedulable"]
-    played = Played(node("n1"), timeline=timeline)
+    played = PlayedScenario(node("n1"), timeline=timeline)
     assert played.run.api.cluster.nodes.nodes[0].spec.taints == []
 
 
 def test_pods_leave_a_node_that_is_not_ready_after_five_minutes() -> None:
     down = {"at": 50, "update": with_conditions(("Ready", "False"))}
-    played = Played(with_conditions(("Ready", "True")), timeline=[{"at": 0, "create": pod("web")}, down])
+    played = PlayedScenario(with_conditions(("Ready", "True")), timeline=[{"at": 0, "create": pod("web")}, down])
     assert played.times("pod.evicted", "web") == [350]
 
 
-def test_they_stay_if_it_is_ready_again_in_time() -> None:
+def test_pods_stay_if_the_node_is_ready_again_in_time() -> None:
     down = {"at": 50, "update": with_conditions(("Ready", "False"))}
     up = {"at": 349, "update": with_conditions(("Ready", "True"))}
-    played = Played(with_conditions(("Ready", "True")), timeline=[{"at": 0, "create": pod("web")}, down, up])
+    played = PlayedScenario(with_conditions(("Ready", "True")), timeline=[{"at": 0, "create": pod("web")}, down, up])
     assert played.times("pod.evicted") == []
-    assert len(played.of("eviction.cancelled", "web")) == 1
+    assert len(played.records_of("eviction.cancelled", "web")) == 1
 
 
-def test_pods_of_a_node_that_is_gone_are_collected() -> None:
+def test_pods_of_a_deleted_node_are_collected() -> None:
     gone = {"at": 50, "delete": {"kind": "Node", "name": "n1"}}
-    played = Played(node("n1"), pod("web", on="n1"), timeline=[gone])
+    played = PlayedScenario(node("n1"), pod("web", on="n1"), timeline=[gone])
     assert played.times("pod.deleted", "web") == [90]
     back = {"at": 60, "create": node("n1")}
-    played = Played(node("n1"), pod("web", on="n1"), timeline=[gone, back])
+    played = PlayedScenario(node("n1"), pod("web", on="n1"), timeline=[gone, back])
     assert played.times("pod.deleted", "web") == []

@@ -1,4 +1,4 @@
-"""Extenders over HTTP, against a small server: what is asked, what is made of the answers, and what goes wrong.
+"""Extenders over HTTP with a small server: requests, use of the responses, and failures.
 
 Source: pkg/scheduler/extender.go (extender_test.go), k8s.io/kube-scheduler/extender/v1 (types.go).
 """
@@ -16,24 +16,24 @@ from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw, node, pod
-from tests.scheduler_core.timed import scenario
+from tests.scheduler_core.virtual_time_runs import scenario
 
 Answer = Callable[[Raw], Any]
 
 
 class Server:
-    """Answers by verb; `asked` remembers (verb, arguments)."""
+    """Extender that responds by verb. `requests`: the received (verb, arguments)."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        self.asked: list[tuple[str, Raw]] = []
+        self.requests: list[tuple[str, Raw]] = []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 arguments = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 verb = self.path.rpartition("/")[2]
-                outer.asked.append((verb, arguments))
+                outer.requests.append((verb, arguments))
                 answer = outer.answers[verb](arguments)
                 status, body = answer if isinstance(answer, tuple) else (200, json.dumps(answer).encode())
                 self.send_response(status)
@@ -62,7 +62,7 @@ def server() -> Iterator[Server]:
 def play(
     server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",), release: str = "1.34", **extender: Any
 ) -> list[Record]:
-    """Runs a scenario of two nodes and one pod, whose configuration names the extender."""
+    """Run a scenario of two nodes and one pod, whose configuration names the extender."""
     config = {"extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, **extender}]}
     things = objects or (node("n1"), node("n2"), pod("web", requests={"cpu": "1"}))
     run = ScenarioRun(scenario(*things, config=config, until=0, kubernetes=release), allowed_extenders=allowed)
@@ -77,18 +77,18 @@ def failures(records: list[Record]) -> list[str]:
     return [record.data["message"] for record in records if record.kind == "extender.failed"]
 
 
-def test_nothing_is_asked_unless_the_host_is_allowed(server: Server) -> None:
+def test_an_extender_is_not_called_unless_its_host_is_allowed(server: Server) -> None:
     assert attempt(play(server, allowed=(), filterVerb="filter")).data["result"] == "scheduled"
     with pytest.raises(InputError, match="is not an allowed host"):
         play(server, allowed=("example.com",), filterVerb="filter")
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_filter(server: Server) -> None:
     server.answers["filter"] = lambda args: {"NodeNames": ["n2"], "FailedNodes": {"n1": "too warm"}}
-    said = attempt(play(server, filterVerb="filter"))
-    assert said.data["node"] == "n2"
-    verb, arguments = server.asked[0]
+    trace = attempt(play(server, filterVerb="filter"))
+    assert trace.data["node"] == "n2"
+    verb, arguments = server.requests[0]
     assert (verb, arguments["NodeNames"], arguments["Pod"]["metadata"]["name"]) == ("filter", ["n1", "n2"], "web")
 
 
@@ -96,7 +96,7 @@ def test_bind(server: Server) -> None:
     server.answers["bind"] = lambda args: {"Error": ""}
     records = play(server, bindVerb="bind")
     assert [r.data["node"] for r in records if r.kind == "pod.bound"] == ["n1"]
-    assert server.asked[0][1] == {"PodName": "web", "PodNamespace": "default", "PodUID": "default-web", "Node": "n1"}
+    assert server.requests[0][1] == {"PodName": "web", "PodNamespace": "default", "PodUID": "default-web", "Node": "n1"}
     server.answers["bind"] = lambda args: {"Error": "no"}
     records = play(server, bindVerb="bind")
     assert [r.kind for r in records if r.kind.startswith(("bind", "pod.bound"))] == ["bind.failed"]
@@ -126,18 +126,18 @@ def slow(args: Raw) -> Any:
     ],
 )
 @pytest.mark.parametrize("ignorable", [False, True])
-def test_a_filter_that_is_slow_dead_or_lying(server: Server, answer: Answer, words: str, ignorable: bool) -> None:
+def test_a_slow_dead_or_invalid_filter(server: Server, answer: Answer, words: str, ignorable: bool) -> None:
     server.answers["filter"] = answer
     timeout = "100ms" if answer is slow else "5s"
     records = play(server, filterVerb="filter", ignorable=ignorable, httpTimeout=timeout)
     assert words in failures(records)[0]
-    said = attempt(records).data
-    assert said["result"] == ("scheduled" if ignorable else "error")
+    trace = attempt(records).data
+    assert trace["result"] == ("scheduled" if ignorable else "error")
     if not ignorable:
-        assert words in said["message"]
+        assert words in trace["message"]
 
 
-def test_one_that_is_not_there(server: Server) -> None:
+def test_an_unreachable_extender(server: Server) -> None:
     server.http.server_close()
     records = play(server, filterVerb="filter", httpTimeout="1s")
     assert attempt(records).data["result"] == "error"
@@ -152,14 +152,14 @@ def test_one_that_is_not_there(server: Server) -> None:
         ({"Host": "n1"}, "unexpected format"),
     ],
 )
-def test_scores_that_cannot_be_are_left_out(server: Server, answer: Any, words: str) -> None:
+def test_invalid_scores_are_ignored(server: Server, answer: Any, words: str) -> None:
     server.answers["prioritize"] = lambda args: answer
     records = play(server, prioritizeVerb="prioritize", weight=5)
     assert words in failures(records)[0]
     assert attempt(records).data["result"] == "scheduled"
 
 
-def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> None:
+def test_a_pod_rejected_by_an_extender_is_woken_by_any_event(server: Server) -> None:
     server.answers["filter"] = lambda args: {"NodeNames": []}
     config = {"extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"}]}
     change = {"at": 9, "patch": {"kind": "Node", "name": "n1", "patch": {"metadata": {"annotations": {"a": "b"}}}}}
@@ -171,10 +171,8 @@ def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> No
 
 @pytest.mark.parametrize(("release", "chosen"), [("1.27", "n1"), ("1.34", "n2")])
 @pytest.mark.parametrize("capable", [False, True])
-def test_nodes_that_were_sent_back_are_scored_without_their_pods(
-    server: Server, release: str, chosen: str, capable: bool
-) -> None:
-    """n1 has room, n2 is larger but busy: what runs there does not count where the extender sent it back (1.33)."""
+def test_returned_nodes_are_scored_without_their_pods(server: Server, release: str, chosen: str, capable: bool) -> None:
+    """n1 has capacity, n2 is larger but busy. Its pods do not count after an extender returned it (1.33)."""
     server.answers["filter"] = lambda args: {key: args[key] for key in ("Nodes", "NodeNames") if key in args}
     nodes = (node("n1", cpu="4", memory="8Gi"), node("n2", cpu="8", memory="16Gi"))
     busy = pod("busy", on="n2", requests={"cpu": "6", "memory": "12Gi"})
@@ -183,7 +181,7 @@ def test_nodes_that_were_sent_back_are_scored_without_their_pods(
     assert attempt(records).data["node"] == ("n1" if capable else chosen)
 
 
-def test_a_node_that_the_pod_was_promised_is_asked_about_alone_and_then_among_all(server: Server) -> None:
+def test_a_nominated_node_is_sent_alone_first_and_then_with_all(server: Server) -> None:
     server.answers["filter"] = lambda args: {
         "NodeNames": [name for name in args["NodeNames"] if name != "n1"],
         "FailedNodes": {"n1": "too warm"},
@@ -191,12 +189,12 @@ def test_a_node_that_the_pod_was_promised_is_asked_about_alone_and_then_among_al
     promised = pod("web", requests={"cpu": "1"}, status={"phase": "Pending", "nominatedNodeName": "n1"})
     records = play(server, node("n1"), node("n2"), promised, filterVerb="filter")
     assert attempt(records).data["node"] == "n2"
-    assert [arguments["NodeNames"] for _, arguments in server.asked] == [["n1"], ["n1", "n2"]]
+    assert [arguments["NodeNames"] for _, arguments in server.requests] == [["n1"], ["n1", "n2"]]
 
 
-def test_no_candidate_is_left(server: Server) -> None:
+def test_no_candidate_remains(server: Server) -> None:
     server.answers["preempt"] = lambda args: {"NodeNameToMetaVictims": {}}
     high = pod("web", requests={"cpu": "3"}, priority=10)
-    said = attempt(play(server, node("n1"), pod("low", on="n1", requests={"cpu": "3"}), high, preemptVerb="preempt"))
-    assert "preemption: no candidate node for preemption" in said.data["message"]
-    assert not said.data.get("nominated_node")
+    trace = attempt(play(server, node("n1"), pod("low", on="n1", requests={"cpu": "3"}), high, preemptVerb="preempt"))
+    assert "preemption: no candidate node for preemption" in trace.data["message"]
+    assert not trace.data.get("nominated_node")

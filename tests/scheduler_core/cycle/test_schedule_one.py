@@ -1,4 +1,4 @@
-"""The way of a pod: how many nodes are looked at and from where, nominated pods, and what a refusal late undoes."""
+"""A scheduling cycle: number of evaluated nodes, nominated pods, and effects of a late rejection."""
 
 from typing import Any, ClassVar
 
@@ -25,19 +25,19 @@ from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod
         *[(0, 6000, 300), (0, 15000, 750)],  # 2%, but at least 5%
     ],
 )
-def test_how_many_feasible_nodes_are_enough(percentage: int | None, nodes: int, wanted: int) -> None:
+def test_the_number_of_feasible_nodes_to_find(percentage: int | None, nodes: int, wanted: int) -> None:
     assert nodes_to_find(percentage, nodes) == wanted
 
 
-def test_a_configured_percentage_counts_and_a_profile_may_have_its_own() -> None:
-    def looked(config: Raw) -> int:
+def test_a_configured_percentage_is_used_and_a_profile_may_have_its_own() -> None:
+    def evaluated(config: Raw) -> int:
         objects = [*(node(f"n{i}") for i in range(400)), pod("p")]
         (trace,) = Simulation(objects, config={"apiVersion": API, "kind": "KubeSchedulerConfiguration", **config}).run()
         return int(trace.looked_mask().sum())
 
-    assert looked({}) == 400 * 47 // 100
-    assert looked({"percentageOfNodesToScore": 30}) == 120
-    assert looked({"percentageOfNodesToScore": 30, "profiles": [{"percentageOfNodesToScore": 50}]}) == 200
+    assert evaluated({}) == 400 * 47 // 100
+    assert evaluated({"percentageOfNodesToScore": 30}) == 120
+    assert evaluated({"percentageOfNodesToScore": 30, "profiles": [{"percentageOfNodesToScore": 50}]}) == 200
 
 
 # ---------------------------------------------------------------- nominated pods
@@ -48,12 +48,12 @@ def only(*objects: Raw, **options: Any) -> CycleTrace:
     return trace
 
 
-def test_a_pods_own_nomination_is_tried_first_and_alone() -> None:
+def test_the_nominated_node_of_a_pod_is_tried_first_and_alone() -> None:
     nodes = [node(f"n{i}", unschedulable=i == 3) for i in range(5)]
     trace = only(*nodes, pod("p", status={"nominatedNodeName": "n2"}))
     assert (trace.node, trace.looked_mask().tolist()) == ("n2", [False, False, True, False, False])
     assert not trace.scores
-    for gone in ("n3", "lost"):  # where it is not to be had, all nodes are looked at
+    for gone in ("n3", "lost"):  # if it is not feasible, all nodes are evaluated
         trace = only(*nodes, pod("p", status={"nominatedNodeName": gone}))
         assert trace.result == "scheduled"
         assert trace.looked_mask().all()
@@ -61,7 +61,7 @@ def test_a_pods_own_nomination_is_tried_first_and_alone() -> None:
 
 @pytest.mark.parametrize(("release", "refused"), [("1.20", True), ("1.26", True), ("1.27", False), ("1.36", False)])
 def test_anti_affinity_of_a_nominated_pod(release: str, refused: bool) -> None:
-    """Where plugins return Skip, InterPodAffinity is left out for a pod that no running pod's terms concern."""
+    """Where plugins return Skip, InterPodAffinity is left out for a pod that no term of a running pod matches."""
     term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
     far = {"podAntiAffinity": {REQUIRED: [term]}}
     nominated = pod("db", priority=9, affinity=far, status={"nominatedNodeName": "n1"})
@@ -72,7 +72,7 @@ def test_anti_affinity_of_a_nominated_pod(release: str, refused: bool) -> None:
 
 
 def cycle_after_nomination(release: str, nominated: Raw, late: Raw) -> CycleTrace:
-    """The cycle of the pod `late` on n1, to which the other one is nominated."""
+    """Run the cycle of the pod `late` on n1, to which the other one is nominated."""
     objects = [node("n1"), node("n2", unschedulable=True), nominated, late]
     pods = [f"default/{late['metadata']['name']}"]
     return next(Simulation(objects, release=release, pods=pods, preemption=False).run())
@@ -80,8 +80,8 @@ def cycle_after_nomination(release: str, nominated: Raw, late: Raw) -> CycleTrac
 
 @pytest.mark.parametrize("release", ["1.20", "1.26", "1.36"])
 @pytest.mark.parametrize("wants", ["ports", "spread", "disk"])
-def test_what_a_nominated_pod_has_is_taken(release: str, wants: str) -> None:
-    """Its host port, its place in a spread and its disk count on its node as if it ran there."""
+def test_resources_of_a_nominated_pod_are_taken(release: str, wants: str) -> None:
+    """Its host port, spread and disk count on its node as if it ran there."""
     labels = {"app": "web"}
     constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
     specs: dict[str, dict[str, Any]] = {
@@ -105,25 +105,25 @@ def test_a_nomination_ends_when_the_pod_is_placed() -> None:
 # ---------------------------------------------------------------- test plugins
 
 API = "kubescheduler.config.k8s.io/v1"
-Said = fwk.Status | None
+PluginStatus = fwk.Status | None
 
 
 class Recorder(
     fwk.PreFilterPlugin, fwk.ReservePlugin, fwk.PermitPlugin, fwk.PreBindPlugin, fwk.BindPlugin, fwk.PostBindPlugin
 ):
-    """Notes what it is asked, and says what it is told to say."""
+    """Plugin that records its calls and returns configured statuses."""
 
     calls: ClassVar[list[str]] = []
-    says: ClassVar[dict[str, Said]] = {}
+    says: ClassVar[dict[str, PluginStatus]] = {}
 
-    def _say(self, point: str) -> Said:
+    def _say(self, point: str) -> PluginStatus:
         self.calls.append(f"{self.name} {point}")
         return self.says.get(f"{self.name} {point}")
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         return self._say("prefilter")
 
-    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> PluginStatus:
         assert pod.key in self.cluster.pods, "the pod is assumed before Reserve"
         return self._say("reserve")
 
@@ -131,13 +131,13 @@ class Recorder(
         assert pod.key in self.cluster.pods, "and forgotten after Unreserve"
         self._say("unreserve")
 
-    def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[Said, float]:
+    def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[PluginStatus, float]:
         return self._say("permit"), 7.5
 
-    def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
+    def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> PluginStatus:
         return self._say("prebind")
 
-    def bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> Said:
+    def bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> PluginStatus:
         return self._say("bind")
 
     def post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
@@ -153,7 +153,7 @@ class Second(Recorder):
 
 
 def with_plugins(*plugins: type[fwk.Plugin], pods: int = 1, nodes: int = 1) -> Simulation:
-    """A simulation of some pods, with these plugins before the default ones at every point."""
+    """Return a simulation of some pods, with these plugins before the default ones at every point."""
     names = [{"name": plugin.name} for plugin in plugins]
     bind = {"enabled": [n for n, p in zip(names, plugins, strict=True) if issubclass(p, fwk.BindPlugin)]}
     bind["disabled"] = [{"name": "DefaultBinder"}]
@@ -168,8 +168,8 @@ def with_plugins(*plugins: type[fwk.Plugin], pods: int = 1, nodes: int = 1) -> S
     return Simulation(objects, config=config, registry=registry)
 
 
-def told(says: dict[str, Said], pods: int = 1) -> tuple[Simulation, list[CycleTrace], list[str]]:
-    """The run, its traces and the calls after PreFilter."""
+def calls_of(says: dict[str, PluginStatus], pods: int = 1) -> tuple[Simulation, list[CycleTrace], list[str]]:
+    """Return the run, its traces and the calls after PreFilter."""
     Recorder.calls.clear()
     Recorder.says = says
     simulation = with_plugins(First, Second, pods=pods)
@@ -178,7 +178,7 @@ def told(says: dict[str, Said], pods: int = 1) -> tuple[Simulation, list[CycleTr
 
 
 def test_all_points_are_called_in_order() -> None:
-    simulation, (trace,), calls = told({})
+    simulation, (trace,), calls = calls_of({})
     assert calls == [
         *("First reserve", "Second reserve", "First permit", "Second permit", "First prebind", "Second prebind"),
         *("First bind", "First postbind", "Second postbind"),
@@ -203,9 +203,9 @@ STOPPED = {
 
 
 @pytest.mark.parametrize("at", list(STOPPED)[:4])
-def test_a_refusal_undoes_what_was_reserved(at: str) -> None:
-    """All Reserve plugins are told, in reverse order, also those that had not reserved yet."""
-    simulation, (trace,), made = told({at: fwk.unschedulable("not here", "not now")})
+def test_a_rejection_undoes_the_reservation(at: str) -> None:
+    """All Reserve plugins are called in reverse order, also those that had not reserved yet."""
+    simulation, (trace,), made = calls_of({at: fwk.unschedulable("not here", "not now")})
     assert made == [*STOPPED[at], *UNDONE]
     assert (trace.result, trace.message) == ("unschedulable", "0/1 nodes are available: 1 not here, 1 not now.")
     assert trace.unschedulable_plugins == [at.split()[0]]
@@ -219,65 +219,65 @@ def test_a_refusal_undoes_what_was_reserved(at: str) -> None:
 
 @pytest.mark.parametrize("at", STOPPED)
 def test_an_error_is_no_decision_and_undoes_the_same(at: str) -> None:
-    simulation, (trace,), made = told({at: fwk.error("disk on fire")})
+    simulation, (trace,), made = calls_of({at: fwk.error("disk on fire")})
     assert made == [*STOPPED[at], *UNDONE]
     assert (trace.result, trace.error, trace.message) == ("error", "disk on fire", "disk on fire")
     assert trace.unschedulable_plugins == []
     assert simulation.cluster.pods == {}
 
 
-def test_a_refused_pod_leaves_its_room_to_the_next() -> None:
-    _, traces, _ = told({"Second permit": fwk.unresolvable("no")}, pods=2)
+def test_a_rejected_pod_leaves_its_resources_to_the_next() -> None:
+    _, traces, _ = calls_of({"Second permit": fwk.unresolvable("no")}, pods=2)
     assert [trace.message for trace in traces] == ["0/1 nodes are available: 1 no."] * 2, "not: Insufficient cpu"
 
 
-def test_permit_may_have_a_pod_wait() -> None:
-    simulation, (other, waited), calls = told({"First permit": fwk.WAITING, "Second permit": fwk.WAITING}, pods=2)
+def test_permit_may_delay_a_pod() -> None:
+    simulation, (other, waited), calls = calls_of({"First permit": fwk.WAITING, "Second permit": fwk.WAITING}, pods=2)
     assert "Insufficient cpu" in other.message, "it counts on its node meanwhile"
     assert (waited.pod, waited.permit_waits) == ("default/p0", {"First": 7.5, "Second": 7.5})
-    assert waited.result == "unschedulable", "all pods were tried, and nobody decided"
+    assert waited.result == "unschedulable", "all pods were tried, and no plugin decided"
     assert "rejected due to timeout after waiting 7.5s at plugin First" in waited.message
     assert calls == [*RESERVED, *PERMITTED, *UNDONE], "not bound"
     assert simulation.cluster.pods == {}
 
 
-def test_a_refusal_beats_waiting() -> None:
-    _, (trace,), calls = told({"First permit": fwk.WAITING, "Second permit": fwk.unschedulable("no")})
+def test_a_rejection_takes_precedence_over_waiting() -> None:
+    _, (trace,), calls = calls_of({"First permit": fwk.WAITING, "Second permit": fwk.unschedulable("no")})
     assert (trace.result, trace.permit_waits) == ("unschedulable", {})
     assert calls[-2:] == UNDONE
 
 
-def test_binding_is_left_to_the_next_who_takes_the_pod() -> None:
-    _, (trace,), calls = told({"First bind": fwk.SKIPPED})
+def test_binding_is_done_by_the_first_plugin_that_accepts() -> None:
+    _, (trace,), calls = calls_of({"First bind": fwk.SKIPPED})
     assert [call for call in calls if call.endswith(" bind")] == ["First bind", "Second bind"]
     assert trace.result == "scheduled"
-    simulation, (trace,), calls = told({"First bind": fwk.SKIPPED, "Second bind": fwk.SKIPPED})
+    simulation, (trace,), calls = calls_of({"First bind": fwk.SKIPPED, "Second bind": fwk.SKIPPED})
     assert trace.result == "error"
     assert calls[-2:] == UNDONE
     assert simulation.cluster.pods == {}
 
 
 def test_prefilter_rejects_the_pod_for_all_nodes() -> None:
-    _, (trace,), calls = told({"Second prefilter": fwk.unresolvable("never")})
+    _, (trace,), calls = calls_of({"Second prefilter": fwk.unresolvable("never")})
     assert calls == []
     assert trace.message.startswith("0/1 nodes are available: never.")
     assert trace.unschedulable_plugins == ["Second"]
     assert trace.verdicts == {}, "no filter ran"
-    _, (trace,), _ = told({"First prefilter": fwk.error("broken")})
+    _, (trace,), _ = calls_of({"First prefilter": fwk.error("broken")})
     assert (trace.result, trace.error) == ("error", "broken")
 
 
-def test_prefilter_goes_on_after_unschedulable_but_not_after_unresolvable() -> None:
-    told({"First prefilter": fwk.unschedulable("no")})
+def test_prefilter_continues_after_unschedulable_but_not_after_unresolvable() -> None:
+    calls_of({"First prefilter": fwk.unschedulable("no")})
     assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter", "Second prefilter"]
-    told({"First prefilter": fwk.unresolvable("never")})
+    calls_of({"First prefilter": fwk.unresolvable("never")})
     assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter"]
 
 
 class Gate(fwk.PreEnqueuePlugin):
     name = "Gate"
 
-    def pre_enqueue(self, pod: PodInfo) -> Said:
+    def pre_enqueue(self, pod: PodInfo) -> PluginStatus:
         return fwk.unresolvable("closed")
 
 
@@ -291,7 +291,7 @@ class Broken(fwk.FilterPlugin):
 class BrokenScore(fwk.PreScorePlugin):
     name = "BrokenScore"
 
-    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Said:
+    def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> PluginStatus:
         return fwk.error("cannot prepare")
 
 
@@ -309,14 +309,14 @@ def test_errors_of_filter_and_prescore_are_no_decisions() -> None:
         'running "Broken" filter plugin: cannot say',
         None,
     )
-    told = 'running PreScore plugin "BrokenScore": cannot prepare'
+    message = 'running PreScore plugin "BrokenScore": cannot prepare'
     (trace,) = with_plugins(BrokenScore, nodes=2).run()
-    assert (trace.result, trace.error, trace.node, trace.scores) == ("error", told, "", {})
+    assert (trace.result, trace.error, trace.node, trace.scores) == ("error", message, "", {})
     (trace,) = with_plugins(BrokenScore).run()
     assert trace.result == "scheduled", "one feasible node is not scored"
 
 
-def test_a_pod_of_an_unknown_scheduler_is_an_error_by_name() -> None:
+def test_a_pod_of_an_unknown_scheduler_is_an_error() -> None:
     simulation = Simulation([node("n"), pod("p", schedulerName="volcano")])
     (info,) = simulation.pending
     with pytest.raises(InputError, match=r"Pod default/p: spec.schedulerName: no profile of that name"):

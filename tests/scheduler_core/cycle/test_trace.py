@@ -1,4 +1,4 @@
-"""The trace of a cycle: what is packed comes back whole, damage is noticed, and it is small."""
+"""Trace of a cycle: it decodes unchanged, damage is detected, and it is small."""
 
 import random
 import zlib
@@ -23,11 +23,11 @@ from tests.scheduler_core.build import PREFERRED, node, pod, selector
 
 pytestmark = pytest.mark.slow
 
-ENOUGH = 60_000  # bytes a cycle of 5,000 nodes may take
+ENOUGH = 60_000  # bytes that a cycle of 5,000 nodes may take
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality that looks into arrays, and into the structs that hold them. Tuples and lists are equal."""
+    """Compare values, including arrays and structs. Tuples and lists are equal."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return one is not None and other is not None and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, dict):
@@ -55,7 +55,7 @@ def traces(release: str) -> Iterator[tuple[list[str], CycleTrace]]:
 
 
 @pytest.mark.parametrize("release", selection(["v1.34", "v1.27", "v1.24"], 3))
-def test_nothing_is_lost(release: str) -> None:
+def test_a_trace_decodes_unchanged(release: str) -> None:
     results = set()
     for names, cycle in traces(release):
         before = cycle.golden(names)
@@ -82,13 +82,13 @@ columns = st.one_of(
 
 
 @given(columns)
-def test_any_column_comes_back(column: Any) -> None:
+def test_any_column_decodes_unchanged(column: Any) -> None:
     packed = msgspec.msgpack.decode(msgspec.msgpack.encode(trace_module._pack(column)))
     assert trace_module._unpack(packed).tolist() == column.astype(np.int64).tolist()
 
 
 def full_trace() -> CycleTrace:
-    """Every field set to something."""
+    """Return a trace with every field set."""
     status = Status("Unschedulable", ("a", "b"), "NodePorts")
     rows = np.arange(3, dtype=np.intp)
     column = np.array([1, -5, 1 << 40], np.int64)
@@ -129,15 +129,15 @@ def full_trace() -> CycleTrace:
     )
 
 
-def test_every_field_is_kept() -> None:
+def test_every_field_is_stored() -> None:
     full, blank = full_trace(), CycleTrace("")
-    for field in fields(CycleTrace):  # a field that is added must be added above, and to the bytes
+    for field in fields(CycleTrace):  # add a new field above and to the bytes
         if not field.name.startswith("_"):
             assert not same(getattr(full, field.name), getattr(blank, field.name)), f"{field.name} is not set"
     assert_same(full, CycleTrace.decode(full.encode()))
 
 
-def test_damage_is_noticed() -> None:
+def test_damage_is_detected() -> None:
     good = full_trace().encode()
     dice = random.Random(1)
     bad = [
@@ -158,7 +158,7 @@ def test_damage_is_noticed() -> None:
     unnoticed = 0
     for data in bad[7:]:
         try:
-            assert_same(CycleTrace.decode(data), full_trace())  # the last byte has bits that mean nothing
+            assert_same(CycleTrace.decode(data), full_trace())  # the last byte has unused bits
             unnoticed += 1
         except InputError as error:
             if "cycle trace" not in str(error):
@@ -166,7 +166,7 @@ def test_damage_is_noticed() -> None:
     assert unnoticed <= 3
 
 
-def test_whole_bytes_of_another_shape_are_noticed() -> None:
+def test_bytes_of_another_shape_are_detected() -> None:
     good = full_trace().encode()
     document = msgspec.msgpack.decode(zlib.decompress(good[1:]))
 
@@ -181,21 +181,21 @@ def test_whole_bytes_of_another_shape_are_noticed() -> None:
     shapes += [document[:-1], [*document, None], [document[0][:5], *document[1:]]]
     for shape in shapes:
         try:
-            CycleTrace.decode(packed(shape))  # another shape may be a trace as well
+            CycleTrace.decode(packed(shape))  # another shape may be a valid trace
         except InputError as error:
             if "damaged" not in str(error):
                 raise
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_trace_or_refused(data: bytes) -> None:
+def test_any_bytes_are_a_trace_or_rejected(data: bytes) -> None:
     for candidate in (data, bytes([trace_module.VERSION]) + data, bytes([trace_module.VERSION]) + zlib.compress(data)):
         with pytest.raises(InputError, match="cycle trace"):
             CycleTrace.decode(candidate)
 
 
 def large_cluster(count: int) -> list[Any]:
-    """As uneven as it can be: no two nodes alike, so that no column is regular."""
+    """Return a cluster without two equal nodes, so that no column is regular."""
     dice = random.Random(5)
     objects: list[Any] = []
     for number in range(count):
@@ -219,8 +219,8 @@ def large_cluster(count: int) -> list[Any]:
     return objects
 
 
-def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
-    """Every plugin has its say: seven scores of their own on each node, refusals by every filter."""
+def test_a_cycle_of_5000_different_nodes_is_small() -> None:
+    """Every plugin takes part: seven different scores of each node, rejections by every filter."""
     near = {"topologyKey": "rack", "labelSelector": selector(app="a1")}
     ssd = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
     spread = {"maxSkew": 2, **near}

@@ -1,4 +1,4 @@
-"""What may wake a pod that waits for claims or devices, in a run over time."""
+"""Queueing hints of pods that wait for claims or devices, in virtual time."""
 
 from typing import Any
 
@@ -7,12 +7,20 @@ import msgspec
 from scheduler_core.api.objects import decode
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.objects import allocation, claim, device, device_class, exactly, node, pod, resource_slice
 
 
 def test_changes_of_claims() -> None:
-    mine, other = claim("c", exactly()), claim("o", exactly(), status=given("a", pool="n"))
-    objects = [node("n"), device_class(), piece("s", device("a"), on="n"), mine, other, pod("p", "c"), pod("q", "gone")]
+    mine, other = claim("c", exactly()), claim("o", exactly(), status=allocation("a", pool="n"))
+    objects = [
+        node("n"),
+        device_class(),
+        resource_slice("s", device("a"), on="n"),
+        mine,
+        other,
+        pod("p", "c"),
+        pod("q", "gone"),
+    ]
     simulation = Simulation(objects, release="1.34")
     plugin = DynamicResources(None, simulation.cluster)
     (registered,) = [one for one in plugin.events_to_register() if one.event.resource == "ResourceClaim"]
@@ -24,10 +32,10 @@ def test_changes_of_claims() -> None:
         return registered.hint(who, decode(old) if old else None, decode(new))
 
     free = claim("o", exactly())
-    assert wakes(waiting, other, free)  # a device came back
-    assert not wakes(waiting, free, other)  # another's claim
+    assert wakes(waiting, other, free)  # a device is free again
+    assert not wakes(waiting, free, other)  # the claim of another pod
     assert wakes(waiting, None, mine)
     assert not wakes(waiting, mine, mine)
-    assert wakes(waiting, mine, claim("c", exactly(), status=given("a", pool="n")))
-    assert not wakes(incomplete, other, free)  # one of its own claims is not there yet
+    assert wakes(waiting, mine, claim("c", exactly(), status=allocation("a", pool="n")))
+    assert not wakes(incomplete, other, free)  # one of its own claims is still missing
     assert msgspec.json.encode(simulation.cluster.device_claims["default/c"].status) == b"{}"

@@ -1,4 +1,4 @@
-"""Broken claims, slices, classes and expressions: a clear error or an answer, never anything else."""
+"""Invalid claims, slices, classes and expressions give an error or a result."""
 
 import copy
 import random
@@ -8,17 +8,17 @@ import pytest
 
 from scheduler_core.errors import InputError
 from tests.examples import examples
-from tests.scheduler_core.dra.made import (
+from tests.scheduler_core.dra.objects import (
+    allocation,
     claim,
     cycles,
     device,
     device_class,
     everything,
     exactly,
-    given,
     node,
-    piece,
     pod,
+    resource_slice,
 )
 
 pytestmark = pytest.mark.slow
@@ -40,13 +40,15 @@ def cluster() -> list[dict[str, Any]]:
     return [
         node("n"),
         device_class("gpu", 'device.driver == "gpu.example.com"', extendedResourceName="example.com/gpu"),
-        piece("a", device("a", model="x"), device("b", model="x"), tainted, on="n", pool="one"),
-        piece("b", part, on="n", pool="two", count=2),
-        piece("c", on="n", pool="two", count=2, sharedCounters=[{"name": "c", "counters": {"m": {"value": "2"}}}]),
-        piece("d", shared, pool="net", allNodes=True),
+        resource_slice("a", device("a", model="x"), device("b", model="x"), tainted, on="n", pool="one"),
+        resource_slice("b", part, on="n", pool="two", count=2),
+        resource_slice(
+            "c", on="n", pool="two", count=2, sharedCounters=[{"name": "c", "counters": {"m": {"value": "2"}}}]
+        ),
+        resource_slice("d", shared, pool="net", allNodes=True),
         claim("one", exactly(2), tolerant, constraints=[constraint]),
         claim("two", listed),
-        claim("used", exactly(), status=given("a", pool="one", to="z", on="n")),
+        claim("used", exactly(), status=allocation("a", pool="one", to="z", on="n")),
         pod("p", "one"),
         pod("q", "two", "used"),
     ]
@@ -60,7 +62,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def mutated(number: int) -> tuple[list[dict[str, Any]], str]:
-    """The cluster with one to three fields replaced, removed or doubled; and what was done."""
+    """Replace, remove or double one to three fields of the cluster. Return it with a description."""
     chance, objects = random.Random(number), copy.deepcopy(cluster())
     done = []
     for _ in range(chance.choice((1, 1, 2, 3))):
@@ -83,7 +85,7 @@ def mutated(number: int) -> tuple[list[dict[str, Any]], str]:
 
 @pytest.mark.generated
 @pytest.mark.parametrize("release", ["1.34", "1.36"])
-def test_five_hundred_broken_clusters(release: str) -> None:
+def test_five_hundred_mutated_clusters(release: str) -> None:
     answered = refused = 0
     for number in range(examples(250)):
         objects, done = mutated(number)
@@ -101,9 +103,18 @@ def test_five_hundred_broken_clusters(release: str) -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (piece("s", *[device(f"d{i}") for i in range(129)], on="n"), "ResourceSlice s: spec.devices: has 129 entries"),
-        (piece("s", device("d", index=1 << 63), on="n"), "ResourceSlice s: spec.devices[0].attributes['index'].int"),
-        (piece("s", device("d", memory="lots"), on="n"), "ResourceSlice s: spec.devices[0].capacity['memory'].value"),
+        (
+            resource_slice("s", *[device(f"d{i}") for i in range(129)], on="n"),
+            "ResourceSlice s: spec.devices: has 129 entries",
+        ),
+        (
+            resource_slice("s", device("d", index=1 << 63), on="n"),
+            "ResourceSlice s: spec.devices[0].attributes['index'].int",
+        ),
+        (
+            resource_slice("s", device("d", memory="lots"), on="n"),
+            "ResourceSlice s: spec.devices[0].capacity['memory'].value",
+        ),
         (claim("c", exactly(-1)), "ResourceClaim default/c: spec.devices.requests[0].exactly.count"),
         (claim("c", exactly(1, "")), "ResourceClaim default/c: spec.devices.requests[0].exactly.selectors[0]"),
         (claim("c", exactly(1, "x" * 20_000)), "is longer than 10,240 characters"),
@@ -112,28 +123,28 @@ def test_five_hundred_broken_clusters(release: str) -> None:
         (device_class("gpu", "x" * 20_000), "DeviceClass gpu: spec.selectors[0].cel.expression"),
     ],
 )
-def test_what_the_api_server_would_refuse(broken: dict[str, Any], message: str) -> None:
+def test_objects_that_an_api_server_rejects(broken: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         cycles(node("n"), broken)
     assert message in str(error.value)
 
 
 @pytest.mark.long
-def test_a_search_without_end_is_given_up() -> None:
-    """Thirty devices are alike, thirty-two are asked for: more combinations fail than anybody wants to try."""
+def test_an_endless_search_is_stopped() -> None:
+    """Thirty equal devices, thirty-two requested: too many combinations fail."""
     devices = [device(f"d{i:02}", root=str(i // 30)) for i in range(60)]
     endless = claim("c", exactly(10), exactly(22), constraints=[{"matchAttribute": "gpu.example.com/root"}])
-    objects = (node("n"), device_class(), piece("s", *devices, on="n"), endless, pod("p", "c"))
+    objects = (node("n"), device_class(), resource_slice("s", *devices, on="n"), endless, pod("p", "c"))
     (found,) = cycles(*objects)
     assert found["filter"]["n"]["reasons"] == ["timed out trying to allocate devices"]
 
 
-def test_the_shape_of_v1beta1() -> None:
+def test_v1beta1_objects() -> None:
     flat = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
     old_claim = claim("c", exactly())
     old_claim["apiVersion"] = "resource.k8s.io/v1beta1"
     old_claim["spec"]["devices"]["requests"] = [{"name": "r0", **flat}]
-    old_slice = piece("s", on="n")
+    old_slice = resource_slice("s", on="n")
     old_slice["apiVersion"] = "resource.k8s.io/v1beta1"
     old_slice["spec"]["devices"] = [{"name": "a", "basic": {"attributes": {"model": {"string": "x"}}}}]
     chosen = device_class("gpu", 'device.attributes["gpu.example.com"].model == "x"')

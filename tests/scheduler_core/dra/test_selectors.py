@@ -1,4 +1,4 @@
-"""Selectors: what an expression sees of a device, and what is said of one that has no answer."""
+"""Selectors: attributes that an expression can read, and errors of evaluation."""
 
 import resource
 import sys
@@ -46,11 +46,11 @@ def answer(expression: str) -> bool | str:
         (f'{HOME}["model"] in ["a100", "h100"]', True),
         ('device.attributes["other.io"].root == "r"', True),
         ('"other.io" in device.attributes', True),
-        ('"nobody.io" in device.attributes', False),
-        ('has(device.attributes["nobody.io"].model)', False),
+        ('"missing.io" in device.attributes', False),
+        ('has(device.attributes["missing.io"].model)', False),
         (f"has({HOME}.model)", True),
         (f'{HOME}.?colour.orValue("none") == "none"', True),
-        ('device.attributes[?"nobody.io"].?model.orValue("none") == "none"', True),
+        ('device.attributes[?"missing.io"].?model.orValue("none") == "none"', True),
         (f'{HOME}.driverVersion.isGreaterThan(semver("1.3.0"))', True),
         (f'{HOME}.driverVersion.isLessThan(semver("1.4.0"))', True),
         (f'{HOME}.driverVersion.compareTo(semver("1.4.0-rc.10")) < 0', True),
@@ -67,7 +67,7 @@ def answer(expression: str) -> bool | str:
         (f'{HOME}.model.matches("^[ab]100$") // a comment with ] and "', True),
     ],
 )
-def test_answers(expression: str, expected: bool) -> None:
+def test_values(expression: str, expected: bool) -> None:
     assert answer(expression) is expected
 
 
@@ -75,7 +75,7 @@ def test_answers(expression: str, expected: bool) -> None:
     ("expression", "message"),
     [
         (f'{HOME}.colour == "red"', "no such key: colour"),
-        ('device.attributes["nobody.io"].model == "x"', "no such key: model"),
+        ('device.attributes["missing.io"].model == "x"', "no such key: model"),
         (f'{HOME}.index.isGreaterThan(semver("1.0.0"))', "no such overload"),
         (f'{HOME}.driverVersion.isGreaterThan(quantity("1"))', "no such overload"),
         ("1 / 0 == 1", "division by zero"),
@@ -88,14 +88,14 @@ def test_answers(expression: str, expected: bool) -> None:
         ('"a".replace("", "b" )' + '.replace("b", "' + "c" * 500 + '")' * 6, "too complex, exceeds the cost limit"),
     ],
 )
-def test_no_answer(expression: str, message: str) -> None:
+def test_expressions_without_a_value(expression: str, message: str) -> None:
     if "[1,2,3" in expression:
         for name in "abcdefgh":
             expression = expression.replace(".all(a,", f".all(x{name},", 1)
     assert str(answer(expression)).startswith(message)
 
 
-# 28 levels, each twice as long as the one before; a comment stands between the words that the estimate looks for.
+# 28 levels, each twice as long as the one before, with a comment between the words that the estimate looks for
 LEVELS = {
     "join": "[x{0}, x{0}].join('')",
     "plus": "x{0} //\n + x{0}",
@@ -110,12 +110,12 @@ def nested(step: str) -> str:
 
 
 @pytest.mark.parametrize("step", LEVELS.values(), ids=LEVELS)
-def test_comments_do_not_hide_what_grows(step: str) -> None:
+def test_comments_do_not_hide_growth(step: str) -> None:
     assert answer(nested(step)) == "too complex, exceeds the cost limit"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_an_evaluation_ends_at_its_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_evaluation_stops_at_its_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selectors, "_growth", lambda expression: 0)
     before = memory_limit.data_size()
     assert answer(nested(LEVELS["plus"])) == "operation cancelled: actual cost limit exceeded"
@@ -123,7 +123,7 @@ def test_an_evaluation_ends_at_its_memory_limit(monkeypatch: pytest.MonkeyPatch)
     assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
-def test_a_version_that_is_none() -> None:
+def test_an_invalid_version() -> None:
     broken = Content("d", msgspec.convert({"attributes": {"v": {"version": "one"}}}, Device))
     with pytest.raises(SelectorError, match="attribute v: parse semantic version"):
         Selectors(multiple=False).matches("true", broken)

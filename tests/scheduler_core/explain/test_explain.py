@@ -1,4 +1,4 @@
-"""Explanations of cycles on small clusters: the sentence, the numbers, what is in the way."""
+"""Explanations of cycles on small clusters: sentence, quantities, objections."""
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ TAINTS = (("a", "", "NoSchedule"),)
 
 
 def why(*objects, key="default/new", **more):
-    """The answer about one pod of a run over all pending ones."""
+    """Return the explanation of a pod after a run over all pending ones."""
     simulation = Simulation(list(objects), tie_break="name", **more)
     name = key.partition("/")[2]
     raw = next(raw for raw in objects if (raw["kind"], raw["metadata"]["name"]) == ("Pod", name))
@@ -32,7 +32,7 @@ def why(*objects, key="default/new", **more):
 
 
 def near(answer, name):
-    """The objections of one of the closest nodes, as (plugin, detail)."""
+    """Return the objections of one of the closest nodes, as (plugin, detail)."""
     found = next(n for n in answer.closest if n.node == name)
     return [(o.plugin, o.detail) for o in found.objections]
 
@@ -63,7 +63,7 @@ def test_sentences_of_one_cause():
     assert gated.sentence == "Not queued: SchedulingGates rejects it (waiting for scheduling gates: [a b])."
 
 
-def test_placed_ahead_of_another():
+def test_placed_with_a_lower_score_elsewhere():
     answer = why(node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new", requests={"cpu": "1"}))
     assert answer.node == "n1"
     assert answer.duel is not None
@@ -81,19 +81,19 @@ def test_placed_on_the_only_node_that_fits():
     assert answer.top == []
 
 
-def test_placed_among_equals():
+def test_placed_among_equal_nodes():
     answer = why(node("n1"), node("n2"), node("n3"), pod("new"))
     assert answer.ties == ["n1", "n2", "n3"]
     assert answer.sentence.endswith("picked among 3 nodes with the same total.")
 
 
-def test_refused_before_any_node_was_asked():
+def test_rejected_before_any_node_was_evaluated():
     answer = why(node("n1"), pod("new", volumes=mounts("data")))
     assert answer.sentence.startswith("VolumeRestrictions rejected the pod before any node was evaluated: ")
     assert answer.groups == []
 
 
-# ---- what is in the way on a node
+# ---- objections on a node
 
 
 def test_resources_with_units():
@@ -148,7 +148,7 @@ def required_pods(kind, **labels):
     return required(kind, [{"labelSelector": selector(**labels), "topologyKey": ZONE}])
 
 
-def test_affinity_to_pods_that_are_not_there():
+def test_affinity_to_missing_pods():
     answer = why(node("n1", zone="a"), node("n2"), pod("new", **required_pods("podAffinity", app="db")))
     assert near(answer, "n1") == [("InterPodAffinity", f"no pod with app=db runs in {ZONE}=a")]
     assert near(answer, "n2") == [("InterPodAffinity", f"the node has no label {ZONE}")]
@@ -167,7 +167,7 @@ def test_anti_affinity_of_running_pods():
     assert near(answer, "n1") == [("InterPodAffinity", f"default/shy in {ZONE}=a keeps it away by anti-affinity")]
 
 
-def test_topology_spread_tells_the_numbers():
+def test_topology_spread_has_quantities():
     constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     constraint["labelSelector"] = selector(app="web")
     web = {"labels": {"app": "web"}}
@@ -181,19 +181,19 @@ def test_topology_spread_tells_the_numbers():
     ]
 
 
-def test_a_volume_elsewhere():
+def test_a_volume_in_another_zone():
     objects = volume("pv", at={ZONE: ["b"]}), claim("data", volume="pv"), pod("new", volumes=mounts("data"))
     detail = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)"
     assert near(why(node("n1", zone="a"), *objects), "n1") == [("VolumeBinding", detail)]
 
 
-def test_what_would_come_next():
+def test_the_next_objection():
     taints = (("dedicated", "a", "NoSchedule"),)
     answer = why(node("n1", cpu="1", taints=taints), pod("new", requests={"cpu": "2"}, nodeSelector={"disk": "ssd"}))
     assert [plugin for plugin, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
 
 
-def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
+def test_closest_nodes_have_the_fewest_objections_then_the_smallest_shortfall():
     answer = why(
         node("tainted", cpu="1", taints=TAINTS),
         node("small", cpu="500m"),
@@ -203,7 +203,7 @@ def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
     assert [n.node for n in answer.closest] == ["large", "small", "tainted"]
 
 
-def test_blockers_that_stand_alone():
+def test_sufficient_blockers():
     answer = why(
         node("n1", taints=TAINTS),
         node("n2", taints=TAINTS, cpu="1"),
@@ -241,14 +241,14 @@ def test_preemption_that_does_not_help():
     assert answer.preemption.refused == {"No preemption victims found for incoming pod": 1}
 
 
-def test_preemption_that_is_not_allowed_or_where_no_pod_is_in_the_way():
+def test_preemption_that_is_not_allowed_or_finds_no_victim():
     never = why(node("n1", cpu="1"), pod("new", requests={"cpu": "2"}, preemptionPolicy="Never"))
     assert never.preemption.words == "The pod may not evict others: preemptionPolicy=Never."
     cordoned = why(node("n1", unschedulable=True), pod("new"))
     assert cordoned.preemption.words == "Evicting pods cannot help: no node rejects it because of other pods."
 
 
-def test_nominated_pods_count_where_the_cycle_counted_them():
+def test_nominated_pods_count_as_in_the_cycle():
     answer = why(
         node("n1", cpu="2"),
         pod("low", on="n1", requests={"cpu": "2"}),
@@ -260,22 +260,22 @@ def test_nominated_pods_count_where_the_cycle_counted_them():
     assert detail == "short by 0.5 cpu (requests 1, 0.5 of 2 free), counting pods that are nominated to the node"
 
 
-# ---- where it works
+# ---- inputs
 
 
 def cycle(*objects):
-    """The simulation, the cycle of the only pending pod, which is the last object, and the pod."""
+    """Return the simulation, the cycle of the only pending pod (the last object), and the pod."""
     simulation = Simulation(list(objects))
     (trace,) = simulation.run()
     return simulation, trace, PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
 
 
-def test_a_decoded_trace_gives_the_same_answer():
+def test_a_decoded_trace_gives_the_same_explanation():
     simulation, trace, info = cycle(node("n1", cpu="1"), node("n2", unschedulable=True), BIG)
     assert explain(CycleTrace.decode(trace.encode()), simulation, info) == explain(trace, simulation, info)
 
 
-def test_without_the_cluster_the_reasons_are_there_and_no_numbers():
+def test_without_the_cluster_there_are_reasons_without_quantities():
     simulation, trace, _ = cycle(node("n1", cpu="1"), node("n2", unschedulable=True), BIG)
     answer = explain(trace, names=simulation.nodes)
     assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu."
@@ -284,7 +284,7 @@ def test_without_the_cluster_the_reasons_are_there_and_no_numbers():
         explain(trace)
 
 
-def test_the_cluster_before_and_after_the_cycle_give_the_same_answer():
+def test_the_cluster_before_and_after_the_cycle_give_the_same_explanation():
     nodes = node("n1", zone="a"), node("n2", zone="b", cpu="1"), node("n3", zone="a", taints=TAINTS)
     old = pod("old", on="n2", requests={"cpu": "500m"})
     simulation, trace, info = cycle(*nodes, old, pod("new", requests={"cpu": "3"}))
@@ -293,7 +293,7 @@ def test_the_cluster_before_and_after_the_cycle_give_the_same_answer():
     assert explain(trace, simulation.cluster, info) == after
 
 
-def test_a_node_that_is_gone_is_told_by_its_reasons():
+def test_a_deleted_node_has_its_reasons():
     simulation, trace, info = cycle(node("n1", cpu="1"), node("n2", cpu="1"), BIG)
     names = list(simulation.nodes)
     simulation.cluster.nodes.remove_node("n1")
@@ -303,7 +303,7 @@ def test_a_node_that_is_gone_is_told_by_its_reasons():
     assert near(answer, "n1") == [("NodeResourcesFit", "")]
 
 
-def test_an_answer_is_json_and_text():
+def test_an_explanation_is_json_and_text():
     answer = why(node("n1", cpu="1"), node("n2", labels={HOSTNAME: "x"}, unschedulable=True), BIG)
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
     text = render(answer)

@@ -1,4 +1,4 @@
-"""On every conformance case beside the tests: an answer adds up, and its numbers are those that decide."""
+"""Explanations of every conformance case outside the tests: complete, with the deciding quantities."""
 
 from functools import cache
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @cache
 def cycles(release):
-    """(case, nodes, trace, answer) of every cycle."""
+    """Yield (case, nodes, trace, explanation) of every cycle."""
     return list(played(release))
 
 
@@ -37,9 +37,10 @@ def played(release):
 
 
 @pytest.mark.parametrize("release", selection(["v1.34", "v1.27", "v1.24"], 3))
-def test_answers_add_up(release):
-    """Groups hold every node that was refused, once; the duel's differences make its margin; text can be made; each
-    objection on the closest nodes has its detail."""
+def test_explanations_are_complete(release):
+    """Groups contain every rejected node once. The score differences add up to the margin. There is a text. Each
+    objection on the closest nodes has its detail.
+    """
     seen, details = set(), 0
     for case, nodes, trace, answer in cycles(release):
         where = (case["name"], trace.pod)
@@ -61,8 +62,8 @@ def test_answers_add_up(release):
     assert details > 100
 
 
-def test_freeing_what_is_short_lets_the_pod_in():
-    """A node that only lacks resources: with the shortfalls added the pod fits, with one unit less it does not."""
+def test_removing_the_shortfall_places_the_pod():
+    """If only resources are short, the pod fits with the shortfall added and does not fit with one unit less."""
     tried = 0
     for case, _, trace, answer in cycles("v1.34"):
         lone = [n for n in answer.closest if len(n.objections) == 1 and n.objections[0].shortfalls]
@@ -84,7 +85,7 @@ def test_freeing_what_is_short_lets_the_pod_in():
 
 
 def _cycle_with_history(case, objects, index, name):
-    """The cycle of the index-th pod with the pods before it placed as in the unchanged case; and the node's row."""
+    """Run the cycle of a pod after the placements of the unchanged case. Return it with the row of the node."""
     placed = simulation_of(case, preemption=False, pods=case["pods"][:index])
     where = {trace.pod: trace.node for trace in placed.run() if trace.result == "scheduled"}
     for obj in objects:

@@ -1,4 +1,4 @@
-"""What became of a group, in a sentence; and what a member is told."""
+"""Explanation of the outcome of a pod group and of its members."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def test_the_verdict_without_domains_and_with_victims() -> None:
     assert verdict(found) == "Gang default/g: it fits once default/low is gone; until then its members wait."
 
 
-def test_of_domains() -> None:
+def test_domains() -> None:
     zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
     goes = serialized([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], DOMAINS)
     assert verdict(goes).endswith(f"They are in {ZONE}=b, the only feasible one.")
@@ -57,7 +57,7 @@ def test_of_domains() -> None:
     assert f"none of 2 domains of {ZONE} is feasible; in a 1 of 3 fit" in verdict(stays)
 
 
-def test_members_that_are_held_back_are_named() -> None:
+def test_waiting_members_are_named() -> None:
     held = members("g", 3)
     held[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
     found = serialized([*NODES, group("g", 3), *held])
@@ -65,14 +65,14 @@ def test_members_that_are_held_back_are_named() -> None:
     assert found["held"]["default/g-2"]["plugin"] == "SchedulingGates"
 
 
-def test_a_member_that_fits_is_told_of_its_group() -> None:
+def test_a_member_that_fits_has_the_outcome_of_its_group() -> None:
     (found,) = run([*NODES, group("g", 4), *members("g", 4)])
     first, *_, last = [explain(member.trace, names=["n1", "n2"]).sentence for member in found.members]
     assert first == "It fits on n1, but its group default/g is not scheduled as a whole, so it stays pending."
     assert last == "No node fits: 2 lack cpu."
 
 
-def test_a_member_outside_of_whose_domain_nodes_are() -> None:
+def test_nodes_outside_the_domain() -> None:
     zones = [node("a1", zone="a", cpu="4"), node("b1", zone="b", cpu="1")]
     (found,) = run([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
     sentence = explain(found.members[0].trace, names=["a1", "b1"]).sentence

@@ -1,4 +1,4 @@
-"""Why a pod did not go to one node: refused with numbers, never evaluated, or outscored plugin by plugin."""
+"""Why a pod did not go to a node: rejected, not evaluated, or with a lower score."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.scheduler_core.build import node, pod
 TAINTS = (("dedicated", "a", "NoSchedule"),)
 
 
-def asked(wanted: str, *objects: Any, **more: Any) -> NodeAnswer:
-    """The answer about the last pod, from the cluster as it was before its cycle."""
+def answer_for(wanted: str, *objects: Any, **more: Any) -> NodeAnswer:
+    """Return the answer about the last pod, from the cluster before its cycle."""
     simulation, before = (Simulation(list(objects), pods=["default/new"], tie_break="name", **more) for _ in range(2))
     (trace,) = simulation.run()
     (decoded,) = decode_all([objects[-1]])
     return explain_node(trace, wanted, before, PodInfo(decoded, before.cluster.release))
 
 
-def test_refused_with_numbers_and_what_else_refuses() -> None:
-    found = asked(
+def test_rejected_with_quantities_and_further_rejections() -> None:
+    found = answer_for(
         "n1", node("n1", cpu="2", taints=TAINTS), node("n2"), pod("old", on="n1", requests={"cpu": "1500m"}),
         pod("new", requests={"cpu": "1"}),
     )  # fmt: skip
@@ -37,19 +37,22 @@ def test_refused_with_numbers_and_what_else_refuses() -> None:
     assert "requests 1, " in found.objections[1].detail
 
 
-def test_never_evaluated_says_when_the_search_ended_and_what_would_have_been() -> None:
+def test_not_evaluated_names_the_end_of_the_search_and_the_verdict() -> None:
     nodes = [node(f"n{i:03}", taints=TAINTS if i == 118 else ()) for i in range(120)]
-    found = asked("n119", *nodes, pod("new"), percentage=0)
+    found = answer_for("n119", *nodes, pod("new"), percentage=0)
     assert found.kind == "not_evaluated"
     assert found.sentence == (
         "n119 was not evaluated: the search ended after 100 of 120 nodes, with 100 feasible nodes "
         "(percentageOfNodesToScore). It passes every Filter plugin."
     )
-    assert "It would not fit: TaintToleration refuses it (" in asked("n118", *nodes, pod("new"), percentage=0).sentence
+    assert (
+        "It would not fit: TaintToleration refuses it ("
+        in answer_for("n118", *nodes, pod("new"), percentage=0).sentence
+    )
 
 
-def test_outscored_plugin_by_plugin() -> None:
-    found = asked("n2", node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new"))
+def test_outscored_by_plugin() -> None:
+    found = answer_for("n2", node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new"))
     assert (found.kind, found.point) == ("outscored", "score")
     assert found.duel is not None
     assert (found.duel.winner, found.duel.other) == ("n1", "n2")
@@ -61,9 +64,9 @@ def test_outscored_plugin_by_plugin() -> None:
 
 
 def test_tied_and_chosen() -> None:
-    tied = asked("n2", node("n1"), node("n2"), pod("new"))
+    tied = answer_for("n2", node("n1"), node("n2"), pod("new"))
     assert (tied.kind, tied.sentence) == ("tied", "n2 has the most points, but n1 has as many: n1 was chosen by name.")
-    chosen = asked("n1", node("n1"), node("n2", cpu="1"), pod("new"))
+    chosen = answer_for("n1", node("n1"), node("n2", cpu="1"), pod("new"))
     assert chosen.kind == "chosen"
     assert chosen.sentence.startswith("Placed on n1 with ")
 
@@ -71,7 +74,7 @@ def test_tied_and_chosen() -> None:
 def test_excluded_by_prefilter() -> None:
     terms = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    found = asked("n2", node("n1"), node("n2"), pod("new", affinity=affinity))
+    found = answer_for("n2", node("n1"), node("n2"), pod("new", affinity=affinity))
     assert (found.kind, found.plugin) == ("refused", "NodeAffinity")
     assert found.sentence.endswith("the pod wants metadata.name=n1.")
 
@@ -85,7 +88,7 @@ def test_outside_the_domain_of_a_pod_group() -> None:
 
 
 def test_rejected_before_any_node() -> None:
-    found = asked("n1", node("n1"), pod("new", schedulingGates=[{"name": "a"}]))
+    found = answer_for("n1", node("n1"), pod("new", schedulingGates=[{"name": "a"}]))
     assert (found.kind, found.point, found.plugin) == ("pod", "preenqueue", "SchedulingGates")
     assert found.sentence.startswith("Not queued: SchedulingGates rejects it")
 
@@ -93,7 +96,7 @@ def test_rejected_before_any_node() -> None:
 def test_a_nominated_pod_tries_its_node_first() -> None:
     new = pod("new")
     new["status"] = {"nominatedNodeName": "n2"}
-    assert asked("n1", node("n1"), node("n2"), new).sentence == (
+    assert answer_for("n1", node("n1"), node("n2"), new).sentence == (
         "n1 was not evaluated: only n2 was, because the pod is nominated to it and fits. It passes every Filter plugin."
     )
 
@@ -108,4 +111,4 @@ def test_a_change_that_places_the_pod_is_named() -> None:
 
 def test_an_unknown_node_is_named() -> None:
     with pytest.raises(InputError, match="Node n9: does not exist at that timepoint"):
-        asked("n9", node("n1"), pod("new"))
+        answer_for("n9", node("n1"), pod("new"))

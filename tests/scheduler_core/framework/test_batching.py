@@ -1,4 +1,4 @@
-"""Opportunistic batching: which pods are alike, and when the next best node is tried first."""
+"""Opportunistic batching: equal pods, and reuse of the next best node."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ def hints(*pods: Raw, release: str = "1.36", config: Raw | None = CONFIG) -> lis
     return [(trace.batch_hint, trace.node) for trace in simulation.run()]
 
 
-def test_like_pods_go_where_the_first_one_could_have_gone() -> None:
+def test_equal_pods_use_the_feasible_nodes_of_the_first() -> None:
     scored = hints(like("a"), like("b"), like("c"), release="1.36 OpportunisticBatching=false")
     assert [hint for hint, _ in scored] == ["", "", ""]
     batched = hints(like("a"), like("b"), like("c"))
     assert [node for _, node in batched] == [node for _, node in scored]
-    assert [bool(hint) for hint, _ in batched] == [False, False, True]  # n2 has room for two: it is scored twice
+    assert [bool(hint) for hint, _ in batched] == [False, False, True]  # n2 has capacity for two: it is scored twice
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_like_pods_go_where_the_first_one_could_have_gone() -> None:
         {"volumes": [{"name": "v", "hostPath": {"path": "/data"}}]},
     ],
 )
-def test_pods_that_differ_are_not_alike(other: Raw) -> None:
+def test_different_pods_are_not_equal(other: Raw) -> None:
     full = [like("a"), like("b")]
     assert hints(*full, like("c"))[2][0]
     assert not hints(*full, like("c", **other))[2][0]
@@ -55,30 +55,30 @@ SPREAD = {"maxSkew": 9, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway
 
 
 @pytest.mark.parametrize("more", [{"affinity": {"podAntiAffinity": {}}}, {"topologySpreadConstraints": [SPREAD]}])
-def test_pods_that_look_at_others_have_no_signature(more: Raw) -> None:
+def test_pods_that_depend_on_other_pods_have_no_signature(more: Raw) -> None:
     assert all(not hint for hint, _ in hints(*(like(name, **more) for name in "abc")))
 
 
-def test_never_with_default_spread_constraints() -> None:
+def test_batching_is_off_with_default_spread_constraints() -> None:
     assert all(not hint for hint, _ in hints(*map(like, "abc"), config=None))
 
 
-def test_volumes_of_a_pod_alone_do_not_matter() -> None:
+def test_volumes_of_a_pod_do_not_matter() -> None:
     volumes = [[{"name": "v", "configMap": {"name": name}}, {"name": "w", "secret": {}}] for name in "abc"]
     assert hints(*(like(name, volumes=of) for name, of in zip("abc", volumes, strict=True)))[2][0]
 
 
-def test_what_is_kept_is_for_the_very_next_attempt() -> None:
+def test_the_stored_nodes_are_for_the_next_attempt_only() -> None:
     huge = pod("x", requests={"cpu": "64"})
     assert not hints(like("a"), like("b"), huge, like("c"))[3][0]
     elsewhere = pod("x", schedulerName="other", requests={"cpu": "100m"})
     assert not hints(like("a"), like("b"), elsewhere, like("c"))[3][0]
 
 
-def test_a_pod_that_is_held_back_is_no_attempt() -> None:
+def test_a_gated_pod_is_no_attempt() -> None:
     held = pod("x", schedulingGates=[{"name": "wait"}])
     assert hints(like("a"), like("b"), held, like("c"))[3][0]
 
 
-def test_134_has_none() -> None:
+def test_1_34_has_no_batching() -> None:
     assert all(not hint for hint, _ in hints(*map(like, "abc"), release="1.34"))

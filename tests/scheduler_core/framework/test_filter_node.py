@@ -1,4 +1,4 @@
-"""`filter_node`, by which preemption and nominated pods judge one node, equals the column of the changed cluster."""
+"""`filter_node`, used by preemption and for nominated pods, equals the filter column of the changed cluster."""
 
 import random
 from collections import Counter
@@ -20,10 +20,10 @@ PLUGINS = {"InterPodAffinity", "NodePorts", "NodeResourcesFit", "NodeVolumeLimit
 
 
 def judged(plugin: FilterPlugin, pod: PodInfo, row: int, change: NodePodsChange | None = None) -> tuple[str, ...]:
-    """The plugin's code and reasons for a node: of its column, or after the change."""
+    """Return code and reasons of the plugin for a node: from its column, or after the change."""
     state = CycleState()
-    said = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
-    if isinstance(said, Status):
+    prefiltered = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
+    if isinstance(prefiltered, Status):
         return SKIPPED
     column = plugin.filter(state, pod)
     if change is None:
@@ -42,13 +42,13 @@ def begun(objects: list[Raw], release: str, config: Raw | None = None) -> tuple[
 
 
 def two_users_of_a_port(pods: list[PodInfo]) -> bool:
-    """Of such the first to go frees it, upstream too."""
+    """Tell whether two pods use a port. The first to leave frees it, as upstream."""
     ports = [port for pod in pods for port in pod.host_ports]
     return len(set(ports)) < len(ports)
 
 
 def counts_nothing_at_first(incoming: PodInfo, moved: list[PodInfo]) -> bool:
-    """See test_a_spread_change_counts_pods_that_are_not_counted_at_first."""
+    """See test_a_spread_change_counts_pods_that_were_not_counted."""
     constraints = incoming.pod.spec.topology_spread_constraints
     selectors = [each.label_selector for each in constraints]
     empty = any(s is not None and not s.match_labels and not s.match_expressions for s in selectors)
@@ -56,8 +56,8 @@ def counts_nothing_at_first(incoming: PodInfo, moved: list[PodInfo]) -> bool:
 
 
 @pytest.mark.parametrize("release", selection(["v1.34", "v1.27"], 2))
-def test_a_change_on_one_node_is_judged_as_if_it_had_happened(release: str) -> None:
-    """Of the pods that run on a node some go, and some that wait come there."""
+def test_a_change_on_one_node_gives_the_verdict_of_the_changed_cluster(release: str) -> None:
+    """Some running pods of the node leave, and some waiting pods are added."""
     dice, differed = random.Random(1), Counter[str]()
     for case in golden_cases(release, *KINDS):
         simulation, plugins = begun(case["objects"], case["kubernetes"], case.get("config"))
@@ -74,7 +74,7 @@ def test_a_change_on_one_node_is_judged_as_if_it_had_happened(release: str) -> N
                     *(["PodTopologySpread"] if counts_nothing_at_first(incoming, [*gone, *come]) else []),
                 ]
                 before = {p.name: judged(p, incoming, row) for p in plugins if p.name not in known}
-                told = {p.name: judged(p, incoming, row, change) for p in plugins if p.name not in known}
+                verdicts = {p.name: judged(p, incoming, row, change) for p in plugins if p.name not in known}
                 for pod in gone:
                     cluster.remove_pod(pod)
                 for pod in come:
@@ -85,15 +85,17 @@ def test_a_change_on_one_node_is_judged_as_if_it_had_happened(release: str) -> N
                 for pod in gone:
                     cluster.add_pod(pod, node)
                 for name, first in before.items():
-                    if first != SKIPPED:  # what is skipped is skipped for the whole cycle
-                        assert told[name] == (after[name] or FITS), f"{name}: {case['name']}, {incoming.key} on {node}"
-                        differed[name] += told[name] != first
+                    if first != SKIPPED:  # a skipped plugin is skipped for the whole cycle
+                        assert verdicts[name] == (after[name] or FITS), (
+                            f"{name}: {case['name']}, {incoming.key} on {node}"
+                        )
+                        differed[name] += verdicts[name] != first
     assert {name for name, count in differed.items() if count > 9} >= PLUGINS, f"the changes must matter: {differed}"
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
-def test_a_spread_change_counts_pods_that_are_not_counted_at_first(release: str) -> None:
-    """Pods being deleted, and all under an empty selector, count nothing; but coming and going they do, as upstream."""
+def test_a_spread_change_counts_pods_that_were_not_counted(release: str) -> None:
+    """Terminating pods, and all pods under an empty selector, count only when added or removed, as upstream."""
     running = [build.pod(f"p{i}", on=on, labels={"app": "a"}) for i, on in enumerate(["n0", "n0", "n1"])]
     leaving = build.pod("leaving", on="n0", labels={"app": "a"}, deleted=True)
 

@@ -1,4 +1,4 @@
-"""Refusals of several Filter plugins as one."""
+"""Merged rejections of several Filter plugins."""
 
 from scheduler_core.framework.interface import error, unresolvable, unschedulable
 from scheduler_core.framework.status_merge import merged
@@ -6,7 +6,7 @@ from scheduler_core.framework.status_merge import merged
 FULL, TAINTED, CORDONED = unschedulable("full"), unresolvable("tainted"), unresolvable("cordoned")
 
 
-def test_reasons_of_all_and_the_most_severe_code() -> None:
+def test_all_reasons_and_the_most_severe_code() -> None:
     statuses = [FULL.by("NodeResourcesFit"), TAINTED.by("TaintToleration"), CORDONED.by("NodeUnschedulable")]
     status = unresolvable("full", "tainted", "cordoned")
     assert merged(statuses) == status.by("NodeUnschedulable"), "the first by name with that code"

@@ -1,4 +1,4 @@
-"""Ties are recorded; the pick among them is by seed, or by name, and always the same."""
+"""Ties are recorded and broken by seed or by name, reproducibly."""
 
 from collections import Counter
 
@@ -9,12 +9,12 @@ from tests.scheduler_core.build import node, pod
 NAMES = ["c", "a", "d", "b"]
 
 
-def test_without_a_seed_the_first_by_name_is_picked() -> None:
+def test_without_a_seed_the_first_name_is_selected() -> None:
     assert Picker(None).pick(NAMES) == "a"
     assert Picker(None).offset(7) == 0
 
 
-def test_a_seed_gives_the_same_picks_and_all_names_a_chance() -> None:
+def test_a_seed_is_reproducible_and_selects_every_name() -> None:
     def picks(seed: int) -> list[str]:
         picker = Picker(seed)
         return [picker.pick(NAMES) for _ in range(200)]
@@ -23,7 +23,7 @@ def test_a_seed_gives_the_same_picks_and_all_names_a_chance() -> None:
     assert picks(7) != picks(8)
     counts = Counter(picks(7))
     assert set(counts) == set(NAMES)
-    assert min(counts.values()) > 25, "nobody is favoured"
+    assert min(counts.values()) > 25, "no name is preferred"
 
 
 def test_offsets_stay_in_the_ring() -> None:
@@ -36,12 +36,12 @@ def nodes_of(seed: int, **options: str) -> list[str]:
     return [trace.node for trace in Simulation(objects, seed=seed, **options).run()]  # type: ignore[arg-type]
 
 
-def test_runs_of_one_seed_are_equal_and_names_do_not_depend_on_it() -> None:
+def test_runs_of_one_seed_are_equal_and_independent_of_names() -> None:
     assert len({tuple(nodes_of(seed)) for seed in [*range(5), *range(5)]}) == 5
     assert nodes_of(1, tie_break="name") == nodes_of(2, tie_break="name")
 
 
-def test_ties_are_recorded_with_the_pick_among_them() -> None:
+def test_ties_are_recorded_with_the_selection() -> None:
     for trace in Simulation([*(node(name) for name in NAMES), pod("p")], seed=5).run():
         golden = trace.golden(sorted(NAMES))
         assert sorted(golden["best"]) == sorted(NAMES)

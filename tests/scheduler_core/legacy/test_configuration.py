@@ -1,4 +1,4 @@
-"""What 1.16 is configured by: a Policy, v1alpha1, or nothing."""
+"""Configurations of 1.16: a Policy, v1alpha1, or none."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def test_the_default_provider() -> None:
     assert names("reserve") == ["CheckVolumeBinding"]
 
 
-def test_gates_change_it() -> None:
+def test_feature_gates_change_it() -> None:
     without = names("filter", release="1.16 TaintNodesByCondition=false")
     assert without[0] == "CheckNodeCondition"
     assert "CheckNodeUnschedulable" not in without
@@ -53,12 +53,12 @@ def test_v1alpha1() -> None:
         ({**POLICY, "priorities": [{"name": "bad_name", "weight": 1}]}, "must be letters, digits and dashes"),
     ],
 )
-def test_what_it_refuses(config: dict[str, Any], message: str) -> None:
+def test_rejected_configurations(config: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         load(config, RELEASE)
 
 
-def test_a_policy_says_what_never_runs_and_whom_nobody_asks() -> None:
+def test_a_policy_lists_plugins_and_extenders_that_never_run() -> None:
     own = {"name": "mine", "argument": {"labelsPresence": {"labels": ["disk"], "presence": True}}}
     made = load({**POLICY, "predicates": [own], "extenders": [{"urlPrefix": "http://e"}]}, RELEASE)
     assert made.warnings[0] == "predicate mine: upstream accepts it but never runs it"

@@ -1,4 +1,4 @@
-"""Preemption inside the scheduler: victims told by numbers are those that the predicates give."""
+"""Preemption in 1.16: victims computed from columns equal those computed with the predicates."""
 
 import random
 from typing import Any
@@ -11,7 +11,7 @@ from tests.scheduler_core.build import Raw, node, pod
 
 
 def crowded(seed: int) -> list[Raw]:
-    """Full nodes, pods of several priorities, budgets that allow nothing or something."""
+    """Return full nodes, pods of several priorities, and budgets with and without allowed disruptions."""
     chance = random.Random(seed)
     objects = [node(f"n{i}", cpu="4", memory="8Gi", pods=chance.randint(4, 9)) for i in range(6)]
     for i in range(40):
@@ -31,7 +31,7 @@ def crowded(seed: int) -> list[Raw]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_numbers_and_predicates_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_and_predicates_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def found() -> list[Any]:
         traces = Simulation(crowded(seed), release="1.16", tie_break="name").run()
         return [(t.pod, t.node, t.victims, t.postfilter and t.postfilter.candidates) for t in traces]

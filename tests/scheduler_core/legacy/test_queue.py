@@ -1,4 +1,4 @@
-"""The queue of 1.16 in time. There are no cases of it: what is expected follows from upstream's sources, as told.
+"""Queue of 1.16 in virtual time. It has no conformance cases; the expected results follow from upstream's sources.
 
 Source: release-1.16, pkg/scheduler (eventhandlers.go, scheduler.go, factory), pkg/scheduler/internal/queue.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.scheduler_core.build import HOSTNAME, Raw, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 BIG: dict[str, Any] = {"requests": {"cpu": "8"}}
 NEAR_DB = {
@@ -27,13 +27,13 @@ CLASSES = [
 ]
 
 
-def played(*objects: Raw, timeline: list[tuple[float, Raw]] = [], **spec: Any) -> Played:  # noqa: B006
+def played(*objects: Raw, timeline: list[tuple[float, Raw]] = [], **spec: Any) -> PlayedScenario:  # noqa: B006
     entries = [{"at": at, **operation} for at, operation in timeline]
-    return Played(*objects, kubernetes="1.16", timeline=entries, **spec)
+    return PlayedScenario(*objects, kubernetes="1.16", timeline=entries, **spec)
 
 
 def labelled(number: int) -> Raw:
-    """An update of n1 that is an event and changes nothing for anybody."""
+    """Return an update of n1 that is an event without an effect."""
     return {"update": node("n1", labels={"x": str(number)})}
 
 
@@ -41,7 +41,7 @@ def updated(raw: Raw) -> Raw:
     return {"update": raw}
 
 
-def tries(ran: Played, name: str) -> list[float]:
+def tries(ran: PlayedScenario, name: str) -> list[float]:
     return ran.times("attempt", name)
 
 
@@ -58,16 +58,16 @@ def classy(name: str, class_name: str, **spec: Any) -> Raw:
 # ---- which events move the unschedulable pods: eventhandlers.go
 
 EVENTS: list[tuple[str, Raw, str]] = [
-    # addNodeToCache, updateNodeInCache with nodeSchedulingPropertiesChanged: whatever pods want
+    # addNodeToCache, updateNodeInCache with nodeSchedulingPropertiesChanged: all pods
     ("a node too small", {"create": node("n2", cpu="1")}, "NodeAdd"),
-    ("a label nobody asks for", labelled(1), "NodeLabelChange"),
+    ("a label that no pod selects", labelled(1), "NodeLabelChange"),
     ("still too small", updated(node("n1", cpu="5")), "NodeAllocatableChange"),
     ("a taint more", updated(node("n1", taints=(("a", "", "NoSchedule"),))), "NodeTaintChange"),
-    # of spec.unschedulable that it goes counts alone; but the taint that a controller adds then is another update
+    # only the end of spec.unschedulable counts, but the taint that a controller adds then is another update
     ("a cordon", {"cordon": "n1"}, "NodeTaintChange"),
-    # deleteNodeFromCache brings the cache up to date alone
+    # deleteNodeFromCache only updates the cache
     ("a node goes", {"delete": {"kind": "Node", "name": "n0"}}, ""),
-    # onServiceAdd, onPvAdd, onPvcAdd, onStorageClassAdd: of the last those alone that wait for their first consumer
+    # onServiceAdd, onPvAdd, onPvcAdd, onStorageClassAdd: only classes that wait for their first consumer
     ("a service", {"create": of_kind("Service", "s", spec={"selector": {"a": "b"}})}, "ServiceAdd"),
     ("a class at once", {"create": of_kind("StorageClass", "c", provisioner="p")}, ""),
     (
@@ -83,14 +83,14 @@ EVENTS: list[tuple[str, Raw, str]] = [
     ),
     # no handler
     ("a budget", {"create": of_kind("PodDisruptionBudget", "b", spec={"selector": {}})}, ""),
-    # addPodToCache, updatePodInCache: pods with a matching term alone; deletePodFromCache: everybody
+    # addPodToCache, updatePodInCache: pods with a matching term only; deletePodFromCache: all pods
     ("a pod comes to run", {"create": pod("db", on="n1", labels={"app": "db"})}, ""),
     ("a pod goes", {"delete": {"kind": "Pod", "name": "old", "namespace": "default"}}, "AssignedPodDelete"),
 ]
 
 
 @pytest.mark.parametrize(("event", "label"), [pytest.param(*case[1:], id=case[0]) for case in EVENTS])
-def test_who_is_woken_by_what(event: Raw, label: str) -> None:
+def test_events_that_wake_pods(event: Raw, label: str) -> None:
     kinds = {"Service": "v1", "StorageClass": "storage.k8s.io/v1", "PodDisruptionBudget": "policy/v1"}
     obj = event.get("create", {})
     obj.setdefault("apiVersion", kinds.get(obj.get("kind", ""), "v1"))
@@ -100,8 +100,8 @@ def test_who_is_woken_by_what(event: Raw, label: str) -> None:
     assert woken == ([] if not label else [(20, "active", label), (20, "popped", "Pop"), woken[-1]])
 
 
-def test_a_pod_that_wants_to_be_near_is_woken_by_whom_it_wants() -> None:
-    """getUnschedulablePodsWithMatchingAffinityTerm: when one comes to run and when its labels change."""
+def test_a_pod_with_affinity_is_woken_by_matching_pods() -> None:
+    """getUnschedulablePodsWithMatchingAffinityTerm: when one starts to run and when its labels change."""
     ran = played(
         node("n1"),
         pod("a", affinity=NEAR_DB, **BIG),
@@ -120,8 +120,9 @@ def test_a_pod_that_wants_to_be_near_is_woken_by_whom_it_wants() -> None:
 
 
 def test_backoff_doubles_and_is_forgotten() -> None:
-    """1, 2, 4, 8 and 10 s; what lies back as long as the longest backoff is forgotten when anybody fails, so after
-    10 s comes 1 s again (CleanupPodsCompletesBackingoff, as in 1.16.6)."""
+    """1, 2, 4, 8 and 10 s. Entries as old as the longest backoff are forgotten when any pod fails, so after 10 s
+    comes 1 s again (CleanupPodsCompletesBackingoff, as in 1.16.6).
+    """
     events = [(t + 0.25, labelled(n)) for n, t in enumerate((0, 1, 3, 7, 15, 25, 26))]
     ran = played(node("n1"), pod("a", **BIG), timeline=events, until=29)
     assert tries(ran, "a") == [0, 1, 3, 7, 15, 25, 26, 28]
@@ -137,9 +138,10 @@ def test_an_old_failure_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [(labelled(1), 4), (None, 3)])
-def test_backoff_goes_by_name(first: Raw | None, then: float) -> None:
-    """PriorityQueue.Delete forgets the backoff of a pod that is not in activeQ; out of activeQ it leaves it to the
-    next pod of that name."""
+def test_backoff_is_stored_by_name(first: Raw | None, then: float) -> None:
+    """PriorityQueue.Delete forgets the backoff of a pod that is not in activeQ. Otherwise the next pod of that name
+    inherits it.
+    """
     gone = {"delete": {"kind": "Pod", "name": "a", "namespace": "default"}}
     again = {"create": pod("a", **BIG)}
     timeline = [(2.0, first)] if first else []
@@ -151,7 +153,7 @@ def test_backoff_goes_by_name(first: Raw | None, then: float) -> None:
 # ---- leftovers
 
 
-def test_leftovers_are_tried_after_more_than_a_minute() -> None:
+def test_leftover_pods_are_retried_after_more_than_a_minute() -> None:
     """flushUnschedulableQLeftover every 30 s, strictly more than 60 s."""
     ran = played(node("n1"), pod("a", **BIG), until=200)
     assert tries(ran, "a") == [0, 90, 180]
@@ -161,8 +163,8 @@ def test_leftovers_are_tried_after_more_than_a_minute() -> None:
 # ---- updates of the pod itself: PriorityQueue.Update
 
 
-def test_an_update_of_an_unschedulable_pod_takes_it_to_active() -> None:
-    """Its backoff is cleared: what follows is the first again."""
+def test_an_update_moves_an_unschedulable_pod_to_active() -> None:
+    """Its backoff is cleared, so the next one is the first again."""
     ran = played(
         node("n1"),
         pod("a", **BIG),
@@ -170,11 +172,11 @@ def test_an_update_of_an_unschedulable_pod_takes_it_to_active() -> None:
         until=10,
     )
     assert ran.moves("a")[3] == (0.5, "active", "PodUpdate")
-    assert tries(ran, "a") == [0, 0.5, 2]  # until 1.5, which is seen at 2
+    assert tries(ran, "a") == [0, 0.5, 2]  # until 1.5, which is noticed at 2
 
 
-def test_an_update_in_backoff_takes_it_to_active_too() -> None:
-    """Nothing is cleared there: it backs off still, so failing again changes nothing (backoffPod)."""
+def test_an_update_moves_a_pod_from_backoff_to_active() -> None:
+    """Its backoff is not cleared: it still backs off, so another failure changes nothing (backoffPod)."""
     ran = played(
         node("n1"),
         pod("a", **BIG),
@@ -185,19 +187,20 @@ def test_an_update_in_backoff_takes_it_to_active_too() -> None:
     assert tries(ran, "a") == [0, 0.5, 1]
 
 
-def test_active_pods_go_by_priority_and_time() -> None:
-    """activeQComp: priority, then since when it waits; a failure sets that anew."""
+def test_active_pods_are_ordered_by_priority_and_time() -> None:
+    """activeQComp: priority, then the start of waiting, which a failure resets."""
     pods = [pod("a", **BIG), pod("b"), classy("c", "high")]
     ran = played(*CLASSES, node("n1"), *pods, timeline=[(5, {"create": pod("d", **BIG)}), (7, labelled(1))], until=8)
-    assert [r.data["pod"][8:] for r in ran.of("attempt")] == ["c", "a", "b", "d", "a", "d"]
+    assert [r.data["pod"][8:] for r in ran.records_of("attempt")] == ["c", "a", "b", "d", "a", "d"]
 
 
 # ---- preemption: scheduler.preempt
 
 
-def test_victims_that_go_send_the_preemptor_to_backoff() -> None:
-    """recordSchedulingFailure puts it back first, then its nomination is written, then the victims are deleted; that
-    moves it, and it backs off."""
+def test_deleted_victims_move_the_preemptor_to_backoff() -> None:
+    """recordSchedulingFailure queues it first, then its nomination is written, then the victims are deleted. That moves
+    it, and it backs off.
+    """
     ran = played(
         *CLASSES,
         node("n1"),
@@ -216,8 +219,8 @@ def test_victims_that_go_send_the_preemptor_to_backoff() -> None:
     assert ran.node_of("boss") == "n1"
 
 
-def test_a_nomination_that_is_taken_away_wakes_a_pod_in_backoff() -> None:
-    """nominatedPodsToClear: the status of those of lower priority is updated, and an update ends podBackoffQ."""
+def test_a_removed_nomination_wakes_a_pod_in_backoff() -> None:
+    """nominatedPodsToClear: the status of pods of lower priority is updated, and an update ends podBackoffQ."""
     ran = played(
         *CLASSES,
         node("n1"),
@@ -229,15 +232,15 @@ def test_a_nomination_that_is_taken_away_wakes_a_pod_in_backoff() -> None:
         ],
         until=50,
     )
-    nominated = [(r.time, r.data["pod"], r.data["node"]) for r in ran.of("pod.nominated")]
+    nominated = [(r.time, r.data["pod"], r.data["node"]) for r in ran.records_of("pod.nominated")]
     assert nominated == [(3, "default/boss", "n1"), (3.5, "default/king", "n1"), (3.5, "default/boss", "")]
     assert (3.5, "active", "PodUpdate") in ran.moves("boss")
     assert ran.node_of("king") == "n1"
     assert ran.times("pod.bound", "king") == [33]
 
 
-def test_a_preemptor_keeps_its_nomination_while_its_victims_leave() -> None:
-    """podEligibleToPreemptOthers says no, and nothing is cleared."""
+def test_a_preemptor_keeps_its_nomination_while_its_victims_terminate() -> None:
+    """podEligibleToPreemptOthers returns false, and nothing is cleared."""
     ran = played(
         *CLASSES,
         node("n1"),
@@ -246,11 +249,11 @@ def test_a_preemptor_keeps_its_nomination_while_its_victims_leave() -> None:
         until=50,
     )
     assert tries(ran, "boss") == [3, 10, 33]
-    assert len(ran.of("pod.nominated")) == 1
-    assert len(ran.of("pod.evicted")) == 1
+    assert len(ran.records_of("pod.nominated")) == 1
+    assert len(ran.records_of("pod.evicted")) == 1
 
 
-# ---- failures that are none of the pod's
+# ---- failures of other causes
 
 
 def test_without_nodes_a_pod_waits_for_an_event() -> None:
@@ -266,17 +269,18 @@ def binding(seconds: float) -> dict[str, Any]:
     return {"binding": {"seconds": seconds, "failures": [{"pod": "default/a", "times": 1}]}}
 
 
-def test_a_failed_binding_wakes_nobody() -> None:
-    """ForgetPod tells no queue; the pod waits as others do, for an event or its minute."""
+def test_a_failed_binding_wakes_no_pod() -> None:
+    """ForgetPod does not notify the queue. The pod waits for an event or its minute."""
     ran = played(node("n1"), pod("a", requests={"cpu": "3"}), pod("b", requests={"cpu": "3"}), until=100, **binding(0))
     assert tries(ran, "a")[:2] == [0, 90]
     assert ran.moves("a")[2][1] == "unschedulable"
-    assert ran.node_of("b") == "n1"  # whose turn came when the place was free again
+    assert ran.node_of("b") == "n1"  # the pod that was next when the node was free again
 
 
-def test_a_move_while_a_pod_is_bound_sends_it_to_backoff_if_that_fails() -> None:
-    """moveRequestCycle >= podSchedulingCycle: podBackoffQ. The condition that is written then is an update, which
-    takes it to activeQ at once."""
+def test_a_move_during_a_failing_binding_sends_the_pod_to_backoff() -> None:
+    """moveRequestCycle >= podSchedulingCycle: podBackoffQ. The written condition is then an update, which moves it to
+    activeQ at once.
+    """
     ran = played(node("n1"), pod("a"), timeline=[(1, labelled(1))], until=30, **binding(2))
     assert ran.moves("a")[2:] == [
         (2, "backoff", "ScheduleAttemptFailure"),
@@ -286,8 +290,8 @@ def test_a_move_while_a_pod_is_bound_sends_it_to_backoff_if_that_fails() -> None
     assert ran.times("pod.bound", "a") == [4]
 
 
-def test_nothing_stays_anywhere_for_longer_than_it_may() -> None:
-    """Whatever happens: a pod that is not tried for 90 s is bound or gone."""
+def test_no_pod_stays_longer_than_allowed() -> None:
+    """Whatever happens, a pod that is not tried for 90 s is bound or deleted."""
     ran = played(node("n1"), pod("a", **BIG), pod("b", **BIG), timeline=[(70, labelled(1))], until=600)
     for name in "ab":
         assert all(later - earlier <= 90 for earlier, later in pairwise(tries(ran, name)))

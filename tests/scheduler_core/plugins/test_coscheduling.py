@@ -1,4 +1,4 @@
-"""Coscheduling in one pass and in time, with PodGroups and with the older labels."""
+"""Coscheduling as a single pass and in virtual time, with PodGroups and with the older labels."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from scheduler_core.errors import InputError
 from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE, POD_GROUP
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 
 def config(version: str = "v1", **plugins: Any) -> dict[str, Any]:
-    """As scheduler-plugins' manifests have it."""
+    """Return the configuration of the scheduler-plugins manifests."""
     queue_sort = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]}
     plugins = plugins or {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
     args = {"permitWaitingTimeSeconds": 10}
@@ -51,7 +51,7 @@ def run(*objects: Raw, **more: Any) -> dict[str, CycleTrace]:
 
 
 @pytest.mark.parametrize("label", POD_GROUP)
-def test_a_group_that_has_room_is_bound_together(label: str) -> None:
+def test_a_feasible_group_is_bound_together(label: str) -> None:
     traces = run(node("n1"), group(3), *(member(name, label=label) for name in "abc"), pod("other"))
     assert {name: trace.result for name, trace in traces.items()} == dict.fromkeys(
         ("a", "b", "c", "other"), "scheduled"
@@ -60,7 +60,7 @@ def test_a_group_that_has_room_is_bound_together(label: str) -> None:
     assert traces["c"].permit_waits == {}
 
 
-def test_a_group_without_room_gives_its_places_back_when_one_fits_nowhere() -> None:
+def test_an_infeasible_group_releases_its_nodes() -> None:
     traces = run(
         node("n1", cpu="4"), group(3), *(member(name, "2") for name in "abc"), pod("other", requests={"cpu": "3"})
     )
@@ -71,18 +71,18 @@ def test_a_group_without_room_gives_its_places_back_when_one_fits_nowhere() -> N
     assert "PodGroup default/g gets rejected due to Pod c is unschedulable even after PostFilter" in traces["c"].message
 
 
-def test_a_group_of_which_pods_are_missing_is_not_begun_with() -> None:
+def test_an_incomplete_group_is_not_started() -> None:
     traces = run(node("n1"), group(3), member("a"), member("b"))
     assert traces["a"].result == "unschedulable"
     assert "cannot find enough sibling pods, current pods number: 2, minMember of group: 3" in traces["a"].message
 
 
-def test_pods_that_run_already_count() -> None:
+def test_running_pods_count() -> None:
     traces = run(node("n1"), group(3), member("a", on="n1"), member("b", on="n1"), member("c"))
     assert traces["c"].result == "scheduled"
 
 
-def test_those_that_still_wait_at_the_end_are_rejected_as_if_their_time_were_up() -> None:
+def test_waiting_pods_are_rejected_at_the_end_as_after_a_timeout() -> None:
     gated = member("c", schedulingGates=[{"name": "later"}])
     traces = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), gated)
     assert (
@@ -93,7 +93,7 @@ def test_those_that_still_wait_at_the_end_are_rejected_as_if_their_time_were_up(
     assert traces["c"].result == "gated"
 
 
-def test_a_pod_group_that_is_not_there() -> None:
+def test_a_missing_pod_group() -> None:
     traces = run(node("n1"), member("a"))
     assert "PodGroup not found" in traces["a"].message
     other = {**group(1), "apiVersion": "scheduling.k8s.io/v1alpha2"}
@@ -112,7 +112,7 @@ def test_resources_that_the_cluster_does_not_have_left() -> None:
     assert traces["a"].result == "scheduled"
 
 
-def test_a_preempted_pod_that_waits_takes_its_group_along() -> None:
+def test_a_preempted_waiting_pod_rejects_its_group() -> None:
     gated = member("c", schedulingGates=[{"name": "later"}])
     big = pod("big", requests={"cpu": "3"}, priority=9)
     order = ["default/a", "default/b", "default/big"]
@@ -128,22 +128,22 @@ def test_a_group_stays_together_in_the_queue() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
-def test_the_points_that_older_manifests_name(version: str) -> None:
+def test_the_extension_points_of_older_manifests(version: str) -> None:
     points = ("preFilter", "postFilter", "permit", "reserve", "postBind")
     plugins = {point: {"enabled": [{"name": "Coscheduling"}]} for point in points}
     traces = run(node("n1"), group(2), member("a"), member("b"), config=config(version, **plugins), release="1.27")
     assert {trace.result for trace in traces.values()} == {"scheduled"}
 
 
-def test_in_time_the_last_of_a_group_has_the_others_tried_at_once() -> None:
+def test_in_virtual_time_the_last_member_activates_the_others() -> None:
     timeline = [{"at": at, "create": member(name)} for at, name in ((0, "a"), (5, "b"), (9, "c"))]
-    played = Played(node("n1"), group(3), config=config(), timeline=timeline)
-    assert [r.data["result"] for r in played.of("attempt", "a")] == ["unschedulable", "waiting"]
+    played = PlayedScenario(node("n1"), group(3), config=config(), timeline=timeline)
+    assert [r.data["result"] for r in played.records_of("attempt", "a")] == ["unschedulable", "waiting"]
     assert played.times("pod.bound") == [9, 9, 9]
     assert "ForceActivate" in [event for _, _, event in played.moves("a")]
 
 
 @pytest.mark.parametrize("spec", [{"minMember": -1}, {"minResources": {"cpu": "x"}}, {"scheduleTimeoutSeconds": -5}])
-def test_a_wrong_pod_group_is_refused(spec: Raw) -> None:
+def test_an_invalid_pod_group_is_rejected(spec: Raw) -> None:
     with pytest.raises(InputError, match=f"PodGroup default/g: spec.{next(iter(spec))}"):
         Simulation([{**group(1), "spec": spec}])

@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: which pods need no feature, and which releases have it."""
+"""NodeDeclaredFeatures: pods without required features, and releases of the plugin."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.scheduler_core.build import node, pod
 
 
 def tried(spec: dict[str, Any], release: str = "1.36", **run: Any) -> CycleTrace:
-    """The cycle of a pod on nodes without declared features."""
+    """Run the cycle of a pod on nodes without declared features."""
     return next(Simulation([node("n1"), node("n2"), pod("p", **spec)], release=release, **run).run())
 
 
@@ -25,11 +25,11 @@ def tried(spec: dict[str, Any], release: str = "1.36", **run: Any) -> CycleTrace
         {"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]},
     ],
 )
-def test_pods_that_need_nothing_are_skipped(spec: dict[str, Any]) -> None:
+def test_pods_without_required_features_are_skipped(spec: dict[str, Any]) -> None:
     assert "NodeDeclaredFeatures" in tried(spec).skipped_filter
 
 
-def test_in_135_it_is_off_and_in_134_it_does_not_exist() -> None:
+def test_in_1_35_it_is_off_and_in_1_34_it_does_not_exist() -> None:
     spec = {"hostNetwork": True, "hostUsers": False}
     config = {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NodeDeclaredFeatures"}]}}}]}
     assert "NodeDeclaredFeatures" in tried(spec, "1.35", config=config).skipped_filter

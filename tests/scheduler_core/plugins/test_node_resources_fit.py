@@ -1,4 +1,4 @@
-"""NodeResourcesFit over many short resources: both ways of numbering their combinations say the same."""
+"""NodeResourcesFit with many short resources: both encodings of their combinations agree."""
 
 import pytest
 
@@ -13,8 +13,8 @@ def test_every_short_resource_is_named(kinds: int) -> None:
     nodes = [node("fits", more=all_of_them), node("none"), node("odd", more=dict.fromkeys(names[1::2], "1"))]
     simulation = Simulation([*nodes, pod("p", requests=all_of_them)])
     (trace,) = simulation.run()
-    said = trace.golden(simulation.nodes)
-    assert said["feasible"] == ["fits"]
-    assert set(said["filter"]["none"]["reasons"]) == {f"Insufficient {name}" for name in names}
-    assert set(said["filter"]["odd"]["reasons"]) == {f"Insufficient {name}" for name in names[::2]}
-    assert said["filter"]["none"]["code"] == "UnschedulableAndUnresolvable"
+    recorded = trace.golden(simulation.nodes)
+    assert recorded["feasible"] == ["fits"]
+    assert set(recorded["filter"]["none"]["reasons"]) == {f"Insufficient {name}" for name in names}
+    assert set(recorded["filter"]["odd"]["reasons"]) == {f"Insufficient {name}" for name in names[::2]}
+    assert recorded["filter"]["none"]["code"] == "UnschedulableAndUnresolvable"

@@ -1,4 +1,4 @@
-"""Plugins that releases up to 1.22 have, where conformance cases have nothing of it."""
+"""Plugins of releases up to 1.22 in cases that the conformance cases lack."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_node_label(presence: bool, expected: list[int]) -> None:
     [("ReplicaSet", None, [0, 100]), ("Job", None, [100, 100]), ("ReplicaSet", "{", [100, 100])],
 )
 def test_node_prefer_avoid_pods(kind: str, annotation: str | None, expected: list[int]) -> None:
-    """Of owners, only replica sets and replication controllers count; an annotation may be unreadable."""
+    """Only replica sets and replication controllers count as owners. An annotation may be unreadable."""
     entry = {"podSignature": {"podController": {"kind": kind, "uid": "u"}}}
     avoiding, owned = node("a"), pod("p")
     encoded = msgspec.json.encode({"preferAvoidPods": [entry]}).decode()

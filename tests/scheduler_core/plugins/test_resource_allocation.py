@@ -1,4 +1,4 @@
-"""Scoring formulas at their edges: resources without points, and int64, where Go's products wrap."""
+"""Edge cases of scoring formulas: resources without score, and int64 overflow as in Go."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 
 
-def test_a_resource_with_0_points_does_not_count_for_the_ratio_to_capacity():
+def test_a_resource_with_score_0_is_ignored_by_requested_to_capacity_ratio():
     strategy = {"type": "RequestedToCapacityRatio", "resources": [{"name": "cpu"}, {"name": "memory"}]}
     strategy["requestedToCapacityRatio"] = {
         "shape": [{"utilization": 50, "score": 0}, {"utilization": 100, "score": 10}]
@@ -18,7 +18,7 @@ def test_a_resource_with_0_points_does_not_count_for_the_ratio_to_capacity():
     assert trace.scores["NodeResourcesFit"].raw.tolist() == [50, 50]
 
 
-def test_a_utilization_that_wraps_stays_on_the_shape():
+def test_an_overflowing_utilization_stays_on_the_shape():
     formula = requested_to_capacity_ratio([(0, 10), (100, 90)])
     allocatable = np.array([(1 << 63) - 1, 1 << 62, 100], np.int64)
     requested = np.array([1 << 58, 1 << 61, 50], np.int64)

@@ -1,4 +1,4 @@
-"""The columns of the volume plugins, while the cluster changes at random, against those of a cluster built at once."""
+"""Columns of the volume plugins after random changes equal those of a new cluster."""
 
 from __future__ import annotations
 
@@ -145,8 +145,8 @@ KINDS = {
 }
 
 
-class Drill:
-    """A cluster that changes, and plugins that live as long as it does."""
+class ChangingCluster:
+    """A cluster that changes, with plugins that exist as long as it does."""
 
     def __init__(self, random: Random, release: str) -> None:
         self.random = random
@@ -185,7 +185,7 @@ class Drill:
         self.cluster.nodes.refresh()
 
     def rebuilt(self) -> Cluster:
-        """Return a cluster of the same objects that nothing has happened to."""
+        """Return a new cluster of the same objects."""
         made = Cluster(self.cluster.release)
         for name in self.cluster.nodes.names:
             made.apply(self.cluster.nodes.nodes[self.cluster.nodes.rows[name]])
@@ -197,7 +197,7 @@ class Drill:
         return made
 
     def check(self) -> None:
-        """Judge a new pod by the plugins that saw all changes and by new ones; it may run then."""
+        """Compare the verdicts of old and new plugins for a new pod, which may run then."""
         pod, fresh = self.new_pod(), self.rebuilt()
         assert fresh.nodes.names == self.cluster.nodes.names
         for old in self.plugins:
@@ -228,8 +228,8 @@ class Drill:
 @pytest.mark.parametrize("release", selection(["1.34", "1.27"], 2))
 @settings(max_examples=examples(80))
 @given(seed=st.integers(0, 1 << 32))
-def test_plugins_that_saw_all_changes_judge_as_new_ones(release: str, seed: int) -> None:
-    drill = Drill(Random(seed), release)
+def test_old_plugins_have_the_verdicts_of_new_ones(release: str, seed: int) -> None:
+    drill = ChangingCluster(Random(seed), release)
     for _ in range(12):
         for _ in range(3):
             drill.check()

@@ -1,4 +1,4 @@
-"""The volume plugins where conformance cases have nothing of it: what is missing, releases, limits by default."""
+"""Volume plugins in cases that the conformance cases lack: missing objects, releases, default limits."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ def csi_node(name: str, migrated: str = "", **limits: int | None) -> Raw:
 
 
 class World:
-    """A cluster and, by name, the pods that wait."""
+    """A cluster and its waiting pods by name."""
 
     def __init__(self, *raws: Raw, release: str = "1.34") -> None:
         self.cluster = Cluster(get_release(release))
@@ -101,15 +101,15 @@ class World:
         return plugin.pre_filter(self.state, self.pending[name])
 
     def judge(self, cls: type[Plugin], name: str) -> dict[str, tuple[str, ...]] | str:
-        """Node -> reasons of the nodes that the plugin refuses; or what PreFilter said instead."""
+        """Return the reasons of the nodes that the plugin rejects, or the status of PreFilter."""
         plugin: Any = cls(None, self.cluster)
         self.state = CycleState()
         if isinstance(plugin, PreFilterPlugin):
-            said = self.pre_filter(plugin, name)
-            if said is SKIPPED:
+            result = self.pre_filter(plugin, name)
+            if result is SKIPPED:
                 return "Skip"
-            if isinstance(said, Status):
-                return said.message
+            if isinstance(result, Status):
+                return result.message
         verdict = plugin.filter(self.state, self.pending[name])
         found = {}
         for row, node_name in enumerate(self.cluster.nodes.names):
@@ -121,7 +121,7 @@ class World:
         return found
 
 
-# ---------------------------------------------------------------- what is missing never crashes
+# ---------------------------------------------------------------- missing objects
 
 
 @pytest.mark.parametrize("release", ["1.27", "1.34"])
@@ -147,7 +147,7 @@ class World:
             VolumeBinding,
             'persistentvolumeclaim "c" is being deleted',
         ),
-        # a claim that names its volume is bound by the controller, not by the scheduler
+        # the controller, not the scheduler, binds a claim that names its volume
         (
             [claim("c", "late", volumeName="v"), storage_class("late")],
             VolumeBinding,
@@ -157,9 +157,9 @@ class World:
 )
 def test_pre_filter_rejects(objects: list[Raw], plugin: type[Plugin], message: str, release: str) -> None:
     world = World(node("a"), pod("p", uses("c")), *objects, release=release)
-    said = world.pre_filter(plugin(None, world.cluster), "p")
-    assert isinstance(said, Status)
-    assert (said.code, said.message) == (UNRESOLVABLE, message)
+    result = world.pre_filter(plugin(None, world.cluster), "p")
+    assert isinstance(result, Status)
+    assert (result.code, result.message) == (UNRESOLVABLE, message)
 
 
 def test_limits_on_missing_claims() -> None:
@@ -209,12 +209,12 @@ def rbd(monitors: str, image: str = "i", pool: str = "rbd", read_only: bool = Fa
         (rbd("x", read_only=True), rbd("x", read_only=True), False),
     ],
 )
-def test_disks_that_only_one_pod_may_write(used: Raw, wanted: Raw, clash: bool, release: str) -> None:
+def test_disks_with_a_single_writer(used: Raw, wanted: Raw, clash: bool, release: str) -> None:
     world = World(node("a"), node("b"), pod("user", used, on="a"), pod("p", wanted), release=release)
     assert world.judge(VolumeRestrictions, "p") == ({"a": (DISK,)} if clash else {})
 
 
-def test_disk_conflict_goes_with_the_pod_that_holds_the_disk() -> None:
+def test_a_disk_conflict_ends_with_the_pod_that_uses_the_disk() -> None:
     world = World(node("a"), pod("user", EBS, on="a"), pod("p", EBS), pod("q", EBS))
     plugin = VolumeRestrictions(None, world.cluster)
     assert world.pre_filter(plugin, "p") is None
@@ -301,7 +301,7 @@ def test_long_driver_names_are_hashed() -> None:
         ("1.34", {"vsphereVolume": {"volumePath": "p"}}, "", "csi_vsphere_vmware_com", False, False),
     ],
 )
-def test_in_tree_volumes_count_for_the_driver_that_took_over(
+def test_in_tree_volumes_count_for_the_migrated_driver(
     release: str, inline: Raw, plugin: str, driver: str, migrated: bool, counts: bool
 ) -> None:
     limited = csi_node("a", migrated=plugin if migrated else "", **{driver: 0})
@@ -312,9 +312,9 @@ def test_in_tree_volumes_count_for_the_driver_that_took_over(
 def test_an_untranslatable_inline_volume_is_an_error_where_it_would_be_migrated() -> None:
     bad = {"awsElasticBlockStore": {"volumeID": "aws://zone/disk"}}
     world = World(node("a"), node("b"), csi_node("a", ebs_csi_aws_com=1), pod("p", bad))
-    said = world.judge(NodeVolumeLimits, "p")
-    assert list(said) == ["a"]
-    assert "converting volume(v0) from inline to csi" in said["a"][0]  # type: ignore[index]
+    result = world.judge(NodeVolumeLimits, "p")
+    assert list(result) == ["a"]
+    assert "converting volume(v0) from inline to csi" in result["a"][0]  # type: ignore[index]
 
 
 def test_in_tree_limits() -> None:
@@ -339,7 +339,7 @@ def test_ebs_limit_by_instance_type_and_migration() -> None:
 @pytest.mark.parametrize(
     ("release", "limited"), [("1.18", ["old", "moved"]), ("1.22", ["old", "moved"]), ("1.23", ["old"])]
 )
-def test_in_tree_limits_hold_next_to_a_csi_driver_until_1_22(release: str, limited: list[str]) -> None:
+def test_in_tree_limits_apply_next_to_a_csi_driver_until_1_22(release: str, limited: list[str]) -> None:
     disks = [{"awsElasticBlockStore": {"volumeID": f"vol-{i}"}} for i in range(40)]
     world = World(node("old"), node("moved"), csi_node("moved"), pod("p", *disks), release=release)
     assert world.judge(EBSLimits, "p") == dict.fromkeys(limited, (TOO_MANY,))
@@ -348,7 +348,7 @@ def test_in_tree_limits_hold_next_to_a_csi_driver_until_1_22(release: str, limit
 # ---------------------------------------------------------------- VolumeBinding: bound claims
 
 
-def test_a_bound_volume_that_is_gone() -> None:
+def test_a_deleted_bound_volume() -> None:
     there = volume("v", at={ZONE: ["z1"]}, phase="Bound")
     nodes = [zoned("a", "z1"), zoned("b", "z2")]
     world = World(*nodes, there, claim("c", volume="v"), claim("d", volume="gone"), pod("p", uses("c"), uses("d")))
@@ -377,7 +377,7 @@ def test_a_bound_volume_that_is_gone() -> None:
         ),
     ],
 )
-def test_volume_affinity_sees_labels_alone(terms: list[Raw], fits: set[str]) -> None:
+def test_volume_affinity_uses_labels_only(terms: list[Raw], fits: set[str]) -> None:
     pv = volume("v", phase="Bound")
     pv["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     world = World(zoned("a", "z1"), zoned("b", "z2"), pv, claim("c", volume="v"), pod("p", uses("c")))
@@ -395,7 +395,7 @@ def test_an_untranslatable_bound_volume_is_an_error() -> None:
     assert status.message.startswith("could not translate pv")
 
 
-# ---------------------------------------------------------------- VolumeBinding: claims that wait for their pod
+# ---------------------------------------------------------------- VolumeBinding: unbound claims
 
 
 def host(*names: str) -> Raw:

@@ -1,10 +1,10 @@
-"""Which of equally important pods is evicted: by the start times that the scheduler knows."""
+"""Choice of the victim among pods of equal priority, by the start times that the scheduler knows."""
 
 import pytest
 
 from scheduler_core.preemption.victims import by_importance
 from tests.scheduler_core.build import Raw, info, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 
 def started(name: str, second: int | None, priority: int = 0) -> Raw:
@@ -22,7 +22,7 @@ def test_pods_without_start_time_come_last_and_in_reverse() -> None:
     ("release", "updated", "victim"), [("1.24", False, "first"), ("1.24", True, "second"), ("1.25", False, "second")]
 )
 def test_start_times_of_bound_pods(release: str, updated: bool, victim: str) -> None:
-    """Up to 1.24 an assumed pod keeps the status that it had when it was scheduled, until it is updated."""
+    """Up to 1.24 an assumed pod keeps the status of the time of its scheduling, until it is updated."""
     first, second = (pod(name, requests={"cpu": "2"}) for name in ("first", "second"))
     boss = pod("boss", requests={"cpu": "2"}, priority=1, priorityClassName="high")
     high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1}
@@ -31,5 +31,5 @@ def test_start_times_of_bound_pods(release: str, updated: bool, victim: str) -> 
         changed = {**first, "metadata": {**first["metadata"], "labels": {"a": "b"}}}
         timeline.append({"at": 3, "update": changed})
     timeline.append({"at": 4, "create": boss})
-    played = Played(high, node("n", cpu="4"), timeline=timeline, until=20, kubernetes=release)
-    assert [record.data["pod"] for record in played.of("pod.evicted")] == [f"default/{victim}"]
+    played = PlayedScenario(high, node("n", cpu="4"), timeline=timeline, until=20, kubernetes=release)
+    assert [record.data["pod"] for record in played.records_of("pod.evicted")] == [f"default/{victim}"]

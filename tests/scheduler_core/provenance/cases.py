@@ -1,4 +1,4 @@
-"""Conformance cases cycle by cycle: every plugin at every point, of the cluster before the cycle."""
+"""Conformance cases cycle by cycle: every plugin at every point, for the cluster before the cycle."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import simulation_of_case
+from tests.scheduler_core.debugger.core_states import simulation_of_case
 from tests.scheduler_core.provenance.evaluate import problems
 
 BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", "DefaultBinder"))
 
 
 def cycles_of(case: dict[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
-    """(what can be asked, the trace, the nodes) of every cycle."""
+    """Yield (provenance, trace, nodes) of every cycle."""
     traces = list(simulation_of_case(case).run())
     live = simulation_of_case(case)
     pods = {pod.key: pod for pod in live.pending}
@@ -37,7 +37,7 @@ def cycles_of(case: dict[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, li
 
 
 def explained(objects: list[Any], question: Question, **settings: Any) -> Tree:
-    """The explanation of the first pending pod's cycle."""
+    """Return the tree of the first pending pod's cycle."""
     traces = list(Simulation(objects, tie_break="name", **settings).run())
     before = Simulation(objects, tie_break="name", **settings)
     pod, framework = before.pending[0], before.scheduler.profiles["default-scheduler"]
@@ -46,26 +46,26 @@ def explained(objects: list[Any], question: Question, **settings: Any) -> Tree:
 
 
 def nodes_to_ask(trace: CycleTrace, names: list[str]) -> list[int]:
-    """Rows of the best, the worst and a few refused nodes."""
+    """Return the rows of the best, the worst and a few rejected nodes."""
     rows = trace.feasible_rows().tolist()
-    asked: list[int] = []
+    rows_to_check: list[int] = []
     if trace.scores:
         total = trace.total()
-        asked += [rows[int(total.argmax())], rows[int(total.argmin())], rows[len(rows) // 2]]
+        rows_to_check += [rows[int(total.argmax())], rows[int(total.argmin())], rows[len(rows) // 2]]
     elif rows:
-        asked.append(rows[0])
+        rows_to_check.append(rows[0])
     by_plugin = [v.codes.argmax() for v in trace.verdicts.values() if v.codes is not None]
     feasible = set(rows)
     if trace.postfilter is not None:
-        asked += [names.index(node) for node in list(trace.postfilter.candidates)[:4]]
-        asked += [names.index(node) for node in [trace.postfilter.nominated_node] if node]
-    asked += [int(row) for row in by_plugin]
-    asked += [row for row in range(len(names)) if row not in feasible][:2]
-    return list(dict.fromkeys(asked))
+        rows_to_check += [names.index(node) for node in list(trace.postfilter.candidates)[:4]]
+        rows_to_check += [names.index(node) for node in [trace.postfilter.nominated_node] if node]
+    rows_to_check += [int(row) for row in by_plugin]
+    rows_to_check += [row for row in range(len(names)) if row not in feasible][:2]
+    return list(dict.fromkeys(rows_to_check))
 
 
 def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, Any]]:
-    """Each question with the recorded value."""
+    """Yield each question with the recorded value."""
     if trace.preenqueue is not None:
         yield Question("preenqueue", "", trace.preenqueue.plugin), True
         return
@@ -94,7 +94,7 @@ def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, A
 
 
 def check(case: dict[str, Any], every: int = 1, counts: Counter[str] | None = None) -> Iterator[str]:
-    """What is wrong with the trees of a case; `every`: of so many cycles one. `counts`: trees, by point and plugin."""
+    """Yield the problems of a case's trees. `every`: check one of so many cycles. `counts`: trees by point, plugin."""
     objects = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in case["objects"]}
     for number, (provenance, trace, names) in enumerate(cycles_of(case)):
         if number % every:

@@ -1,4 +1,4 @@
-"""An evaluator of provenance trees, written from docs/debugger.md alone: it shares nothing with what builds them."""
+"""Evaluator of provenance trees, written from docs/debugger.md. It shares no code with what builds them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAVES = {"field", "argument", "constant", "default", "over", "rest"}
 
 
 def apply(op: str, v: list[Any]) -> Any:
-    """The operation applied to values."""
+    """Apply the operation to the values."""
     match op:
         case "sum":
             return sum(v)
@@ -56,14 +56,14 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 def look_up(obj: Any, path: str) -> Any:
-    """The field at a path. Raises LookupError."""
+    """Return the field at a path. Raise LookupError if it is missing."""
     for quoted, index, plain in _STEP.findall(path):
         obj = obj[int(index)] if index else obj[quoted or plain]
     return obj
 
 
 def amount(text: Any) -> Decimal:
-    """A quantity."""
+    """Return the value of a quantity."""
     found = re.fullmatch(r"([+-]?[0-9.]+)(?:[eE]([+-]?\d+)|([A-Za-z]*))", str(text))
     assert found, text
     number = Decimal(found[1])
@@ -74,28 +74,28 @@ def amount(text: Any) -> Decimal:
     return number.scaleb(_SUFFIX[found[3] or ""])
 
 
-def same(told: Mapping[str, Any], have: Any) -> bool:
-    """Whether a field's leaf tells what the object has."""
-    value = told["value"]
+def same(shown: Mapping[str, Any], have: Any) -> bool:
+    """Tell whether the leaf of a field agrees with the object."""
+    value = shown["value"]
     if value == have and type(value) is type(have):
         return True
     if isinstance(value, bool) or not isinstance(value, int):
         return False
-    exact = amount(have) * (1000 if told.get("unit") == "m" else 1)
+    exact = amount(have) * (1000 if shown.get("unit") == "m" else 1)
     return value == math.ceil(exact)
 
 
 def rounded(tree: Mapping[str, Any]) -> Iterator[str]:
-    """What is said to be rounding may come to less than one unit a field, or it is something that was not told."""
+    """A rounding node may differ by less than one unit per field. Otherwise it hides a missing value."""
     for arg in tree["args"]:
         if arg["op"] == "rest" and arg.get("label") == "rounded up together":
             fields = sum(node["op"] == "field" for node in nodes(tree))
             if abs(arg["value"]) > fields:
-                yield f"{arg['value']} of {tree['value']} is told as rounding of {fields} fields"
+                yield f"{arg['value']} of {tree['value']} is described as rounding of {fields} fields"
 
 
 def problems(tree: Mapping[str, Any], objects: Mapping[tuple[str, str, str], Any]) -> Iterator[str]:
-    """What is wrong with a tree. `objects`: (kind, namespace, name) -> the object as it was given."""
+    """Yield the problems of a tree. `objects`: (kind, namespace, name) -> the object as it was given."""
     for node in nodes(tree):
         op = node["op"]
         if op not in LEAVES:
@@ -118,7 +118,7 @@ def problems(tree: Mapping[str, Any], objects: Mapping[tuple[str, str, str], Any
                 yield f"no such field: {key} {source['path']}"
                 continue
             if not same(node, have):
-                yield f"{key} {source['path']} is {have!r}, told {node['value']!r}"
+                yield f"{key} {source['path']} is {have!r}, shown {node['value']!r}"
         elif op == "argument" and not (node.get("path") and ("profile" in node) == ("plugin" in node)):
             yield "an argument without its place"
         elif op in ("over", "rest") and "count" not in node:

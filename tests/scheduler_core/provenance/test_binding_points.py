@@ -1,4 +1,4 @@
-"""Where the answers of PreEnqueue, Reserve, Permit, PreBind and Bind come from."""
+"""Provenance of the results of PreEnqueue, Reserve, Permit, PreBind and Bind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def group(least: int, timeout: int | None = None) -> dict[str, Any]:
 
 
 def first(objects: list[Any], point: str, plugin: str, **settings: Any) -> dict[str, Any]:
-    """The tree of the first cycle's answer, evaluated and held against the objects."""
+    """Return the tree of the result of the first cycle, evaluated and compared with the objects."""
     tree: dict[str, Any] = msgspec.to_builtins(explained(objects, Question(point, "", plugin), **settings))
     known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
     assert list(problems(tree, known)) == []
@@ -40,7 +40,7 @@ def test_gates() -> None:
 
 
 @pytest.mark.parametrize(("timeout", "source", "seconds"), [(25, "field", 25), (None, "argument", 60)])
-def test_permit_tells_for_how_long_it_has_a_pod_wait(timeout: int | None, source: str, seconds: float) -> None:
+def test_permit_has_the_waiting_time_of_a_pod(timeout: int | None, source: str, seconds: float) -> None:
     members = [pod("a", labels=GROUP), pod("b", labels=GROUP)]
     tree = first([node("n1"), group(2, timeout), *members], "permit", "Coscheduling", config=COSCHEDULING)
     assert (tree["value"], tree["unit"], tree["op"]) == (seconds, "s", "if")
@@ -57,13 +57,13 @@ def test_the_older_labels_are_fields_of_the_pod() -> None:
     assert (wanted["value"], wanted["op"]) == (2, "field")
 
 
-def test_permit_of_a_group_that_does_not_exist_refuses() -> None:
+def test_permit_rejects_pods_of_a_missing_group() -> None:
     settings = {"config": COSCHEDULING}
     tree = first([node("n1"), pod("a", labels=GROUP)], "permit", "Coscheduling", **settings)
     assert (tree["value"], tree["text"]) == (True, "There is no PodGroup default/g")
 
 
-def test_what_never_refuses_says_so_and_who_was_not_asked_is_named() -> None:
+def test_plugins_that_never_reject_and_plugins_that_did_not_run() -> None:
     objects = [node("n1"), pod("p")]
     assert first(objects, "bind", "DefaultBinder")["value"] is False
     assert first(objects, "reserve", "VolumeBinding")["text"] == "VolumeBinding: nothing to do"

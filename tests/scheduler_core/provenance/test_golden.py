@@ -1,4 +1,4 @@
-"""On the conformance cases beside the tests every tree comes to what was recorded, evaluated apart from its builder.
+"""On conformance cases outside the tests, every tree evaluates to the recorded value, with another evaluator.
 
 All cases: scripts/check_provenance.py.
 """
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("release", [f"1.{n}" for n in (20, 22, 23, 24, 25, 26, 28, 29, 30, 31, 32, 33)])
 def test_other_releases(release: str) -> None:
-    for case in golden_cases(f"v{release}")[:2]:  # resources: there they differ most
+    for case in golden_cases(f"v{release}")[:2]:  # resources, where they differ most
         assert list(check(case, counts=Counter())) == []
 
 
-# `sampled`: of so many cases one; every kind is among them, since there are ten of each, or three
+# `sampled`: one of so many cases; the sample has every kind, since there are ten of each, or three
 @pytest.mark.parametrize(
     ("release", "sampled"),
     [("v1.34", 9), *(pytest.param(*more, marks=pytest.mark.long) for more in (("v1.27", 9), ("v1.36", 3)))],
 )
-def test_every_tree_comes_to_what_was_recorded(release: str, sampled: int) -> None:
+def test_every_tree_evaluates_to_the_recorded_value(release: str, sampled: int) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(release)[::sampled]:
         assert list(check(case, counts=counts)) == []
@@ -42,7 +42,7 @@ def test_trees_of_declared_features_and_image_volumes() -> None:
 
 
 @pytest.mark.parametrize("folder", ["policy-v1.20", "policy-v1.22"])
-def test_trees_of_what_policies_become(folder: str) -> None:
+def test_trees_of_plugins_of_policies(folder: str) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(folder, "labels-", "packing-", "serviceaffinity-", "volumes-"):
         assert list(check(case, counts=counts)) == []

@@ -1,4 +1,4 @@
-"""A plugin of one's own may tell where its numbers come from; one that does not has them shown as recorded."""
+"""Out-of-tree plugins may explain their scores. Otherwise the recorded value is shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Silent(PerNode):
         return len(node.labels)
 
 
-class Telling(Silent):
+class Explaining(Silent):
     def explain_score(self, state: CycleState, view: View) -> Tree:
         labels = view.node.metadata.labels
         found = [view.holds(view.node, "metadata", "labels", key, label=key) for key in sorted(labels)]
@@ -35,15 +35,15 @@ class Wrong(Silent):
         return constant(99)
 
 
-def told(kind: type[PerNode]) -> Tree:
+def tree_of(kind: type[PerNode]) -> Tree:
     objects: list[Any] = [node("n1", labels={"a": "1", "b": "2"}), node("n2"), pod("p")]
     registry = {**PLUGINS, "Own": per_node(kind)}
     return explained(objects, Question("raw", "n1", "Own"), config=enabling(["Own"]), registry=registry)
 
 
-def test_what_it_tells_is_shown_if_it_is_right() -> None:
-    tree = told(Telling)
+def test_an_explanation_is_shown_if_it_is_right() -> None:
+    tree = tree_of(Explaining)
     assert (tree.op, tree.text) == ("count", f"n1 has {tree.value} labels")
-    silent, wrong = told(Silent), told(Wrong)
+    silent, wrong = tree_of(Silent), tree_of(Wrong)
     assert (silent.value, silent.label) == (tree.value, UNEXPLAINED)
     assert (wrong.value, wrong.label) == (tree.value, DISAGREES)

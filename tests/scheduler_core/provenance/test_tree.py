@@ -1,4 +1,4 @@
-"""Trees compute themselves, as Go would; the evaluator of the other tests agrees and sees what is wrong."""
+"""Trees are computed as in Go. The evaluator of the other tests agrees and detects errors."""
 
 import json
 
@@ -31,22 +31,22 @@ def grown(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @given(st.recursive(NUMBERS, grown, max_leaves=12))
-def test_another_evaluator_comes_to_the_same(tree: Tree) -> None:
-    told = json.loads(msgspec.json.encode(tree))
-    if all(abs(node["value"]) < 1 << 50 for node in nodes(told)):  # beyond int64 sums wrap, as Go's do
-        assert list(problems(told, {})) == []
+def test_the_other_evaluator_agrees(tree: Tree) -> None:
+    encoded = json.loads(msgspec.json.encode(tree))
+    if all(abs(node["value"]) < 1 << 50 for node in nodes(encoded)):  # beyond int64 sums wrap, as in Go
+        assert list(problems(encoded, {})) == []
 
 
-def test_division_goes_towards_zero_and_halves_away_from_it() -> None:
+def test_division_truncates_towards_zero_and_rounds_halves_away_from_it() -> None:
     assert t.divide_int(constant(-7), constant(2)).value == -3
     assert [t.rounded(constant(x)).value for x in (2.5, -2.5, 2.4)] == [3, -3, 2]
     assert t.total([constant((1 << 63) - 1), constant(1)]).value == -(1 << 63)
 
 
-def test_a_wrong_value_is_seen() -> None:
-    told = msgspec.to_builtins(t.total([constant(2), constant(3)]))
-    assert list(problems(told, {})) == []
-    assert list(problems({**told, "value": 6}, {}))
+def test_a_wrong_value_is_detected() -> None:
+    encoded = msgspec.to_builtins(t.total([constant(2), constant(3)]))
+    assert list(problems(encoded, {})) == []
+    assert list(problems({**encoded, "value": 6}, {}))
     source = {"kind": "Pod", "namespace": "a", "name": "b", "path": "x.y"}
     leaf = {"op": "field", "value": 500, "unit": "m", "source": source}
     pod = {("Pod", "a", "b"): {"x": {"y": "0.5"}}}
@@ -55,7 +55,7 @@ def test_a_wrong_value_is_seen() -> None:
     assert list(problems(leaf, {}))
 
 
-def test_paths_lead_where_they_say() -> None:
+def test_paths_refer_to_their_fields() -> None:
     obj = {"metadata": {"labels": {"topology.kubernetes.io/zone": "a", "app": "web"}}, "list": [{"x": 1}]}
     labels = [("metadata", "labels", key) for key in obj["metadata"]["labels"]]
     for steps in (*labels, ("list", 0, "x")):

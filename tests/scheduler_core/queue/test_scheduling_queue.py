@@ -1,4 +1,4 @@
-"""What the conformance cases in time do not decide: other backoffs, events during a cycle, activation by plugins.
+"""Queue behaviour that conformance cases lack: other backoffs, events during a cycle, activation by plugins.
 
 Source: pkg/scheduler/backend/queue (scheduling_queue_test.go, backoff_queue_test.go).
 """
@@ -14,8 +14,8 @@ from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import info, node, pod
 
 
-class Bench:
-    """A queue on a clock of its own, with pod `a`. `moves`: (where to, why)."""
+class QueueFixture:
+    """A queue with its own clock and pod `a`. `moves`: (queue, cause)."""
 
     def __init__(self, release: str = "1.34", **options: Any) -> None:
         simulation = Simulation([node("n1")], release=release)
@@ -36,7 +36,7 @@ class Bench:
         return popped
 
     def reject(self, popped: QueuedPod) -> str:
-        """Return the part that the pod is in after its rejection."""
+        """Return the queue of the pod after its rejection."""
         self.queue.add_unschedulable(popped, ["NodeResourcesFit"])
         return self.queue.parts()[popped.key]
 
@@ -46,7 +46,7 @@ class Bench:
     [(1, 10, [1, 2, 4, 8, 10, 10]), (2, 5, [2, 4, 5, 5, 5, 5]), (5, 5, [5] * 6), (7, 3, [3] * 6)],
 )
 def test_backoff_doubles_up_to_the_maximum(initial: float, maximum: float, expected: list[float]) -> None:
-    bench = Bench("1.34 SchedulerPopFromBackoffQ=false", initial_backoff=initial, max_backoff=maximum)
+    bench = QueueFixture("1.34 SchedulerPopFromBackoffQ=false", initial_backoff=initial, max_backoff=maximum)
     durations = []
     for _ in expected:
         rejected = bench.pop()
@@ -58,7 +58,7 @@ def test_backoff_doubles_up_to_the_maximum(initial: float, maximum: float, expec
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
 def test_events_during_a_cycle_are_not_lost(release: str) -> None:
-    bench = Bench(release)
+    bench = QueueFixture(release)
     popped = bench.pop()
     bench.queue.move_all(events.ASSIGNED_POD_DELETE, info(pod("gone", on="n1")), None)
     assert bench.reject(popped) == BACKOFF
@@ -67,7 +67,7 @@ def test_events_during_a_cycle_are_not_lost(release: str) -> None:
 
 
 def test_activate() -> None:
-    bench = Bench()
+    bench = QueueFixture()
     assert bench.reject(bench.pop()) == UNSCHEDULABLE
     bench.queue.activate(["default/a", "default/lost"], {})
     assert bench.moves[-1] == (ACTIVE, "ForceActivate")

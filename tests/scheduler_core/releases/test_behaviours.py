@@ -1,4 +1,4 @@
-"""What few clusters show, release by release: sidecars, names of nodes that do not exist, volumes of one node."""
+"""Rare differences between releases: sidecars, names of missing nodes, volumes of one node."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ def one(release: str, *objects: Raw) -> CycleTrace:
 
 
 @pytest.mark.parametrize("release", ORDER)
-def test_sidecars_in_what_a_pod_asks_for(release: str) -> None:
-    """Summed into the request from 1.28 on; into what scoring assumes of a pod on its node from 1.32 on."""
+def test_sidecars_in_the_requests_of_a_pod(release: str) -> None:
+    """They count in the request from 1.28 on, and in the assumed usage of scoring from 1.32 on."""
     found = info(with_sidecar(memory="1Gi"), release)
     assert found.requests["cpu"] == (1300 if release in since("1.28") else 1000)
     default = 200 * 1024**2
     summed = (1300, 2 * default) if release in since("1.28") else (1000, default)
-    # while the init container runs: its memory, and (as the sidecar asks for none) nothing beside it
+    # while the init container runs: its memory, and no sidecar memory, since it requests none
     assert found.nonzero == (
         summed[0] if release in since("1.32") else 1000,
         1024**3 + default * (release in since("1.32")),
@@ -49,8 +49,8 @@ def test_sidecars_in_what_a_pod_asks_for(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", [*ORDER, "1.28 SidecarContainers=true", "1.31 SidecarContainers=false"])
-def test_sidecars_are_refused_where_their_gate_is_off(release: str) -> None:
-    """By default in 1.28 alone."""
+def test_sidecars_are_rejected_if_their_gate_is_off(release: str) -> None:
+    """By default in 1.28 only."""
     trace = one(release, node("a"), with_sidecar())
     refused = release in ("1.28", "1.31 SidecarContainers=false")
     message = trace.prefilter.message if trace.prefilter is not None else ""
@@ -70,7 +70,7 @@ def wants(*names: str) -> Raw:
 
 
 @pytest.mark.parametrize("release", ORDER)
-def test_a_name_of_no_node(release: str) -> None:
+def test_a_name_of_a_missing_node(release: str) -> None:
     trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost")))
     if release not in since("1.24"):  # all nodes are evaluated
         assert trace.message.startswith("0/2 nodes are available: 2 node(s) didn't match")
@@ -86,13 +86,13 @@ def test_a_name_of_no_node(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ORDER)
-def test_one_of_two_names_is_no_node(release: str) -> None:
+def test_one_of_two_names_is_a_missing_node(release: str) -> None:
     trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost", "b")))
     assert (trace.node == "b") == (release in since("1.30") or release not in since("1.24"))
 
 
 @pytest.mark.parametrize("release", ORDER)
-def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
+def test_messages_of_nodes_that_were_left_out(release: str) -> None:
     small = node("b", cpu="1")
     trace = one(release, node("a"), small, pod("p", requests={"cpu": "2"}, affinity=wants("b")))
     messages = {"1.30": "node is filtered out by the prefilter result"}
@@ -102,7 +102,7 @@ def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ORDER)
-def test_bound_local_volumes_narrow_the_nodes_from_1_27_to_1_31(release: str) -> None:
+def test_bound_local_volumes_restrict_the_nodes_from_1_27_to_1_31(release: str) -> None:
     local = volume("v", at={HOSTNAME: ["a"]}, local={"path": "/"}, claimRef={"namespace": "default", "name": "c"})
     trace = one(release, node("a"), node("b"), local, claim("c", volume="v"), pod("p", volumes=mounts("c")))
     assert trace.node == "a"
@@ -110,8 +110,8 @@ def test_bound_local_volumes_narrow_the_nodes_from_1_27_to_1_31(release: str) ->
     assert (trace.subset is not None) == narrowed
 
 
-def test_which_in_tree_volumes_count_as_csi() -> None:
-    """GCE PD on any node with a CSINode from 1.28 on; Portworx is taken over from 1.31 on."""
+def test_in_tree_volumes_that_count_as_csi() -> None:
+    """GCE PD on any node with a CSINode from 1.28 on; Portworx is migrated from 1.31 on."""
     migrated = {"storage.alpha.kubernetes.io/migrated-plugins": csi_migration.PORTWORX}
     csi_node, moved = (CSINode(metadata=Metadata(name="a", annotations=given)) for given in ({}, migrated))
     for release in map(get_release, ORDER):
@@ -123,8 +123,8 @@ def test_which_in_tree_volumes_count_as_csi() -> None:
 
 
 @pytest.mark.parametrize(("release", "result"), [("1.17", "scheduled"), ("1.18", "unschedulable")])
-def test_what_gates_kept_from_1_17(release: str, result: str) -> None:
-    """A pod's overhead (PodOverhead) and its topology spread constraints (EvenPodsSpread) do not count."""
+def test_features_that_gates_disabled_in_1_17(release: str, result: str) -> None:
+    """The overhead of a pod (PodOverhead) and its topology spread constraints (EvenPodsSpread) do not count."""
     assert one(release, node("n", cpu="1"), pod("p", requests={"cpu": "1"}, overhead={"cpu": "1"})).result == result
     spread = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
     new = pod("p", topologySpreadConstraints=[spread])

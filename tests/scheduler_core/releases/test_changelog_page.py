@@ -1,4 +1,4 @@
-"""docs/releases.md is generated from the releases, and the metadata of behaviours agree with them."""
+"""docs/releases.md is generated from the releases, and the metadata of behaviours agrees with them."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.conformance import cycle_counts, golden_sets, known_differences
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_the_output_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["releases"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "releases.md").read_text()
 
@@ -27,11 +27,11 @@ def following(release: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(BEHAVIORS))
-def test_the_metadata_of_a_behavior_agree_with_the_releases(name: str) -> None:
+def test_the_metadata_of_a_behavior_agrees_with_the_releases(name: str) -> None:
     made = BEHAVIORS[name]
     assert made.text
     found = [change.release for change in changes(name)]
-    # `changes` knows nothing older than the first release with plugins; a text can change more than once
+    # `changes` starts at the first release with plugins; a text can change more than once
     oldest = ORDER[0] if name == "predicates" else next(release for release in ORDER if release in FRAMEWORK)
     expected = [release for release in (made.since, made.until and following(made.until)) if release]
     expected = [release for release in expected if numbered(oldest) < numbered(release) <= numbered(ORDER[-1])]
@@ -69,7 +69,7 @@ def test_every_set_of_a_release_is_counted() -> None:
 
 
 def test_what_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases that all agree, for single cycles and for virtual time apart."""
+    """Cases that all agree, separately for single cycles and for virtual time."""
     assert verification("1.34 A=true") == verification("1.34", in_time=True) == "verified as 1.34.1"
     assert (verification("1.36"), verification("1.36", in_time=True)) == ("verified as 1.36.2", BY_SOURCES)
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""The behaviours that differ between two releases, and the release that changed each."""
+"""Behaviours that differ between two releases, and the release that changed each."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ def test_since_is_the_release_that_changed_the_behavior() -> None:
     assert since == {found.name: found.since for found in differences(newer, older)}
 
 
-def test_neighbours_differ_by_the_newer_one() -> None:
+def test_neighbours_differ_by_the_newer_release() -> None:
     for older, newer in pairwise(RELEASES):
         for found in differences(RELEASES[older], RELEASES[newer]):
             assert found.since == newer or found.name == "default_plugins", found
@@ -38,7 +38,7 @@ def test_plugins_and_gates() -> None:
 
 
 def test_default_plugins_change_one_by_one() -> None:
-    """The order is that of the release that is changed, until the order changes, too."""
+    """In the order of the older release, until the order itself changes."""
     a, b = get_release("1.27"), get_release("1.34")
     names = [found.name for found in differences(a, b) if found.name.startswith("default_plugins")]
     one = apply_differences(a, b, frozenset(["default_plugins:DynamicResources"]))
@@ -54,7 +54,7 @@ def names_between(a: str, b: str) -> list[str]:
     return [found.name for found in differences(get_release(a), get_release(b))]
 
 
-def test_plugins_that_come_with_a_behavior_are_part_of_it() -> None:
+def test_plugins_added_with_a_behavior_belong_to_it() -> None:
     assert "default_plugins:SelectorSpread" in names_between("1.18", "1.19")
     for older, newer, name, plugin in (
         ("1.18", "1.19", "default_plugins:SelectorSpread", "DefaultPodTopologySpread"),
@@ -68,7 +68,7 @@ def test_plugins_that_come_with_a_behavior_are_part_of_it() -> None:
         assert dict(mixed.default_plugins).get(plugin) == dict(b.default_plugins).get(plugin)
 
 
-def test_a_weight_alone_changes_the_defaults_without_a_configuration() -> None:
+def test_a_weight_changes_the_defaults_without_a_configuration() -> None:
     """v1beta2 of 1.22 lists its plugins for each point with lower weights, and means the same in 1.23."""
     a, b = get_release("1.22"), get_release("1.23")
     name = frozenset(["default_plugins:TaintToleration"])
@@ -80,7 +80,7 @@ def test_a_weight_alone_changes_the_defaults_without_a_configuration() -> None:
     assert weights[False] == weights[True] | {"TaintToleration": 3}
 
 
-def test_a_plugin_alone_changes_the_points_of_its_configuration_version() -> None:
+def test_a_plugin_changes_the_points_of_its_configuration_version() -> None:
     a, b = get_release("1.21"), get_release("1.22")
     name = frozenset(["default_plugins:NodeResourcesFit"])
     score = dict(apply_differences(a, b, name, configured=False).default_points["v1beta1"]["score"])

@@ -1,4 +1,4 @@
-"""Feature gates: what they switch, in which releases, and which are rejected."""
+"""Feature gates: their behaviours and releases, and rejected gates."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_behaviors_name_their_gates() -> None:
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_a_release_is_as_its_gates_say_by_default(name: str) -> None:
+def test_a_release_has_the_defaults_of_its_gates(name: str) -> None:
     release = RELEASES[name]
     plugins = {plugin for plugin, _ in release.default_plugins}
     for gate, on in gates_of(release).items():
@@ -37,7 +37,7 @@ def test_a_release_is_as_its_gates_say_by_default(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_a_gate_the_other_way_changes_its_switches_and_its_plugins_alone_and_back(name: str) -> None:
+def test_a_toggled_gate_changes_only_its_behaviors_and_plugins(name: str) -> None:
     release = RELEASES[name]
     usual = gates_of(release)
     for gate, on in usual.items():
@@ -54,14 +54,14 @@ def test_a_gate_the_other_way_changes_its_switches_and_its_plugins_alone_and_bac
         assert with_gates(changed, usual) == release
 
 
-def test_a_gates_plugin_comes_to_the_end_of_the_default_ones() -> None:
+def test_the_plugin_of_a_gate_is_the_last_default_one() -> None:
     release = with_gates(RELEASES["1.35"], {"NodeDeclaredFeatures": True})
     assert release.default_plugins == (*RELEASES["1.35"].default_plugins, ("NodeDeclaredFeatures", 0))
     off = with_gates(RELEASES["1.36"], {"NodeDeclaredFeatures": False})
     assert off.default_plugins == RELEASES["1.36"].default_plugins[:-1]
 
 
-def test_a_simulation_goes_by_the_gates() -> None:
+def test_a_simulation_uses_its_gates() -> None:
     spec: dict[str, Any] = {"hostNetwork": True, "hostUsers": False}
     results = [
         next(Simulation([node("n1"), pod("p", **spec)], release=release).run()).result
@@ -81,12 +81,12 @@ def test_a_simulation_goes_by_the_gates() -> None:
         ("1.36", {"NodeDeclaredFeatures": "yes"}, "must be true or false, got 'yes'"),
     ],
 )
-def test_what_is_refused(release: str, gates: dict[str, Any], problem: str) -> None:
+def test_invalid_gates_are_rejected(release: str, gates: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         with_gates(get_release(release), gates)
 
 
-def test_a_locked_gate_may_be_set_to_what_it_is() -> None:
+def test_a_locked_gate_may_be_set_to_its_value() -> None:
     assert get_release("1.34 SchedulerQueueingHints=true") == RELEASES["1.34"]
 
 
@@ -99,18 +99,18 @@ def test_a_locked_gate_may_be_set_to_what_it_is() -> None:
         ("A=1,B=0,C=t,D=F", {"A": True, "B": False, "C": True, "D": False}),
     ],
 )
-def test_text_is_read_as_the_flag_of_kube_scheduler(text: str, gates: dict[str, bool]) -> None:
+def test_text_is_parsed_like_the_flag_of_kube_scheduler(text: str, gates: dict[str, bool]) -> None:
     assert parse(text) == gates
     assert parse(spelled(gates)) == gates
 
 
 @pytest.mark.parametrize("text", ["A", "A=", "A=yes", "=true,A", "A=true;B=true"])
-def test_text_that_is_none(text: str) -> None:
+def test_invalid_text(text: str) -> None:
     with pytest.raises(InputError, match="name=true or name=false"):
         parse(text)
 
 
-def test_every_gate_is_documented_as_it_is() -> None:
+def test_every_gate_is_documented() -> None:
     row = re.compile(r"^\| `(\w+)` \| ([\d.]*) ?\| ([\d.]*) ?\| ([\d.]*) ?\|", re.M)
     rows = row.findall((DOCS / "configuration.md").read_text())
     assert {name: tuple(releases) for name, *releases in rows} == {

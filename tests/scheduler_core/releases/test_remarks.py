@@ -1,4 +1,4 @@
-"""What is said about a cluster's version: the nearest release, patch releases, and virtual time."""
+"""Remarks on the version of a cluster: nearest release, patch releases, virtual time."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_the_nearest_release(version: str, release: str) -> None:
 def test_a_cluster_without_a_release() -> None:
     (remark,) = cluster_remarks("v1.14.3", OLDEST)
     assert remark == f"The cluster runs Kubernetes v1.14.3. The nearest release here is {OLDEST}, the oldest one."
-    assert cluster_remarks("v1.14.3", "1.34") == []  # chosen by hand
+    assert cluster_remarks("v1.14.3", "1.34") == []  # chosen by the user
     assert "the newest one" in cluster_remarks("v1.99.0", NEWEST)[0]
 
 
@@ -47,7 +47,7 @@ def test_patch_releases_that_differ() -> None:
     ("release", "first", "fixed"), [("1.19", 13, 16), ("1.20", 9, 12), ("1.21", 3, 6), ("1.22", 0, 4)]
 )
 def test_a_regression_of_some_patch_releases(release: str, first: int, fixed: int) -> None:
-    """Only they decide otherwise, not those before them."""
+    """Only these decide otherwise, not earlier ones."""
     differ = [patch for patch in range(20) if cluster_remarks(f"v{release}.{patch}", release)]
     assert differ == list(range(first, fixed))
     (remark,) = cluster_remarks(f"v{release}.{first}", release)

@@ -1,4 +1,4 @@
-"""What 1.17 does otherwise than 1.18, on clusters of few nodes, counted by hand."""
+"""Differences between 1.17 and 1.18, on small clusters, computed by hand."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def reasons(release: str, *objects: Raw) -> list[tuple[str, ...]]:
     return [status.reasons for status, _ in one(release, *objects).decisive_statuses()]
 
 
-def test_a_node_lacks_one_resource_at_a_time() -> None:
+def test_a_node_reports_one_short_resource() -> None:
     wants = pod("p", requests={"cpu": "5", "memory": "9Gi"})
     assert reasons("1.17", node("a"), wants) == [("Insufficient cpu",)]
     assert reasons("1.18", node("a"), wants) == [("Insufficient cpu", "Insufficient memory")]
@@ -55,7 +55,7 @@ def test_pod_affinity_reports_its_rule_only_if_it_is_unresolvable() -> None:
 
 
 @BOTH
-def test_a_volume_that_is_out_of_reach_hides_one_that_is_not_found(release: str) -> None:
+def test_an_unreachable_volume_hides_a_missing_one(release: str) -> None:
     claims = [claim("c", volume="v"), claim("d", cls="late")]
     late = {"kind": "StorageClass", "metadata": {"name": "late"}, "volumeBindingMode": "WaitForFirstConsumer"}
     late["provisioner"] = "kubernetes.io/no-provisioner"
@@ -119,7 +119,7 @@ def test_selector_spread_of_pods_with_constraints(release: str) -> None:
 
 @BOTH
 def test_victims_do_not_use_up_budgets(release: str) -> None:
-    """The budget allows one disruption; p needs both pods to go."""
+    """The budget allows one disruption; p needs both pods evicted."""
     spec, status = {"selector": selector(**WEB)}, {"disruptionsAllowed": 1}
     budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "default"}, "spec": spec}
     low = [pod(f"q{i}", on="a", labels=WEB, requests={"cpu": "2"}) for i in range(2)]
@@ -130,7 +130,7 @@ def test_victims_do_not_use_up_budgets(release: str) -> None:
 
 
 @BOTH
-def test_a_pod_that_is_put_back_violates_all_terms(release: str) -> None:
+def test_a_restored_pod_violates_all_terms(release: str) -> None:
     """q matches the term by rack, which a lacks; in 1.17 it also counts by hostname."""
     both = apart(WEB)
     both["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] += apart(DB, key="rack")[
@@ -155,7 +155,7 @@ def test_a_pod_that_is_put_back_violates_all_terms(release: str) -> None:
         ),
     ],
 )
-def test_the_provider_that_fills_nodes(score: Raw, names: set[str]) -> None:
+def test_the_provider_that_packs_nodes(score: Raw, names: set[str]) -> None:
     """A configuration can disable the plugins of the provider."""
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",

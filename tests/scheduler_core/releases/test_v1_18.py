@@ -1,4 +1,4 @@
-"""What 1.18 does otherwise than 1.19, on clusters of few nodes, counted by hand."""
+"""Differences between 1.18 and 1.19, on small clusters, computed by hand."""
 
 from collections import Counter
 from typing import Any
@@ -28,8 +28,8 @@ def affinity(kind: str, terms: list[Raw]) -> Raw:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def test_what_prepares_filters_and_scores_here_comes_with_them() -> None:
-    """Also where upstream's plugin of 1.18 looked node by node."""
+def test_plugins_have_their_prefilter_and_prescore() -> None:
+    """Also where upstream's plugin of 1.18 worked node by node."""
     one, other = (Simulation([node("a")], release=release).configuration.profiles[0] for release in ("1.18", "1.19"))
     assert {name for name, _ in one.plugins["preFilter"]} == {name for name, _ in other.plugins["preFilter"]}
     assert [name for name, _ in one.plugins["preScore"]] == [
@@ -41,7 +41,7 @@ def test_what_prepares_filters_and_scores_here_comes_with_them() -> None:
 
 
 @BOTH
-def test_the_first_of_a_group_needs_no_label_in_1_18(release: str) -> None:
+def test_the_first_pod_of_a_group_needs_no_label_in_1_18(release: str) -> None:
     near_itself = affinity("podAffinity", near("rack", **WEB))
     trace = one(release, node("a"), pod("p", labels=WEB, affinity=near_itself))
     assert trace.node == ("a" if release == "1.18" else "")
@@ -52,8 +52,8 @@ NOMINATED = {"nominatedNodeName": "a"}
 
 @BOTH
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_nominated_pods_terms_apply_to_the_pods_namespace_in_1_18(release: str, listed: bool) -> None:
-    """The term names no namespace, or its pod's own."""
+def test_terms_of_a_nominated_pod_apply_to_the_namespace_of_the_pod_in_1_18(release: str, listed: bool) -> None:
+    """The term names no namespace, or the pod's own."""
     term = near("kubernetes.io/hostname", **WEB)
     if listed:
         term[0]["namespaces"] = ["other"]
@@ -82,7 +82,7 @@ def test_the_threshold_of_images_is_per_container_since_1_19(release: str) -> No
 USING = pod("p", volumes=mounts("c"))
 
 
-def test_claims_of_no_use_are_errors() -> None:
+def test_unusable_claims_are_errors() -> None:
     deleted = claim("c", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
     for objects, error in (
         ([USING], 'persistentvolumeclaim "c" not found'),
@@ -153,7 +153,7 @@ FULL = {"cpu": "4"}
 
 
 @BOTH
-def test_never_preempting_is_not_obeyed_yet(release: str) -> None:
+def test_preemption_policy_never_is_ignored(release: str) -> None:
     trace = one(
         release,
         node("a"),
@@ -165,8 +165,8 @@ def test_never_preempting_is_not_obeyed_yet(release: str) -> None:
 
 
 @BOTH
-def test_a_nominated_node_that_is_out_for_good_keeps_the_pod_waiting(release: str) -> None:
-    """Its victim still leaves a, which is cordoned by now; b would do."""
+def test_a_nominated_node_that_became_unschedulable_keeps_the_pod_waiting(release: str) -> None:
+    """Its victim is still terminating on a, which is cordoned by now; b would fit."""
     leaving = pod("v", on="a", requests=FULL, deleted=True)
     low = pod("q", on="b", requests=FULL)
     wants = pod("p", requests=FULL, priority=9, status={"nominatedNodeName": "a"})
@@ -175,8 +175,8 @@ def test_a_nominated_node_that_is_out_for_good_keeps_the_pod_waiting(release: st
 
 
 @pytest.mark.parametrize(("release", "nominated"), [("1.18", ""), ("1.25", ""), ("1.26", "b")])
-def test_any_pod_that_leaves_is_waited_for_until_1_25(release: str, nominated: str) -> None:
-    """v leaves a of its own accord; p, of too much for a, could evict q from b."""
+def test_any_terminating_pod_delays_preemption_until_1_25(release: str, nominated: str) -> None:
+    """v terminates independently; p, too large for a, could evict q from b."""
     leaving = pod("v", on="a", requests={"cpu": "1"}, deleted=True)
     wants = pod("p", requests=FULL, priority=9, status={"nominatedNodeName": "a"})
     blocks = pod("w", on="a", requests={"cpu": "3"}, priority=99)
@@ -202,13 +202,13 @@ def violations(release: str, *budgets: Raw) -> int:
 
 
 @BOTH
-def test_budgets_are_counted_down(release: str) -> None:
+def test_budgets_are_decremented(release: str) -> None:
     assert violations(release, budget("b", 1)) == 1
     assert violations(release, budget("b", 2)) == 0
 
 
 @BOTH
-def test_pods_that_are_being_evicted_break_budgets_in_1_18(release: str) -> None:
+def test_terminating_pods_violate_budgets_in_1_18(release: str) -> None:
     assert violations(release, budget("b", 1, q0="2026-01-01T00:00:00Z")) == (1 if release == "1.18" else 0)
 
 
@@ -222,7 +222,7 @@ def test_all_nodes_are_tried() -> None:
         assert len(trace.postfilter.candidates) == tried
 
 
-# ---- the way of a pod
+# ---- scheduling of a pod
 
 
 @pytest.mark.parametrize(("release", "node_"), [("1.18", "b"), ("1.21", "b"), ("1.22", "a")])
@@ -232,13 +232,13 @@ def test_the_nominated_node_is_tried_first_from_1_22_on(release: str, node_: str
     assert trace.node == node_, "b is emptier"
 
 
-def test_figures_come_from_somewhere() -> None:
-    """Every tree comes to what was recorded; of the cases of 1.20, run as 1.18."""
+def test_provenance_of_all_numbers() -> None:
+    """Every tree evaluates to the recorded value, for cases of 1.20 run as 1.18."""
     cases = golden_cases("v1.20")
     for kind in ("spread", "podaffinity", "preemption", "volumes"):
         case = next(case for case in cases if kind in case["name"])
         assert list(check({**case, "kubernetes": "1.18"}, 3, Counter())) == []
 
 
-def test_a_version_names_it() -> None:
+def test_a_version_gives_the_release() -> None:
     assert get_release("1.18.20").name == "1.18"

@@ -1,4 +1,4 @@
-"""What an API server fills in.
+"""Defaults of an API server.
 
 Cases from pkg/apis/core/v1/defaults_test.go, pkg/registry/core/pod/strategy_test.go.
 """
@@ -39,12 +39,12 @@ def filled(obj: Raw, release: Any = None) -> Raw:
     ],
 )
 @pytest.mark.parametrize("field", ["containers", "initContainers"])
-def test_requests_are_the_limits_where_there_are_none(resources: Raw, requests: Raw | None, field: str) -> None:
+def test_requests_default_to_the_limits(resources: Raw, requests: Raw | None, field: str) -> None:
     spec = filled(pod(**{field: [{"name": "c", "resources": resources}]}))["spec"]
     assert spec[field][0]["resources"].get("requests") == requests
 
 
-def test_what_a_pod_gets() -> None:
+def test_defaults_of_a_pod() -> None:
     spec = filled(pod({"name": "c", "ports": [{"containerPort": 80}]}, hostNetwork=True))["spec"]
     assert spec["containers"][0]["ports"] == [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
     assert (spec["restartPolicy"], spec["schedulerName"]) == ("Always", "default-scheduler")
@@ -57,13 +57,13 @@ def test_what_a_pod_gets() -> None:
     assert other["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
 
 
-def test_a_spread_constraint_is_left_as_it_is() -> None:
+def test_a_spread_constraint_is_unchanged() -> None:
     constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     assert filled(pod(topologySpreadConstraints=[constraint]))["spec"]["topologySpreadConstraints"] == [constraint]
 
 
 @pytest.mark.parametrize("passed", [{"metadata": {"name": "web", "uid": "u"}}, {"status": {"phase": "Pending"}}])
-def test_what_an_api_server_returned_is_left_as_it_is(passed: Raw) -> None:
+def test_objects_from_an_api_server_are_unchanged(passed: Raw) -> None:
     returned = pod({"name": "c", "resources": {"limits": {"cpu": "1"}}}) | passed
     before = copy.deepcopy(returned)
     assert fill(returned, V34) == []
@@ -73,8 +73,8 @@ def test_what_an_api_server_returned_is_left_as_it_is(passed: Raw) -> None:
 @pytest.mark.parametrize(
     ("release", "requests"), [(V34, {"cpu": "2", "memory": "3Gi"}), (V27, {"memory": "3Gi"}), (None, {"memory": "3Gi"})]
 )
-def test_resources_of_the_pod_as_a_whole(release: Any, requests: Raw) -> None:
-    """What a container requests, upstream sums up: it comes to the same without."""
+def test_resources_at_pod_level(release: Any, requests: Raw) -> None:
+    """Upstream sums up container requests, with the same result."""
     container = {"name": "c", "resources": {"requests": {"ephemeral-storage": "1Gi"}}}
     whole = {"limits": {"cpu": "2", "memory": "4Gi"}, "requests": {"memory": "3Gi"}}
     assert filled(pod(container, resources=whole), release)["spec"]["resources"]["requests"] == requests
@@ -82,7 +82,7 @@ def test_resources_of_the_pod_as_a_whole(release: Any, requests: Raw) -> None:
     assert filled(pod(container, resources=whole), V34)["spec"]["resources"]["requests"] == {"memory": "3Gi"}
 
 
-def test_label_keys_of_affinity_join_the_selector_where_the_release_has_them() -> None:
+def test_label_keys_of_affinity_join_the_selector_in_releases_that_have_them() -> None:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["hash", "absent"]}
     apart = {"topologyKey": "zone", "labelSelector": {}, "mismatchLabelKeys": ["tenant"]}
     required = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -151,7 +151,7 @@ def test_other_objects(obj: Raw, path: str, value: Any) -> None:
     assert found == value
 
 
-def test_it_is_told_how_often() -> None:
+def test_defaults_are_counted() -> None:
     found = Filled()
     for number in (2, 1, 0):
         written = pod(*({"name": "c", "resources": {"limits": {"cpu": "1"}}} for _ in range(number)))
@@ -180,7 +180,7 @@ KINDS = st.sampled_from(["Pod", "Job", "CronJob", "Node", "Namespace", "Replicat
 
 
 @given(KINDS, ODD, ODD, ODD)
-def test_odd_shapes_are_left_for_the_check(kind: Any, metadata: Any, spec: Any, status: Any) -> None:
+def test_unusual_shapes_are_left_to_validation(kind: Any, metadata: Any, spec: Any, status: Any) -> None:
     obj = {"kind": kind, "metadata": metadata, "spec": spec, "status": status}
     fill(obj, V34)
     once = copy.deepcopy(obj)

@@ -1,4 +1,4 @@
-"""What a run begins with: priorities, whose pods they are, claims that are absent, pods of bare workloads."""
+"""Preparation of a run: priorities, schedulers, missing claims, pods of workloads without pods."""
 
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
 from tests.scheduler_core import build
 from tests.scheduler_core.build import Raw, claim, mounts, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 TAKE, BOUND = Choices(other_schedulers="take"), Choices(absent_claims="bound")
 
@@ -26,24 +26,24 @@ def prepared(*objects: Raw, choices: Choices = AS_UPSTREAM, schedulers: tuple[st
 
 
 def placed(found: Prepared, **settings: Any) -> dict[str, str]:
-    """Pod -> node, or the message that it gets instead."""
+    """Return the node of each pod, or its message."""
     cycles = Simulation(found.objects, tie_break="name", **settings).run()
     return {trace.pod.removeprefix("default/"): trace.node or trace.message for trace in cycles}
 
 
 def message_of(found: Prepared, code: str) -> str:
-    """The one remark with that code; "" if there is none."""
+    """Return the only remark with that code, "" for none."""
     return " ".join(remark.message for remark in found.remarks if remark.code == code)
 
 
 def written(name: str, **spec: Any) -> Raw:
-    """A pod that no API server has seen."""
+    """Return a pod that no API server has processed."""
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
 
 
 def limited(name: str, cpu: str) -> Raw:
-    """A new pod with limits alone."""
+    """Return a new pod with limits only."""
     raw = written(name)
     raw["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu}}
     return raw
@@ -57,16 +57,16 @@ def pods(found: Prepared) -> dict[str, Pod]:
     return {obj.name: obj for obj in found.objects if isinstance(obj, Pod)}
 
 
-# ---------------------------------------------------------------- filled in
+# ---------------------------------------------------------------- defaults
 
 
-def test_limits_without_requests_take_room() -> None:
+def test_limits_without_requests_count_as_requests() -> None:
     found = prepared(node("n1"), written("a", nodeName="n1"), written("c", nodeName="n1"), limited("b", "3"))
     assert "Insufficient cpu" in placed(found)["b"]
     assert "requests from limits (1 container of 1 pod)" in message_of(found, "filled")
 
 
-def test_an_unprepared_simulation_takes_objects_as_they_are() -> None:
+def test_an_unprepared_simulation_uses_objects_unchanged() -> None:
     (trace,) = Simulation([node("n1"), limited("b", "9")]).run()
     assert trace.node == "n1"
 
@@ -95,14 +95,14 @@ CLASSES = (priority_class("high", 1000, preemptionPolicy="Never"), priority_clas
         (False, {}, (None, "")),
     ],
 )
-def test_priorities_of_new_pods_and_of_those_of_a_cluster(new: bool, spec: Raw, expected: tuple[int, str]) -> None:
-    """A cluster's pod gets only what is missing."""
+def test_priorities_of_new_pods_and_of_pods_of_a_cluster(new: bool, spec: Raw, expected: tuple[int, str]) -> None:
+    """A pod of a cluster gets only missing fields."""
     raw = written("a", **spec) if new else pod("a", **{"priority": None, **spec})
     found = pods(prepared(*CLASSES, raw))["a"].spec
     assert (found.priority, found.preemption_policy) == expected
 
 
-def test_the_class_decides_who_is_first_and_who_may_preempt() -> None:
+def test_the_class_decides_order_and_preemption() -> None:
     filler = pod("filler", on="n1", requests={"cpu": "4"}, priority=1)
     high = priority_class("high", 1000)
     found = prepared(node("n1"), high, filler, written("low"), written("boss", priorityClassName="high"))
@@ -111,7 +111,7 @@ def test_the_class_decides_who_is_first_and_who_may_preempt() -> None:
     assert (first.pod, first.nominated_node, first.victims) == ("default/boss", "n1", ["default/filler"])
 
 
-def test_a_class_that_does_not_exist_is_message_of() -> None:
+def test_a_missing_class_gives_a_remark() -> None:
     found = prepared(node("n1"), written("a", priorityClassName="gold"), written("b", priorityClassName="gold"))
     assert message_of(found, "priority-class") == (
         "2 pods name 1 PriorityClass missing from the snapshot, and count with priority 0: gold (2); "
@@ -120,10 +120,10 @@ def test_a_class_that_does_not_exist_is_message_of() -> None:
     assert placed(found) == {"a": "n1", "b": "n1"}
 
 
-# ---------------------------------------------------------------- who is to be scheduled
+# ---------------------------------------------------------------- pods to schedule
 
 
-def test_pods_that_are_being_deleted_are_skipped_and_counted() -> None:
+def test_terminating_pods_are_skipped_and_counted() -> None:
     found = prepared(node("n1"), pod("gone", deleted=True), pod("running", on="n1", deleted=True), pod("a"))
     assert placed(found) == {"a": "n1"}
     assert message_of(found, "deleting") == (
@@ -133,8 +133,8 @@ def test_pods_that_are_being_deleted_are_skipped_and_counted() -> None:
     assert found.deleting == ["default/gone"]
 
 
-def test_a_pod_asked_for_by_name_is_tried_though_it_is_being_deleted() -> None:
-    """The conformance cases ask so."""
+def test_a_selected_terminating_pod_is_tried() -> None:
+    """The conformance cases require it."""
     found = prepared(node("n1"), pod("gone", deleted=True))
     assert placed(found, pods=["default/gone"]) == {"gone": "n1"}
 
@@ -151,7 +151,7 @@ def test_pods_of_other_schedulers_are_counted_by_scheduler() -> None:
 
 
 @pytest.mark.parametrize(("schedulers", "taker"), [(("mine", *OURS), "default-scheduler"), (("mine",), "mine")])
-def test_pods_of_other_schedulers_may_be_taken_by_the_default_profile(schedulers: tuple[str, ...], taker: str) -> None:
+def test_pods_of_other_schedulers_may_use_the_default_profile(schedulers: tuple[str, ...], taker: str) -> None:
     found = prepared(node("n1"), pod("a", schedulerName="volcano"), choices=TAKE, schedulers=schedulers)
     assert pods(found)["a"].spec.scheduler_name == taker
     assert message_of(found, "other-schedulers") == (
@@ -160,14 +160,14 @@ def test_pods_of_other_schedulers_may_be_taken_by_the_default_profile(schedulers
     assert found.others == {}
 
 
-# ---------------------------------------------------------------- absent claims
+# ---------------------------------------------------------------- missing claims
 
 
 def claiming(name: str, of: str = "data", **more: Any) -> Raw:
     return pod(name, volumes=mounts(of), **more)
 
 
-def test_a_snapshot_without_claims_may_lack_them() -> None:
+def test_a_snapshot_without_claims_is_accepted() -> None:
     found = prepared(node("n1"), claiming("a"), claiming("b"), claiming("c", "other", on="n1"))
     assert message_of(found, "absent-claims") == (
         "3 pods name 2 claims, but the snapshot has no claims. "
@@ -176,7 +176,7 @@ def test_a_snapshot_without_claims_may_lack_them() -> None:
     assert 'persistentvolumeclaim "data" not found' in placed(found)["a"]
 
 
-def test_single_claims_that_are_absent_are_named() -> None:
+def test_single_missing_claims_are_named() -> None:
     there = claim("there")
     found = prepared(node("n1"), there, claiming("a", "there"), claiming("b"))
     assert message_of(found, "absent-claims").startswith(
@@ -186,7 +186,7 @@ def test_single_claims_that_are_absent_are_named() -> None:
 
 
 @pytest.mark.parametrize("release", ["1.27", "1.34"])
-def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
+def test_missing_claims_may_be_treated_as_bound(release: str) -> None:
     zoned = node("n1", zone="a"), node("n2", zone="b", cpu="1")
     ephemeral = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
     own = pod("own", requests={"cpu": "3"}, volumes=[ephemeral])
@@ -198,7 +198,7 @@ def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
     )
 
 
-# ---------------------------------------------------------------- bare workloads
+# ---------------------------------------------------------------- workloads without pods
 
 
 LIMITED = {"containers": [{"name": "c", "resources": {"limits": {"cpu": "500m"}}}]}
@@ -219,7 +219,7 @@ workload = partial(build.workload, pod=LIMITED)
         ("ReplicationController", {"replicas": 2, "selector": {"app": "web"}}, 2),
     ],
 )
-def test_pods_of_a_bare_workload_are_those_that_a_run_in_time_makes(kind: str, spec: Raw, number: int) -> None:
+def test_pods_of_a_workload_equal_those_of_a_virtual_time_run(kind: str, spec: Raw, number: int) -> None:
     tainted = node("n4", taints=(("own", "", "NoSchedule"),))
     objects = (node("n1"), node("n2"), node("n3", unschedulable=True), tainted, workload(kind, **spec))
     found = prepared(*objects)
@@ -229,13 +229,13 @@ def test_pods_of_a_bare_workload_are_those_that_a_run_in_time_makes(kind: str, s
         assert message_of(found, "workloads").endswith(
             f"created for workloads without pods: {kind} default/web ({number})."
         )
-    in_time = Played(*objects, until=10, gracePeriods=False)
-    begun = {r.data["pod"].removeprefix("default/") for r in in_time.of("pod.created")}
-    if kind != "StatefulSet":  # whose pods come one after the other there
+    in_time = PlayedScenario(*objects, until=10, gracePeriods=False)
+    begun = {r.data["pod"].removeprefix("default/") for r in in_time.records_of("pod.created")}
+    if kind != "StatefulSet":  # which creates them one after the other
         assert {pod.name for pod in found.made} == begun
 
 
-def test_what_the_pods_of_a_workload_are_like() -> None:
+def test_fields_of_the_pods_of_a_workload() -> None:
     found = prepared(node("n1"), node("n2"), workload("Deployment", replicas=2), workload("DaemonSet", "agent"))
     web = [p for p in found.made if p.name.startswith("web-")]
     agent = [p for p in found.made if p.name.startswith("agent-")]
@@ -251,14 +251,14 @@ def test_what_the_pods_of_a_workload_are_like() -> None:
     assert forever == {"not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"}
 
 
-def test_a_deployment_spreads_as_upstream_s_default_constraints_say() -> None:
+def test_a_deployment_spreads_by_the_default_constraints() -> None:
     """They look for the ReplicaSet that owns the pods."""
     nodes = [node(f"n{i}", zone=f"z{i % 2}") for i in range(4)]
     at = placed(prepared(*nodes, workload("Deployment", replicas=4)))
     assert sorted(at.values()) == ["n0", "n1", "n2", "n3"]
 
 
-def test_numbers_of_a_stateful_set_and_their_claims() -> None:
+def test_ordinals_of_a_stateful_set_and_its_claims() -> None:
     template = [{"metadata": {"name": "data"}, "spec": {"storageClassName": "slow"}}]
     ordered = workload("StatefulSet", "db", replicas=2, ordinals={"start": 5}, volumeClaimTemplates=template)
     found = prepared(node("n1"), ordered)
@@ -273,7 +273,7 @@ def test_numbers_of_a_stateful_set_and_their_claims() -> None:
     assert placed(prepared(node("n1"), ordered, choices=BOUND)) == {"db-5": "n1", "db-6": "n1"}
 
 
-def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
+def test_the_default_storage_class_is_for_claims_without_class() -> None:
     default = {"storageclass.kubernetes.io/is-default-class": "true"}
     slow = {"kind": "StorageClass", "metadata": {"name": "slow", "annotations": default}}
     data = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
@@ -293,12 +293,12 @@ def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
         [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {}}],
     ],
 )
-def test_workloads_of_a_cluster_and_those_whose_pods_are_there_make_none(there: list[Raw]) -> None:
+def test_workloads_of_a_cluster_and_workloads_with_pods_create_none(there: list[Raw]) -> None:
     found = prepared(node("n1"), *there)
     assert (found.made, found.bare, message_of(found, "workloads")) == ([], [], "")
 
 
-def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
+def test_a_replica_set_of_a_deployment_creates_none() -> None:
     made = workload("ReplicaSet")
     owner = {"kind": "Deployment", "name": "web", "controller": True}
     made["metadata"] = {"name": "web-5d4f8", "ownerReferences": [None, owner]}
@@ -308,7 +308,7 @@ def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
     assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
 
 
-def test_cron_jobs_are_message_of() -> None:
+def test_cron_jobs_give_a_remark() -> None:
     cron = {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {}}}
     assert message_of(prepared(node("n1"), cron), "cron-jobs") == (
         "CronJob default/nightly creates Jobs on a schedule; no run creates their pods."
@@ -324,45 +324,45 @@ def test_a_broken_template_is_named() -> None:
     assert error.value.field.startswith("spec.template.spec.containers[0].resources")
 
 
-# ---------------------------------------------------------------- in time
+# ---------------------------------------------------------------- virtual time
 
 
-def test_in_time_a_pod_that_is_being_deleted_is_popped_and_skipped() -> None:
-    played = Played(node("n1"), pod("gone", deleted=True), pod("a"))
-    (skipped,) = played.of("pod.skipped")
+def test_in_virtual_time_a_terminating_pod_is_popped_and_skipped() -> None:
+    played = PlayedScenario(node("n1"), pod("gone", deleted=True), pod("a"))
+    (skipped,) = played.records_of("pod.skipped")
     message = "skip schedule deleting pod: default/gone"
     assert (skipped.time, skipped.data) == (0, {"pod": "default/gone", "message": message})
-    assert [r.data["pod"] for r in played.of("attempt")] == ["default/a"]
+    assert [r.data["pod"] for r in played.records_of("attempt")] == ["default/a"]
     assert played.moves("gone") == [(0, "active", "UnschedulablePodAdd"), (0, "popped", "Pop")]
     assert played.run.engine.queue.parts() == {}
     assert message in " ".join(played.run.warnings)
 
 
-def test_in_time_choices_hold_for_pods_that_come_later() -> None:
+def test_in_virtual_time_choices_apply_to_pods_created_later() -> None:
     late = claiming("late", schedulerName="volcano")
     arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": late["spec"]}}]
     made = workload("Deployment", replicas=1)
     made["spec"]["template"]["spec"] |= {"schedulerName": "volcano", "volumes": late["spec"]["volumes"]}
     timeline = [{"at": 5, "create": written("now", **late["spec"])}, {"at": 6, "create": workload("Job", "batch")}]
     choices = Choices("take", "bound")
-    played = Played(node("n1"), made, timeline=timeline, arrivals=arrivals, choices=choices)
+    played = PlayedScenario(node("n1"), made, timeline=timeline, arrivals=arrivals, choices=choices)
     assert played.node_of("now") == played.node_of("job-0") == "n1"
-    assert {r.data["node"] for r in played.of("pod.bound")} == {"n1"}
-    assert len(played.of("pod.bound")) == 4
+    assert {r.data["node"] for r in played.records_of("pod.bound")} == {"n1"}
+    assert len(played.records_of("pod.bound")) == 4
 
 
-def test_in_time_what_comes_later_is_filled_in() -> None:
+def test_in_virtual_time_later_objects_get_defaults() -> None:
     late = limited("late", "9")
     arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": late["spec"]}}]
-    played = Played(node("n1"), workload("Deployment"), timeline=[{"at": 5, "create": late}], arrivals=arrivals)
-    pending = {r.data["pod"] for r in played.of("attempt") if r.data["result"] == "unschedulable"}
+    played = PlayedScenario(node("n1"), workload("Deployment"), timeline=[{"at": 5, "create": late}], arrivals=arrivals)
+    pending = {r.data["pod"] for r in played.records_of("attempt") if r.data["result"] == "unschedulable"}
     assert pending == {"default/late", "default/job-0"}
     warnings = " ".join(played.run.warnings)
     assert "requests from limits (1 container of 1 workload)" in warnings
     assert "requests from limits (2 containers of 2 pods)" in warnings
 
 
-def test_in_time_a_claim_that_comes_later_is_not_absent() -> None:
-    played = Played(node("n1"), claiming("a"), timeline=[{"at": 5, "create": claim("data")}], choices=BOUND)
+def test_in_virtual_time_a_claim_created_later_is_not_missing() -> None:
+    played = PlayedScenario(node("n1"), claiming("a"), timeline=[{"at": 5, "create": claim("data")}], choices=BOUND)
     assert played.node_of("a") == ""
     assert not any("claim" in warning for warning in played.run.warnings if "Filled" not in warning)

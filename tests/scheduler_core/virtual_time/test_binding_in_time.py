@@ -1,4 +1,4 @@
-"""Permit, binding that takes time and fails, and preemption with grace periods.
+"""Permit, slow and failing bindings, and preemption with grace periods, in virtual time.
 
 Source: pkg/scheduler/schedule_one.go, pkg/scheduler/framework/runtime/waiting_pods_map.go.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE
 from tests.scheduler_core.build import Raw, node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
 TOP = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "top"}, "value": 200}
@@ -32,16 +32,16 @@ def member(name: str, least: int = 3, cpu: str = "1") -> Raw:
 
 def test_a_group_is_bound_when_it_is_complete() -> None:
     timeline = [created(0, member("a")), created(5, member("b")), created(9, member("c"))]
-    played = Played(node("n1"), config=GANG, timeline=timeline)
+    played = PlayedScenario(node("n1"), config=GANG, timeline=timeline)
     assert played.times("permit.waiting") == [0, 5]
     assert played.times("pod.bound") == [9, 9, 9]
     assert played.run.api.lifecycle.assumed() == []
 
 
-def test_a_group_that_stays_incomplete_gives_its_places_back() -> None:
+def test_an_incomplete_group_releases_its_nodes() -> None:
     timeline = [created(0, member("a")), created(5, member("b"))]
-    played = Played(node("n1"), config=GANG, timeline=timeline, until=33)
-    first = played.of("permit.rejected")
+    played = PlayedScenario(node("n1"), config=GANG, timeline=timeline, until=33)
+    first = played.records_of("permit.rejected")
     assert [(r.time, r.data["pod"]) for r in first] == [(30, "default/a"), (30, "default/b")]
     assert first[0].data["message"] == "rejected due to timeout after waiting 30s at plugin Coscheduling"
     assert first[1].data["message"] == "rejection in Unreserve"
@@ -49,18 +49,18 @@ def test_a_group_that_stays_incomplete_gives_its_places_back() -> None:
     assert played.times("pod.bound") == []
 
 
-def test_waiting_pods_hold_their_places_and_free_them() -> None:
+def test_waiting_pods_hold_their_resources_and_release_them() -> None:
     timeline = [created(0, member("a", 2, cpu="4")), created(1, pod("other", requests={"cpu": "4"}))]
-    played = Played(node("n1", cpu="4"), config=GANG, timeline=timeline, until=40)
-    assert [r.data["result"] for r in played.of("attempt", "other")] == ["unschedulable", "scheduled"]
+    played = PlayedScenario(node("n1", cpu="4"), config=GANG, timeline=timeline, until=40)
+    assert [r.data["result"] for r in played.records_of("attempt", "other")] == ["unschedulable", "scheduled"]
     assert played.times("pod.bound", "other") == [30]
 
 
-def test_a_waiting_pod_that_is_deleted_is_gone_for_good() -> None:
+def test_a_deleted_waiting_pod_does_not_return() -> None:
     gone = {"at": 7, "delete": {"kind": "Pod", "name": "a", "namespace": "default"}}
-    played = Played(node("n1"), config=GANG, timeline=[created(0, member("a")), gone])
+    played = PlayedScenario(node("n1"), config=GANG, timeline=[created(0, member("a")), gone])
     assert played.times("permit.rejected") == [7]
-    assert len(played.of("attempt")) == 1
+    assert len(played.records_of("attempt")) == 1
     assert played.run.api.cluster.pods == {}
 
 
@@ -69,59 +69,59 @@ def binding(seconds: float, **failures: int) -> dict[str, Any]:
     return {"binding": {"seconds": seconds, "failures": failing}}
 
 
-def test_binding_takes_time_in_which_the_place_is_taken() -> None:
+def test_resources_are_reserved_during_a_slow_binding() -> None:
     timeline = [created(0, pod("a", requests={"cpu": "3"})), created(1, pod("b", requests={"cpu": "3"}))]
-    played = Played(node("n1", cpu="4"), timeline=timeline, **binding(5))
+    played = PlayedScenario(node("n1", cpu="4"), timeline=timeline, **binding(5))
     assert played.times("pod.bound") == [5]
-    assert played.of("attempt", "b")[0].data["result"] == "unschedulable"
+    assert played.records_of("attempt", "b")[0].data["result"] == "unschedulable"
 
 
-def test_a_binding_that_fails_is_an_error_and_comes_again() -> None:
-    played = Played(node("n1"), timeline=[created(0, pod("a"))], **binding(0.5, a=2))
+def test_a_failed_binding_is_an_error_and_is_retried() -> None:
+    played = PlayedScenario(node("n1"), timeline=[created(0, pod("a"))], **binding(0.5, a=2))
     assert played.times("bind.failed") == [0.5, 2.5]
     # errors back off 1 s, then 2 s; v1.34 waits until the second after that is over
-    assert [r.time for r in played.of("attempt")] == [0, 2, 5]
+    assert [r.time for r in played.records_of("attempt")] == [0, 2, 5]
     assert played.times("pod.bound") == [5.5]
 
 
-def test_a_failed_binding_wakes_those_who_waited_for_the_place() -> None:
+def test_a_failed_binding_wakes_pods_that_need_the_node() -> None:
     timeline = [created(0, pod("a", requests={"cpu": "3"})), created(1, pod("b", requests={"cpu": "3"}))]
-    played = Played(node("n1", cpu="4"), timeline=timeline, **binding(5, a=1))
-    woken = next(r for r in played.of("queue.moved", "b") if r.data["event"] == "AssignedPodDelete")
-    failed = played.of("bind.failed")[0]
+    played = PlayedScenario(node("n1", cpu="4"), timeline=timeline, **binding(5, a=1))
+    woken = next(r for r in played.records_of("queue.moved", "b") if r.data["event"] == "AssignedPodDelete")
+    failed = played.records_of("bind.failed")[0]
     assert (woken.time, woken.cause) == (5, failed.seq)
 
 
-def test_victims_take_their_grace_period_and_the_preemptor_waits_for_it() -> None:
+def test_victims_take_their_grace_period_and_the_preemptor_waits() -> None:
     small = pod("small", on="n1", requests={"cpu": "3"}, terminationGracePeriodSeconds=20)
     big = created(10, pod("big", requests={"cpu": "3"}, priorityClassName="high"))
-    played = Played(node("n1", cpu="4"), HIGH, small, timeline=[big])
-    first, second = played.of("attempt", "big")
+    played = PlayedScenario(node("n1", cpu="4"), HIGH, small, timeline=[big])
+    first, second = played.records_of("attempt", "big")
     assert first.data["nominated_node"] == "n1"
     assert first.data["victims"] == ["default/small"]
-    evicted = played.of("pod.evicted")[0]
+    evicted = played.records_of("pod.evicted")[0]
     assert (evicted.cause, evicted.data["by"]) == (first.seq, "default/big")
     assert played.times("pod.deleted", "small") == [30]
     assert (second.time, second.data["node"]) == (30, "n1")
 
 
-def test_a_preemptor_does_not_preempt_again_while_its_victims_end() -> None:
+def test_a_preemptor_does_not_preempt_again_while_its_victims_terminate() -> None:
     small = pod("small", on="n1", requests={"cpu": "2"}, terminationGracePeriodSeconds=60)
     other = pod("other", on="n1", requests={"cpu": "2"}, terminationGracePeriodSeconds=60)
     big = created(10, pod("big", requests={"cpu": "2"}, priorityClassName="high"))
     wake = {"at": 20, "update": node("n1", cpu="4100m")}
-    played = Played(node("n1", cpu="4"), HIGH, small, other, timeline=[big, wake])
-    assert len(played.of("pod.evicted")) == 1
-    again = played.of("attempt", "big")[1]
+    played = PlayedScenario(node("n1", cpu="4"), HIGH, small, other, timeline=[big, wake])
+    assert len(played.records_of("pod.evicted")) == 1
+    again = played.records_of("attempt", "big")[1]
     assert again.time == 20
     assert "not eligible due to a terminating pod on the nominated node" in again.data["message"]
 
 
-def test_a_pod_of_higher_priority_takes_the_place_of_a_nominated_one() -> None:
+def test_a_pod_of_higher_priority_takes_the_node_of_a_nominated_one() -> None:
     small = pod("small", on="n1", requests={"cpu": "3"}, terminationGracePeriodSeconds=30)
     big = created(10, pod("big", requests={"cpu": "3"}, priorityClassName="high"))
     bigger = created(20, pod("bigger", requests={"cpu": "3"}, priorityClassName="top"))
-    played = Played(node("n1", cpu="4"), HIGH, TOP, small, timeline=[big, bigger])
+    played = PlayedScenario(node("n1", cpu="4"), HIGH, TOP, small, timeline=[big, bigger])
     assert played.node_of("bigger") == "n1"
     assert played.node_of("big") == ""
     assert played.times("pod.bound", "bigger") == [40]
@@ -132,8 +132,8 @@ def test_a_lower_nomination_on_the_node_is_cleared() -> None:
     small, other = (pod(name, on="n1", requests={"cpu": "2"}, **ends) for name in ("small", "other"))
     big = created(10, pod("big", requests={"cpu": "2"}, priorityClassName="high"))
     bigger = created(20, pod("bigger", requests={"cpu": "4"}, priorityClassName="top"))
-    played = Played(node("n1", cpu="4"), HIGH, TOP, small, other, timeline=[big, bigger], until=25)
-    said = [(r.data["pod"], r.data["node"]) for r in played.of("pod.nominated")]
-    assert said[:1] == [("default/big", "n1")]
-    assert ("default/big", "") in said
-    assert said[-1] == ("default/bigger", "n1")
+    played = PlayedScenario(node("n1", cpu="4"), HIGH, TOP, small, other, timeline=[big, bigger], until=25)
+    nominations = [(r.data["pod"], r.data["node"]) for r in played.records_of("pod.nominated")]
+    assert nominations[:1] == [("default/big", "n1")]
+    assert ("default/big", "") in nominations
+    assert nominations[-1] == ("default/bigger", "n1")

@@ -1,4 +1,4 @@
-"""What holds in every run in time, whatever happens: 500 random scenarios, small and full of trouble."""
+"""Invariants of virtual time runs, in 500 random small scenarios with many failures."""
 
 import random
 from collections import Counter
@@ -10,7 +10,7 @@ from scheduler_core.queue import ACTIVE, BACKOFF, GATED, UNSCHEDULABLE
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.examples import examples
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, Raw, node, pod
-from tests.scheduler_core.timed import scenario
+from tests.scheduler_core.virtual_time_runs import scenario
 
 
 def a_pod(chance: random.Random, name: str) -> Raw:
@@ -36,7 +36,7 @@ def a_pod(chance: random.Random, name: str) -> Raw:
     if chance.random() < 0.3:
         spec["terminationGracePeriodSeconds"] = chance.choice([0, 3, 20])
     raw = pod(name, **spec)
-    del raw["spec"]["priority"]  # that is for admission to say
+    del raw["spec"]["priority"]  # admission decides that
     if chance.random() < 0.4:
         raw["metadata"]["annotations"] = {"kubesched.dev/duration": f"{chance.randint(1, 90)}s"}
     return raw
@@ -96,7 +96,7 @@ def a_run(seed: int, release: str = "") -> ScenarioRun:
 
 
 def check(run: ScenarioRun) -> None:
-    """Runs to the end; after every instant looks at everything."""
+    """Run to the end. Check all invariants after every instant."""
     timeline, expected = run.engine, 1
     while timeline.next_instant() <= run.until:
         before = timeline.clock.now
@@ -112,7 +112,7 @@ def check(run: ScenarioRun) -> None:
 
 def look(run: ScenarioRun) -> None:
     api, queue, cluster = run.api, run.engine.queue, run.api.cluster
-    # no pod in two parts of the queue, none both waiting and on a node, none that does not exist
+    # no pod is in two queues, none both waits and is on a node, and none is missing
     parts = [
         (ACTIVE, [p.key for p in queue.active]),
         (BACKOFF, [p.key for p in queue.backoff]),
@@ -123,13 +123,13 @@ def look(run: ScenarioRun) -> None:
     assert not seen or max(seen.values()) == 1
     assert seen.keys() <= api.pods.keys()
     assert not seen.keys() & cluster.pods.keys()
-    # every pod waits, is on its way, or runs; who is on its way is assumed
+    # every pod waits, is being bound, or runs; a pod that is being bound is assumed
     assumed = set(api.lifecycle.assumed())
     assert set(api.pods) - seen.keys() - cluster.pods.keys() == set()
     assert {key for key, info in cluster.pods.items() if key not in assumed} <= api.pods.keys()
     for key in cluster.pods.keys() - assumed:
         assert cluster.pods[key] is api.pods[key]
-    # no node over what it has
+    # no node exceeds its allocatable resources
     nodes = cluster.nodes
     nodes.refresh()
     for row, name in enumerate(nodes.names):
@@ -137,13 +137,13 @@ def look(run: ScenarioRun) -> None:
         assert len(pods) == nodes.pod_count[row]
         for resource, requested in nodes.requested.items():
             assert requested[row] == sum(p.requests.get(resource, 0) for p in pods), f"{name}: {resource}"
-    # the nominator knows pending pods alone
+    # the nominator contains pending pods only
     for name in cluster.nominator.nodes():
         assert all(p.key in seen for p in cluster.nominator.on(name))
 
 
-def test_no_pod_is_placed_where_there_is_no_room() -> None:
-    """Nodes do not shrink here, so that none is ever over its allocatable."""
+def test_no_pod_exceeds_the_resources_of_its_node() -> None:
+    """Nodes do not shrink here, so none ever exceeds its allocatable."""
     for seed in range(40):
         run = a_run(seed)
         run.scenario.spec.timeline = [e for e in run.scenario.spec.timeline if "Node" not in str(e.update)]

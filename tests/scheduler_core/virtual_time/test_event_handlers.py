@@ -1,4 +1,4 @@
-"""Which event wakes whom: in v1.34 (hints), in v1.27 (events alone, with a look at the node), in v1.21 (everybody).
+"""Events that wake pods: in 1.34 (hints), in 1.27 (events and a check of the node), in 1.21 (all pods).
 
 Source: pkg/scheduler/eventhandlers.go of each.
 """
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod, selector
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 BIG: dict[str, Any] = {"requests": {"cpu": "8"}}
 NEAR = {"podAffinity": {REQUIRED: [{"labelSelector": selector(app="db"), "topologyKey": HOSTNAME}]}}
@@ -20,7 +20,7 @@ def labelled(**labels: str) -> Raw:
 
 OLD = {"kind": "Pod", "name": "old", "namespace": "default"}
 ANNOTATED = {"kind": "Pod", "name": "a", "namespace": "default", "patch": {"metadata": {"annotations": {"k": "v"}}}}
-# what the pod wants, what happens at 20 s, the event that wakes it in 1.34, 1.27 and 1.21 ("" for none)
+# what the pod needs, what happens at 20 s, the event that wakes it in 1.34, 1.27 and 1.21 ("" for none)
 CASES: dict[str, tuple[Raw, Raw, tuple[str, str, str]]] = {
     "a bigger node": (
         *(BIG, {"update": node("n1", cpu="9")}),
@@ -46,17 +46,17 @@ CASES: dict[str, tuple[Raw, Raw, tuple[str, str, str]]] = {
 
 @pytest.mark.parametrize(("at", "release"), list(enumerate(["1.34", "1.27", "1.21"])))
 @pytest.mark.parametrize(("wants", "happens", "woken"), list(CASES.values()), ids=list(CASES))
-def test_what_wakes_a_pod(wants: Raw, happens: Raw, woken: tuple[str, ...], at: int, release: str) -> None:
+def test_events_that_wake_a_pod(wants: Raw, happens: Raw, woken: tuple[str, ...], at: int, release: str) -> None:
     objects = [node("n1"), pod("old", on="n1"), pod("a", **wants)]
     timeline = [{"at": 20, **happens}]
-    played = Played(*objects, timeline=timeline, kubernetes=release, gracePeriods=False, until=25)
-    moves = [record.data["event"] for record in played.of("queue.moved", "a") if record.time == 20]
+    played = PlayedScenario(*objects, timeline=timeline, kubernetes=release, gracePeriods=False, until=25)
+    moves = [record.data["event"] for record in played.records_of("queue.moved", "a") if record.time == 20]
     assert moves[:1] == ([woken[at]] if woken[at] else [])
 
 
-def test_a_pod_that_is_given_to_another_scheduler_leaves_the_queue() -> None:
+def test_a_pod_that_changes_its_scheduler_leaves_the_queue() -> None:
     given = {"at": 5, "update": pod("a", schedulerName="somebody-else", **BIG)}
     grow = {"at": 10, "update": node("n1", cpu="9")}
-    played = Played(node("n1"), pod("a", **BIG), timeline=[given, grow])
+    played = PlayedScenario(node("n1"), pod("a", **BIG), timeline=[given, grow])
     assert played.moves("a")[-1][:2] == (5, "gone")
-    assert len(played.of("attempt")) == 1
+    assert len(played.records_of("attempt")) == 1

@@ -1,4 +1,4 @@
-"""What an update is said to have changed, and which step of a scenario led to what."""
+"""Text of the changes of an update, and the scenario step that caused each record."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from scheduler_core.api.objects import decode
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.object_diff_text import MOST, changes
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 
-def told(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
+def diff_text(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
     before, after = decode(old), decode(new)
     assert before is not None
     assert after is not None
@@ -49,26 +49,26 @@ TAINT = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
         ({}, {"annotations": {"a": "x" * 500}}, [("annotation", "annotation a=" + "x" * 77 + "… added")]),
     ],
 )  # fmt: skip
-def test_what_changed_of_a_node(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
-    assert told(plain_node(**old), plain_node(**new)) == expected
+def test_changes_of_a_node(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert diff_text(plain_node(**old), plain_node(**new)) == expected
 
 
 def test_many_changes_are_counted() -> None:
-    found = told(plain_node(), plain_node(labels={f"l{i}": "" for i in range(100)}))
+    found = diff_text(plain_node(), plain_node(labels={f"l{i}": "" for i in range(100)}))
     assert len(found) == MOST
     assert found[-1][1] == "and 61 more changes"
 
 
-def test_what_changed_of_a_pod() -> None:
+def test_changes_of_a_pod() -> None:
     gated = pod("web", schedulingGates=[{"name": "example.com/quota"}])
-    assert told(gated, pod("web")) == [("gate", "gate example.com/quota removed")]
+    assert diff_text(gated, pod("web")) == [("gate", "gate example.com/quota removed")]
     dying = pod("web")
     dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert told(pod("web"), dying) == [("termination", "is terminating")]
+    assert diff_text(pod("web"), dying) == [("termination", "is terminating")]
 
 
-def roots(played: Played, kind: str) -> list[Any]:
-    """Of each record of a kind, the number of the scenario's step that led to it; None where none did."""
+def roots(played: PlayedScenario, kind: str) -> list[Any]:
+    """Return for each record of a kind the number of the scenario step that caused it, or None."""
     by_seq: dict[int, Record] = {record.seq: record for record in played.records}
 
     def root(record: Record) -> Any:
@@ -78,7 +78,7 @@ def roots(played: Played, kind: str) -> list[Any]:
             record = by_seq[record.cause]
         return record.data["step"]
 
-    return [root(record) for record in played.of(kind)]
+    return [root(record) for record in played.records_of(kind)]
 
 
 def deployment(replicas: int) -> dict[str, Any]:
@@ -87,14 +87,14 @@ def deployment(replicas: int) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "site"}, "spec": spec}
 
 
-def test_a_step_is_the_cause_of_all_that_follows() -> None:
+def test_a_step_is_the_cause_of_its_consequences() -> None:
     evict = {"node": "n1", "key": "broken", "effect": "NoExecute"}
     timeline = [{"at": 5, "cordon": "n2"}, {"at": 10, "taint": evict}, {"at": 60, "uncordon": "n2"}]
-    played = Played(node("n1"), node("n2"), deployment(1), timeline=timeline, until=100)
-    assert [(r.time, r.data["step"], r.data["operation"]) for r in played.of("scenario.step")] == [
+    played = PlayedScenario(node("n1"), node("n2"), deployment(1), timeline=timeline, until=100)
+    assert [(r.time, r.data["step"], r.data["operation"]) for r in played.records_of("scenario.step")] == [
         (5, 1, "cordon"), (10, 2, "taint"), (60, 3, "uncordon"),
     ]  # fmt: skip
-    changed = [", ".join(c["text"] for c in r.data["what"]) for r in played.of("node.changed")]
+    changed = [", ".join(c["text"] for c in r.data["what"]) for r in played.records_of("node.changed")]
     unschedulable = "taint node.kubernetes.io/unschedulable:NoSchedule"
     assert changed == ["cordoned", f"{unschedulable} added", "taint broken:NoExecute added", "uncordoned",
                        f"{unschedulable} removed"]  # fmt: skip
@@ -104,21 +104,21 @@ def test_a_step_is_the_cause_of_all_that_follows() -> None:
     assert played.times("pod.deleted") == [40]  # after its grace period
     assert roots(played, "pod.deleted") == [2]
     assert roots(played, "pod.created") == [None, 2]  # the Deployment replaces it
-    woken = [r for r in played.of("queue.moved") if r.data["event"] == "NodeUpdateNodeTaint"]
+    woken = [r for r in played.records_of("queue.moved") if r.data["event"] == "NodeUpdateNodeTaint"]
     assert {r.time for r in woken} == {60}
 
 
-def test_a_countdown_has_the_step_that_began_it_as_its_root() -> None:
+def test_a_countdown_has_the_step_that_started_it_as_its_root() -> None:
     stays = pod("web", tolerations=[{"key": "broken", "operator": "Exists", "tolerationSeconds": 20}])
     timeline = [{"at": 10, "taint": {"node": "n1", "key": "broken", "effect": "NoExecute"}}]
-    played = Played(node("n1"), stays, timeline=timeline, gracePeriods=False)
+    played = PlayedScenario(node("n1"), stays, timeline=timeline, gracePeriods=False)
     assert (played.times("pod.evicted"), roots(played, "pod.evicted")) == ([30], [1])
 
 
-def test_a_pod_that_finishes_has_no_step_as_its_cause() -> None:
+def test_a_finishing_pod_has_no_step_as_its_cause() -> None:
     brief = pod("web")
     brief["metadata"]["annotations"] = {"kubesched.dev/duration": "10s"}
-    played = Played(node("n1"), timeline=[{"at": 5, "create": brief}])
+    played = PlayedScenario(node("n1"), timeline=[{"at": 5, "create": brief}])
     assert roots(played, "pod.created") == [1]
     assert roots(played, "pod.deleted") == [None]
 
@@ -135,7 +135,7 @@ def test_a_pod_that_finishes_has_no_step_as_its_cause() -> None:
         ({"drain": "n9"}, "Node n9: does not exist"),
     ],
 )  # fmt: skip
-def test_a_step_that_cannot_be_done_warns(step: dict[str, Any], says: str) -> None:
-    played = Played(node("n1"), timeline=[{"at": 5, **step}])
-    (done,), (warned,) = played.of("scenario.step"), played.of("warning")
+def test_an_impossible_step_gives_a_warning(step: dict[str, Any], says: str) -> None:
+    played = PlayedScenario(node("n1"), timeline=[{"at": 5, **step}])
+    (done,), (warned,) = played.records_of("scenario.step"), played.records_of("warning")
     assert (warned.data["message"], warned.cause) == (says, done.seq)

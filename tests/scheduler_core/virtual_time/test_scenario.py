@@ -1,4 +1,4 @@
-"""Scenario files: what they may say, what is wrong with them and in which line, and what comes of them."""
+"""Scenario files: fields, errors with lines, and their effects."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario import OPERATIONS, ScenarioSpec, export, json_schema, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.timed import Played, scenario
+from tests.scheduler_core.virtual_time_runs import PlayedScenario, scenario
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = re.search(r"```yaml\n(.*?)```", (DOCS / "scenario.md").read_text(), re.S)
@@ -22,7 +22,7 @@ assert EXAMPLE
 TEXT = EXAMPLE[1]
 
 
-def test_the_schema_is_that_of_the_code() -> None:
+def test_the_schema_agrees_with_the_code() -> None:
     assert json.loads((DOCS / "scenario.schema.json").read_text()) == json_schema()
 
 
@@ -40,7 +40,7 @@ def test_every_kind_of_record_is_documented() -> None:
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in text] == []
 
 
-def test_the_example_runs_and_is_the_same_when_exported() -> None:
+def test_the_example_runs_and_is_unchanged_when_exported() -> None:
     loaded = load_scenario(TEXT)
     again = load_scenario(json.dumps(export(loaded)))
     assert again == loaded
@@ -75,7 +75,7 @@ def test_the_example_runs_and_is_the_same_when_exported() -> None:
         ("replicas: 3", "replicas: x", 17, "spec.objects[2].spec.replicas", "int"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(old: str, new: str, line: int, field: str, words: str) -> None:
+def test_an_error_is_named_with_its_line(old: str, new: str, line: int, field: str, words: str) -> None:
     assert old in TEXT
     source = TEXT.replace(old, new, 1)
     with pytest.raises(InputError) as error:
@@ -120,7 +120,7 @@ def test_the_items_of_a_list_are_objects() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_list(old: str, new: str, line: int, field: str, words: str) -> None:
+def test_an_error_in_a_list(old: str, new: str, line: int, field: str, words: str) -> None:
     assert old in LIST
     source = LIST.replace(old, new)
     with pytest.raises(InputError) as error:
@@ -137,42 +137,42 @@ def test_durations(text: str | float, expected: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "h", "1x", "-1", "1h 30m", "nan", "inf", "367d", True, "1e99"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match=r"duration|between"):
         seconds(text)
 
 
-def test_arrivals_by_a_pattern_and_their_durations() -> None:
+def test_arrivals_with_a_pattern_and_durations() -> None:
     pattern = {"name": "w", "every": "10s", "start": 5, "end": 40, "duration": 3}
-    played = Played(node("n1"), arrivals=[{**pattern, "template": {"spec": {"containers": []}}}])
+    played = PlayedScenario(node("n1"), arrivals=[{**pattern, "template": {"spec": {"containers": []}}}])
     assert played.times("pod.created") == [5, 15, 25, 35]
     assert played.times("pod.deleted") == [8, 18, 28, 38]
 
 
-def test_poisson_arrivals_come_by_seed() -> None:
+def test_poisson_arrivals_depend_on_the_seed() -> None:
     def times(seed: int) -> list[float]:
         arrivals = [{"name": "w", "mean": "10s", "template": {"spec": {"containers": []}}}]
-        return Played(node("n1"), arrivals=arrivals, until=2000, seed=seed).times("pod.created")
+        return PlayedScenario(node("n1"), arrivals=arrivals, until=2000, seed=seed).times("pod.created")
 
     assert times(1) == times(1) != times(2)
     assert 150 < len(times(1)) < 250
 
 
-def test_what_cannot_be_done_is_a_warning() -> None:
+def test_an_impossible_step_gives_a_warning() -> None:
     timeline = [
         {"at": 1, "cordon": "nowhere"},
         {"at": 2, "delete": {"kind": "Pod", "name": "nobody", "namespace": "default"}},
         {"at": 3, "patch": {"kind": "Node", "name": "n1", "patch": {"metadata": {"name": "n2"}}}},
         {"at": 4, "patch": {"kind": "Node", "name": "n1", "patch": {"status": {"allocatable": {"cpu": "x"}}}}},
     ]
-    played = Played(node("n1"), timeline=timeline)
+    played = PlayedScenario(node("n1"), timeline=timeline)
     assert played.times("warning") == [1, 2, 3, 4]
 
 
 def test_patches() -> None:
     patch = {"kind": "Node", "name": "n1", "patch": {"metadata": {"labels": {"disk": "ssd"}}}}
     waiting = pod("web", nodeSelector={"disk": "ssd"})
-    played = Played(node("n1"), waiting, timeline=[{"at": 9, "patch": patch}])
+    played = PlayedScenario(node("n1"), waiting, timeline=[{"at": 9, "patch": patch}])
     assert played.times("pod.bound") == [9]
 
 
@@ -186,12 +186,12 @@ def test_simulate_prints_a_table_and_lines(tmp_path: Path, capsys: pytest.Captur
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
 
 
-def test_simulate_says_what_is_wrong_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_names_an_error_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", str(tmp_path / "absent")]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
-def test_a_scenario_without_time_still_runs() -> None:
+def test_a_scenario_without_steps_still_runs() -> None:
     run = ScenarioRun(scenario(node("n1"), pod("web"), until=None))
     assert run.until == 600
     assert any(record.kind == "pod.bound" for record in run.run())

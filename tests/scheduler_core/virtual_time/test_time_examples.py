@@ -7,21 +7,21 @@ import pytest
 
 from scheduler_core.virtual_time.scenario import load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
-from tests.scheduler_core.timed import Played
+from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 FOLDER = Path(__file__).parents[3] / "docs" / "examples" / "time"
 
 
-def play(name: str, kubernetes: str = "1.34") -> Played:
+def play(name: str, kubernetes: str = "1.34") -> PlayedScenario:
     source = (FOLDER / f"{name}.yaml").read_text()
     scenario = load_scenario(source)
     scenario.spec.kubernetes = kubernetes
-    played = Played(run=ScenarioRun(scenario, source))
-    assert not played.of("warning")
+    played = PlayedScenario(run=ScenarioRun(scenario, source))
+    assert not played.records_of("warning")
     return played
 
 
-def woken(played: Played, pod: str) -> list[tuple[float, str]]:
+def woken(played: PlayedScenario, pod: str) -> list[tuple[float, str]]:
     return [(time, event) for time, to, event in played.moves(pod) if to in ("active", "backoff")][1:]
 
 
@@ -40,7 +40,7 @@ def test_backoff() -> None:
     played = play("backoff")
     tries = played.times("attempt", "unlucky")
     assert [later - earlier for earlier, later in pairwise(tries)] == [2, 3, 5, 9, 11, 11]
-    assert played.of("pod.bound", "unlucky")
+    assert played.records_of("pod.bound", "unlucky")
 
 
 @pytest.mark.parametrize(("release", "label"), [("1.34", "NodeUpdateNodeLabel"), ("1.27", "NodeLabelChange")])
@@ -52,26 +52,30 @@ def test_hints(release: str, label: str) -> None:
 def test_preemption() -> None:
     played = play("preemption")
     assert (played.times("pod.evicted", "worker"), played.times("pod.deleted", "worker")) == ([10], [50])
-    assert "terminating pod on the nominated node" in played.of("attempt", "boss")[1].data["message"]
+    assert "terminating pod on the nominated node" in played.records_of("attempt", "boss")[1].data["message"]
     assert played.times("pod.bound", "king") == [50]
-    assert not played.of("pod.bound", "boss")
+    assert not played.records_of("pod.bound", "boss")
 
 
 def test_taints() -> None:
     played = play("taints")
-    evicted = {record.data["pod"].split("-")[0]: record.time for record in played.of("pod.evicted")}
+    evicted = {record.data["pod"].split("-")[0]: record.time for record in played.records_of("pod.evicted")}
     assert evicted == {"default/impatient": 90, "default/site": 360}
-    assert {record.data["node"] for record in played.of("pod.bound") if record.time > 100} == {"n2"}
+    assert {record.data["node"] for record in played.records_of("pod.bound") if record.time > 100} == {"n2"}
 
 
 def test_gang() -> None:
     played = play("gang")
-    assert [record.time for record in played.of("pod.bound") if "training" in record.data["pod"]] == [100, 100, 100]
+    assert [record.time for record in played.records_of("pod.bound") if "training" in record.data["pod"]] == [
+        100,
+        100,
+        100,
+    ]
     assert played.times("pod.bound", "other-0") == [30]
 
 
 def test_queue() -> None:
     played = play("queue")
-    parts = {record.data["to"] for record in played.of("queue.moved")}
+    parts = {record.data["to"] for record in played.records_of("queue.moved")}
     assert parts >= {"active", "backoff", "unschedulable", "gated", "popped"}
     assert played.times("pod.bound", "gated")[0] >= 180

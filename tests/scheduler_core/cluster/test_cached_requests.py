@@ -1,4 +1,4 @@
-"""What pods and nodes ask for is read once for all that are alike; it must come to what is read each time."""
+"""Cached requests of equal pods and nodes equal those that are read each time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REQUESTS = st.dictionaries(
 
 def pod(containers: list[dict[str, Any]], inits: list[dict[str, Any]], overhead: dict[str, Any]) -> Pod:
     def made(prefix: str, each: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{"name": f"{prefix}{i}", "resources": {"requests": asked}} for i, asked in enumerate(each)]
+        return [{"name": f"{prefix}{i}", "resources": {"requests": requests}} for i, requests in enumerate(each)]
 
     spec = {"containers": made("c", containers), "initContainers": made("i", inits), "overhead": overhead}
     found = decode({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
@@ -34,7 +34,7 @@ def pod(containers: list[dict[str, Any]], inits: list[dict[str, Any]], overhead:
     REQUESTS,
     st.sampled_from(sorted(FRAMEWORK)),  # 1.16 counts init containers elsewhere
 )
-def test_pods_that_ask_alike(
+def test_pods_with_equal_requests(
     containers: list[dict[str, Any]], inits: list[dict[str, Any]], overhead: dict[str, Any], release: str
 ) -> None:
     one, its = pod(containers, inits, overhead), get_release(release)
@@ -52,7 +52,7 @@ def test_pods_that_ask_alike(
         assert found.nonzero == scored
 
 
-def test_a_nodes_amounts_are_its_own() -> None:
+def test_nodes_do_not_share_their_quantities() -> None:
     first = resources.amounts({"cpu": "4", "pods": 10})
     first.pop("pods")
     assert resources.amounts({"cpu": "4", "pods": 10}) == {"cpu": 4000, "pods": 10}

@@ -21,7 +21,7 @@ def node(name: str, **labels: str) -> Raw:
 
 
 def device(name: str, **more: Any) -> Raw:
-    """`model`, `index`: attributes; `memory`: a capacity; anything else is a field."""
+    """Return a device. `model`, `index`: attributes; `memory`: a capacity; others are fields."""
     attributes = {
         key: {"int" if isinstance(more[key], int) else "string": more.pop(key)}
         for key in ("model", "index", "root")
@@ -31,10 +31,10 @@ def device(name: str, **more: Any) -> Raw:
     return {"name": name, "attributes": attributes, "capacity": capacity, **more}
 
 
-def piece(
+def resource_slice(
     name: str, *devices: Raw, pool: str = "", on: str = "", generation: int = 1, count: int = 1, **spec: Any
 ) -> Raw:
-    """A ResourceSlice; `on`: for one node."""
+    """Return a ResourceSlice. `on`: its only node."""
     where = {"nodeName": on} if on else {}
     pools = {"name": pool or on or name, "generation": generation, "resourceSliceCount": count}
     return {
@@ -61,14 +61,14 @@ def exactly(count: int = 1, *expressions: str, cls: str = "gpu", **more: Any) ->
 
 
 def everything(*expressions: str, cls: str = "gpu") -> Raw:
-    asked = exactly(1, *expressions, cls=cls)
-    return {**{k: v for k, v in asked.items() if k != "count"}, "allocationMode": "All"}
+    wanted = exactly(1, *expressions, cls=cls)
+    return {**{k: v for k, v in wanted.items() if k != "count"}, "allocationMode": "All"}
 
 
-def claim(name: str, *asked: Raw | list[Raw], status: Raw | None = None, uid: str = "", **devices: Any) -> Raw:
-    """Requests r0, r1 ... of `exactly`; a list instead of one is a prioritized list of s0, s1 ..."""
+def claim(name: str, *wanted: Raw | list[Raw], status: Raw | None = None, uid: str = "", **devices: Any) -> Raw:
+    """Return a claim with requests r0, r1 ... of `exactly`. A list is a prioritized list of s0, s1 ..."""
     requests: list[Raw] = []
-    for i, one in enumerate(asked):
+    for i, one in enumerate(wanted):
         if isinstance(one, list):
             requests.append(
                 {"name": f"r{i}", "firstAvailable": [{"name": f"s{j}", **sub} for j, sub in enumerate(one)]}
@@ -84,8 +84,8 @@ def claim(name: str, *asked: Raw | list[Raw], status: Raw | None = None, uid: st
     }
 
 
-def given(*devices: str, pool: str, to: str = "", on: str = "") -> Raw:
-    """The status of a claim that has these devices; `to`: the pod that it is reserved for; `on`: the only node."""
+def allocation(*devices: str, pool: str, to: str = "", on: str = "") -> Raw:
+    """Return the status of a claim with these devices. `to`: the pod that reserves it; `on`: the only node."""
     results = [{"request": "r0", "driver": DRIVER, "pool": pool, "device": one} for one in devices]
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [on]}]}]
     allocation: Raw = {
@@ -108,15 +108,15 @@ def pod(name: str, *claims: str, **spec: Any) -> Raw:
 
 
 def cycles(*objects: Raw, release: str = "1.34", preempt: bool = True, pods: tuple[str, ...] = ()) -> list[Raw]:
-    """What is decided of the pods, in order. `pods`: their names, if not those of all that are on no node."""
+    """Return the cycles of the pods, in order. `pods`: their names, by default all without a node."""
     pending = (one for one in objects if one["kind"] == "Pod" and "nodeName" not in one["spec"])
     names = pods or [one["metadata"]["name"] for one in pending]
     case: Raw = {"name": "x", "kubernetes": release, "objects": list(objects), "preempt": preempt, "percentage": 100}
     return list(replay_case({**case, "pods": [f"default/{name}" for name in names]})["cycles"])
 
 
-def got(cycle: Raw, name: str) -> list[str]:
-    """The devices that a claim was given, as `request:pool/device`."""
+def allocated(cycle: Raw, name: str) -> list[str]:
+    """Return the devices of a claim as `request:pool/device`."""
     allocation = cycle.get("claims", {}).get(f"default/{name}", {}).get("allocation", {})
     results = allocation.get("devices", {}).get("results", [])
     return [f"{one['request']}:{one['pool']}/{one['device']}" for one in results]

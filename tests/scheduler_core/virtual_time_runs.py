@@ -1,4 +1,4 @@
-"""Short ways to have something happen in time, for the tests of the core."""
+"""Helpers for tests of the core in virtual time."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.scheduler_core.build import Raw
 
 
 def scenario(*objects: Raw, timeline: list[Raw] | None = None, until: Any = 600, **spec: Any) -> Scenario:
-    """A scenario; `timeline`: entries as in a file."""
+    """Return a scenario. `timeline`: entries as in a file."""
     document = {
         "apiVersion": "kubesched.dev/v1alpha1",
         "kind": "Scenario",
@@ -21,8 +21,8 @@ def scenario(*objects: Raw, timeline: list[Raw] | None = None, until: Any = 600,
     return load_scenario(msgspec.json.encode(document))
 
 
-class Played:
-    """A scenario that was run to its end: `run`, or the one of these objects."""
+class PlayedScenario:
+    """A finished scenario: `run`, or the one of these objects."""
 
     def __init__(
         self, *objects: Raw, run: ScenarioRun | None = None, choices: Choices = AS_UPSTREAM, **spec: Any
@@ -30,19 +30,19 @@ class Played:
         self.run = run or ScenarioRun(scenario(*objects, **spec), choices=choices)
         self.records: list[Record] = list(self.run.run())
 
-    def of(self, kind: str, pod: str = "") -> list[Record]:
-        """The records of a kind, of one pod or of all."""
+    def records_of(self, kind: str, pod: str = "") -> list[Record]:
+        """Return the records of a kind, of one pod or of all."""
         return [r for r in self.records if r.kind == kind and (not pod or r.data.get("pod") == f"default/{pod}")]
 
     def times(self, kind: str, pod: str = "") -> list[float]:
-        return [round(record.time, 3) for record in self.of(kind, pod)]
+        return [round(record.time, 3) for record in self.records_of(kind, pod)]
 
     def moves(self, pod: str) -> list[tuple[float, str, str]]:
-        """(time, where to, why) of each move of a pod."""
-        return [(r.time, r.data["to"], r.data["event"]) for r in self.of("queue.moved", pod)]
+        """Return (time, queue, cause) of each move of a pod."""
+        return [(r.time, r.data["to"], r.data["event"]) for r in self.records_of("queue.moved", pod)]
 
     def node_of(self, pod: str) -> str:
-        """Where a pod is bound at the end; "" if nowhere."""
+        """Return the node of a pod at the end, "" for none."""
         key = f"default/{pod}"
         info = self.run.api.pods.get(key)
         return info.node if info is not None and not self.run.api.lifecycle.is_assumed(key) else ""
