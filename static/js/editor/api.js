@@ -5,10 +5,10 @@ const LONG = 1000; // milliseconds after which a pending answer is indicated
 const PAGE = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
 
 export class Asking {
-  // `places`: URLs by name. `heard`: called with each analysis and its text. `failed`: called with an error message.
+  // `places`: URLs by name. `onAnalysis`: called with each analysis and its text. `failed`: called with an error message.
   // `waits`: called when an answer is slow.
-  constructor({ places, token, heard, failed, waits }) {
-    Object.assign(this, { places, token, heard, failed, waits });
+  constructor({ places, token, onAnalysis, failed, waits }) {
+    Object.assign(this, { places, token, onAnalysis, failed, waits });
     this.timer = 0;
     this.under = null; // AbortController of the pending analysis
     this.line = Promise.resolve(); // queue of changes
@@ -31,7 +31,7 @@ export class Asking {
       const reading = await this.post("read", text, "text/plain", mine.signal);
       if (this.under !== mine) throw new DOMException("later", "AbortError");
       this.under = null;
-      this.heard(reading, text);
+      this.onAnalysis(reading, text);
       return reading;
     } catch (error) {
       if (error.name !== "AbortError") this.failed(error.message);

@@ -23,7 +23,7 @@ if (typeof kept.text === "string" && (!sent || kept.from === sent)) area.value =
 const asking = new Asking({
   places: { read: box.dataset.read, change: box.dataset.change, run: box.dataset.run, save: box.dataset.save },
   token: box.querySelector("[name=csrfmiddlewaretoken]").value,
-  heard,
+  onAnalysis,
   failed(why) {
     part("counted").textContent = "not checked";
     wrong.say(why);
@@ -59,7 +59,7 @@ function changed() {
   asking.soon(() => editor.text);
 }
 
-function heard(reading, text) {
+function onAnalysis(reading, text) {
   latest = { reading, text };
   editor.release = reading.release;
   refuse("");

@@ -18,7 +18,7 @@ function move(state) {
   say(state.at || `Shown: ${decodeURIComponent(state.address)}`);
 }
 
-function heard({ room: state, counts, over }) {
+function receive({ room: state, counts, over }) {
   if (over && teaches) location.reload(); // show the page of the closed class
   if (over) document.querySelector("[data-link]").textContent = over;
   if (state) move(state);
@@ -38,4 +38,4 @@ page.querySelector(".room-run").addEventListener("click", (event) => {
 
 remember();
 if (teaches) teach(page.querySelectorAll("[data-to]"));
-if (!page.hasAttribute("data-over")) link(page.dataset.socket, { known: () => version, heard });
+if (!page.hasAttribute("data-over")) link(page.dataset.socket, { known: () => version, receive });

@@ -4,9 +4,9 @@ import { connect } from "../socket.js";
 
 export const page = document.getElementById("room");
 
-// `known()`: version that the page shows; `heard(message)`: called for each message.
-export function link(path, { known, heard }) {
-  connect(path, { query: () => ({ version: known() }), onMessage: (message) => void heard(message) });
+// `known()`: version that the page shows; `receive(message)`: called for each message.
+export function link(path, { known, receive }) {
+  connect(path, { query: () => ({ version: known() }), onMessage: (message) => void receive(message) });
 }
 
 const made = new WeakMap(); // placeholder of a part -> its last HTML, as serialised by the browser

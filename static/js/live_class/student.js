@@ -78,7 +78,7 @@ function problem(text) {
 
 // ---- updates of the class
 
-function heard({ room: state, mine, over }) {
+function receive({ room: state, mine, over }) {
   if (over) {
     say(over);
     document.querySelector("[data-link]").textContent = over;
@@ -167,4 +167,4 @@ form.addEventListener("submit", (event) => {
 });
 
 if (pending(shown.step) && !document.getElementById("answering").disabled) send(shown.step);
-link(`/ws/rooms/${code}`, { known: () => newest?.version ?? shown.version, heard });
+link(`/ws/rooms/${code}`, { known: () => newest?.version ?? shown.version, receive });

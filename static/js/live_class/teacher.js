@@ -27,11 +27,11 @@ function move(state) {
   say(`Step ${step} of ${last}.${state.asks && state.revealed ? " The answer is shown." : ""}`);
 }
 
-function heard({ room: state, counts, over }) {
+function receive({ room: state, counts, over }) {
   if (state) move(state);
   if (counts) count(counts);
   if (over) location.reload(); // show the page of the closed class
 }
 
 teach(steps);
-if (!page.hasAttribute("data-over")) link(`/ws/rooms/teach/${page.dataset.key}`, { known: () => version, heard });
+if (!page.hasAttribute("data-over")) link(`/ws/rooms/teach/${page.dataset.key}`, { known: () => version, receive });

@@ -3,7 +3,7 @@ import { link, page, remember, say, show, summarize } from "./socket.js";
 
 let version = Number(page.dataset.version);
 
-function heard({ room: state, wall, over }) {
+function receive({ room: state, wall, over }) {
   if (state) {
     version = state.version;
     show(state.parts);
@@ -18,4 +18,4 @@ function heard({ room: state, wall, over }) {
 }
 
 remember();
-link(page.dataset.socket, { known: () => version, heard });
+link(page.dataset.socket, { known: () => version, receive });

@@ -10,8 +10,8 @@ export function whatIf(box, kind, key) {
 }
 
 // Opens the dialog at the timepoint of the map; between the start and the first selected cycle at the start.
-export async function openWhatIf(box, asked, focus) {
-  const [kind, key] = asked.split(" ");
+export async function openWhatIf(box, target, focus) {
+  const [kind, key] = target.split(" ");
   const [name, namespace = ""] = key.split("/").reverse();
   const unit = ["cycle", "t", "seq"].find((one) => focus[one] !== undefined);
   const query = new URLSearchParams({ kind, namespace, name, from: unit ? `${unit} ${focus[unit]}` : "start" });
