@@ -25,7 +25,6 @@ class Stop(NamedTuple):
         """Opens the page, until all that loads later has come."""
         page.goto(self.address)
         self.then(page)
-        expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0, timeout=30_000)
         page.evaluate(
             "() => document.querySelectorAll('details:has([data-chart])').forEach((one) => (one.open = true))"
         )
@@ -35,6 +34,8 @@ class Stop(NamedTuple):
         page.wait_for_function(CHARTS, timeout=30_000)
         page.wait_for_load_state("networkidle")
         page.evaluate("scrollTo(0, 0)")
+        maps = page.locator("[data-wait]").filter(has_text="Loading the cluster", visible=True)
+        expect(maps).to_have_count(0, timeout=30_000)
 
     @property
     def key(self) -> str:
