@@ -3,8 +3,8 @@
     python scripts/try_upgrades.py [CLUSTERS, 1000] [FIRST SEED]
 
 Previews each random cluster between each two successive releases, and plays what the preview names as the cause of a
-difference. Prints how many pods each set of behaviours explains, and every difference without a cause or with a cause
-that does not give it. Exit code 1: there is one.
+difference. Prints how many pods each set of behaviours explains, also if it is interrupted, and every difference
+without a cause or with a cause that does not give it. Exit code 1: there is one.
 """
 
 from __future__ import annotations
@@ -17,31 +17,53 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scheduler_core.releases.feature_gates import numbered  # noqa: E402
 from tests.random_clusters import random_cluster  # noqa: E402
 from tests.upgrades import check_causes, successive_releases  # noqa: E402
 
 
-def main(count: int = 1000, first: int = 0) -> int:
-    began, steps, faults = time.monotonic(), 0, 0
-    causes: Counter[tuple[str, str]] = Counter()
-    sizes: Counter[int] = Counter()
-    for seed in range(first, first + count):
+class Totals:
+    """What previews found. `causes`: (release, behaviours) -> pods. `sizes`: number of behaviours -> pods."""
+
+    def __init__(self) -> None:
+        self.began, self.clusters, self.steps, self.faults = time.monotonic(), 0, 0, 0
+        self.causes: Counter[tuple[str, str]] = Counter()
+        self.sizes: Counter[int] = Counter()
+
+    def add(self, seed: int) -> None:
         for a, b in successive_releases(random_cluster(seed)):
             step, wrong = check_causes(a, b)
-            steps += 1
+            self.steps += 1
+            self.faults += len(wrong)
             for one in step.changed:
-                causes[b.release.name, " + ".join(step.units[i].path for i in sorted(one.cause or ()))] += 1
-                sizes[len(one.cause or ())] += 1
+                self.causes[b.inputs.release.name, " + ".join(step.units[i].path for i in sorted(one.cause or ()))] += 1
+                self.sizes[len(one.cause or ())] += 1
             for line in wrong:
-                faults += 1
-                print(f"cluster {seed}, {a.release.name} to {b.release.name}: {line}", flush=True)
-    for (release, cause), pods in sorted(causes.items(), key=lambda item: (int(item[0][0].split(".")[1]), -item[1])):
+                print(f"cluster {seed}, {a.inputs.release.name} to {b.inputs.release.name}: {line}", flush=True)
+        self.clusters += 1
+
+    def __str__(self) -> str:
+        seconds, pods = time.monotonic() - self.began, self.causes.total()
+        return (
+            f"{self.clusters:,} clusters, {self.steps:,} previews, {pods:,} differences in {seconds:,.0f} s: "
+            f"{self.faults:,} wrong"
+        )
+
+
+def main(count: int = 1000, first: int = 0) -> int:
+    totals = Totals()
+    try:
+        for seed in range(first, first + count):
+            totals.add(seed)
+            if totals.clusters % 50 == 0:
+                print(totals, flush=True)
+    except KeyboardInterrupt:
+        pass
+    for (release, cause), pods in sorted(totals.causes.items(), key=lambda item: (numbered(item[0][0]), -item[1])):
         print(f"{release:6}{pods:6}  {cause}")
-    pods = sum(causes.values())
-    seconds = time.monotonic() - began
-    print(f"{count:,} clusters, {steps:,} previews, {pods:,} differences in {seconds:,.0f} s: {faults:,} wrong")
-    print("differences by number of behaviours:", *(f"{size}: {number:,}" for size, number in sorted(sizes.items())))
-    return int(bool(faults))
+    print(totals)
+    print("differences by number of behaviours:", dict(sorted(totals.sizes.items())))
+    return int(bool(totals.faults))
 
 
 if __name__ == "__main__":

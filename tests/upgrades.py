@@ -1,11 +1,11 @@
 """Upgrade previews of random clusters, checked by playing what they name as causes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
+from scheduler_core.debugger.compare.deltas import applied_to
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcomes
 from scheduler_core.debugger.compare.upgrade import UpgradeStep, step
 from scheduler_core.releases import RELEASES
@@ -15,36 +15,51 @@ from tests.scheduler_core.debugger.causes import inputs_of
 VERSIONS = ("v1", "v1beta3", "v1beta2")  # whose arguments a random profile has
 
 
-def played(inputs: Inputs) -> dict[str, Outcome]:
+Outcomes = dict[str, Outcome]
+
+
+class Played(NamedTuple):
+    """A run: its inputs and the outcomes of its pods."""
+
+    inputs: Inputs
+    outcomes: Outcomes
+
+
+def outcomes_of(inputs: Inputs) -> Outcomes:
     return outcomes(inputs, lambda: None)
 
 
-def successive_releases(cluster: dict[str, Any]) -> Iterator[tuple[Inputs, Inputs]]:
-    """Yield the inputs of each two successive releases in which a pod's outcome differs."""
+def successive_releases(cluster: dict[str, Any]) -> Iterator[tuple[Played, Played]]:
+    """Yield the runs in each two successive releases in which a pod's outcome differs."""
+
+    @cache
+    def play(release: str, version: str) -> Played:
+        config = configuration(cluster["profile"], version)
+        inputs = inputs_of({**cluster, "config": config}, release)
+        return Played(inputs, outcomes_of(inputs))
+
     for older, newer in pairwise(RELEASES.values()):
         both = (v for v in VERSIONS if v in older.api_versions and v in newer.api_versions)
-        config = configuration(cluster["profile"], next(both, ""))
-        a = inputs_of({**cluster, "config": config}, older.name)
-        b = replace(a, release=newer)
-        if played(a) != played(b):
+        version = next(both, "") if cluster["profile"] is not None else ""
+        a, b = play(older.name, version), play(newer.name, version)
+        if a.outcomes != b.outcomes:
             yield a, b
 
 
-def check_causes(a: Inputs, b: Inputs) -> tuple[UpgradeStep, list[str]]:
+def check_causes(a: Played, b: Played) -> tuple[UpgradeStep, list[str]]:
     """Return the preview, and a line for each pod whose cause is missing or does not give the outcome in b."""
-    found = step(a, b)
-    before, after, units = played(a), played(b), deltas_of(a, b)
+    found, faults, known = step(a.inputs, b.inputs), [], dict[frozenset[int], Outcomes]()
     changed = {one.pod: one for one in found.changed}
-    faults = [
-        f"{pod}: differs, but is not listed" for pod in after if before.get(pod) != after[pod] and pod not in changed
-    ]
-    known: dict[frozenset[int], dict[str, Outcome]] = {}
+    for pod, outcome in b.outcomes.items():
+        if a.outcomes.get(pod) != outcome and pod not in changed:
+            faults.append(f"{pod}: differs, but is not listed")
     for pod, one in changed.items():
         if not one.cause:
             faults.append(f"{pod}: {one.change} without a cause {found.note}")
             continue
+        units = [found.units[i] for i in sorted(one.cause)]
         if one.cause not in known:
-            known[one.cause] = played(applied_to(a, b, [units[i] for i in sorted(one.cause)]))
-        if not one.is_that(known[one.cause].get(pod)) or one.b != after.get(pod):
-            faults.append(f"{pod}: {[units[i].path for i in sorted(one.cause)]} does not give {after.get(pod)}")
+            known[one.cause] = outcomes_of(applied_to(a.inputs, b.inputs, units))
+        if not one.is_that(known[one.cause].get(pod)) or one.b != b.outcomes.get(pod):
+            faults.append(f"{pod}: {[unit.path for unit in units]} does not give {b.outcomes.get(pod)}")
     return found, faults

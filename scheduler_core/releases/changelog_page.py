@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scheduler_core.releases import FRAMEWORK, RELEASES
-from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, Cases, state
+from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, UNNOTICED, Cases, state
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Release
 
@@ -33,7 +33,9 @@ def changes(name: str) -> list[FieldChange]:
 
 def page() -> str:
     """Return the text of docs/releases.md."""
-    return "\n".join([*_HEAD, *_table(), *_PATCHES, *_patches(), *_BETWEEN, *_changed(), ""])
+    return "\n".join(
+        [*_HEAD, *_table(), *_PATCHES, *_patches(), *_UNNOTICED, *_unnoticed(), *_BETWEEN, *_changed(), ""]
+    )
 
 
 _HEAD = [
@@ -63,6 +65,15 @@ _PATCHES = [
     "",
 ]
 
+_UNNOTICED = [
+    "",
+    "## Behaviours that no case shows",
+    "",
+    "At least one recorded case decides differently with and without each other behaviour.",
+    "`python scripts/try_switches.py` prints which.",
+    "",
+]
+
 _BETWEEN = [
     "",
     "## Changes by release",
@@ -85,6 +96,12 @@ def _patches() -> Iterator[str]:
     for one in reversed(PATCH_CHANGES):
         words = f"* {one.patches}: {one.old}. Since {one.fixed}: {one.new}."
         yield f"{words} ([#{one.pull}]({UPSTREAM}/kubernetes/pull/{one.pull}))"
+
+
+def _unnoticed() -> Iterator[str]:
+    for one in reversed(list(UNNOTICED)):
+        release, _, name = one.partition(" ")
+        yield f"* {release}, `{name}`: {UNNOTICED[one]}."
 
 
 def _changed() -> Iterator[str]:

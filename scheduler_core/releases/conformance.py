@@ -118,3 +118,31 @@ PATCH_CHANGES = (
         135023,
     ),
 )
+
+UNNOTICED: Mapping[str, str] = {
+    "1.19 own_terms_ignore_nominated_pods": "no pod's terms match a nominated pod",
+    "1.19 preemption_is_plugin": "only the plugins that a configuration may name change",
+    "1.19 honors_disrupted_pods": "no victim is among the disruptedPods of its budget",
+    "1.19 preempts_again_if_nominated_node_unresolvable": "no pod is retried after its nominated node became unusable",
+    "1.20 preemption_samples_nodes": "no pod preempts with more than 100 candidates",
+    "1.23 missing_volume_reason_reworded": "no claim names a missing volume",
+    "1.26 waits_only_for_preempted_pods": "on nominated nodes, no pod terminates for another reason than preemption",
+    "1.27 local_volumes_prefilter_nodes": "no claim of a pending pod is bound to a local volume",
+    "1.28 rejects_sidecars": "no pod of 1.28 has a sidecar",
+    "1.29 default_plugins": "only the position of SchedulingGates changes",
+    "1.30 default_plugins": "only the position of SchedulingGates changes",
+    "1.31 affinity_label_keys": "no affinity term has matchLabelKeys",
+    "1.31 portworx_migration": "no case has Portworx volumes",
+    "1.31 start_index_wraps_at_filtered_nodes": "PreFilter keeps no part of more than 100 nodes",
+    "1.32 local_volumes_prefilter_nodes": "no claim of a pending pod is bound to a local volume",
+    "1.32 attach_limits_from_allocatable": "no CSI volume is limited by a node's allocatable alone",
+    "1.32 missing_claim_rejects": "VolumeBinding rejects such pods first",
+    "1.33 in_place_resize": "no pod has allocatedResources",
+    "1.34 sidecar_ports": "no sidecar has a host port",
+    "1.34 pod_level_resources": "no pod has spec.resources",
+    "1.34 volume_attributes_class": "no case has volume attributes classes",
+    "1.35 reports_invalid_pools": "no pod is rejected on a node with an invalid pool",
+    "1.36 binding_conditions": "no device has binding conditions",
+}
+"""Release and behaviour that no recorded case decides differently with and without -> why.
+`scripts/try_switches.py` tries all behaviours."""

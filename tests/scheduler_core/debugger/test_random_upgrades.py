@@ -19,5 +19,5 @@ def test_causes(seed: int) -> None:
         step, wrong = check_causes(a, b)
         assert step.changed
         if wrong:
-            faults[b.release.name] = wrong
+            faults[b.inputs.release.name] = wrong
     assert not faults

@@ -88,3 +88,12 @@ def test_each_change_has_before_after_effect_and_link() -> None:
             assert one.link.startswith("https://github.com/kubernetes/"), one
             if one.name in BEHAVIORS and not (BEHAVIORS[one.name].since and BEHAVIORS[one.name].until):
                 assert one.expect, one.name
+
+
+def test_behaviors_that_no_case_shows_change_between_two_releases() -> None:
+    changed = {
+        f"{newer.number} {found.name}"
+        for older, newer in pairwise(RELEASES.values())
+        for found in differences(older, newer)
+    }
+    assert conformance.UNNOTICED.keys() <= changed
