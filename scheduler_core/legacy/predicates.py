@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
@@ -64,12 +63,6 @@ class PodFitsResources(NodeResourcesFit):
         super().__init__(
             SimpleNamespace(ignored_resources=ignored, ignored_resource_groups=(), scoring_strategy=strategy), cluster
         )
-
-    def resources_needed(self, pod: PodInfo) -> list[tuple[str, int]]:
-        """Return the pairs of the plugin, and also extended resources of which the pod requests 0."""
-        wanted = super().resources_needed(pod)
-        none = [(name, 0) for name, n in pod.requests.items() if not n and resources.is_scalar(name)]
-        return wanted + [entry for entry in none if entry[0] not in self.ignored]
 
 
 class HostName(NodeName):

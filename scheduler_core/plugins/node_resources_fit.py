@@ -107,8 +107,9 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             amount = requests.get(name, 0)
             if amount or zero_counts:
                 wanted.append((name, amount))
+        zero_counts = not self.cluster.release.fit_skips_zero_extended_requests
         for name, amount in requests.items():
-            if not amount or not resources.is_scalar(name):
+            if not (amount or zero_counts) or not resources.is_scalar(name):
                 continue
             if resources.is_extended(name) and (name in self.ignored or name.split("/")[0] in self.ignored_groups):
                 continue
@@ -126,7 +127,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         for name, amount in self._wanted(state, pod):
             allocatable = nodes.allocatable.get(name)
             if allocatable is None:
-                lacking = np.ones(len(nodes), np.bool_)
+                lacking = np.full(len(nodes), amount > 0)
             else:
                 lacking = allocatable - nodes.requested[name] < amount
             if extended_resources.class_of(self.cluster, name) is not None:

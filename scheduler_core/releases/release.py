@@ -326,6 +326,13 @@ class Release:
         since="1.28",
         pull=116408,
     )
+    fit_skips_zero_extended_requests: bool = on(
+        "a request of 0 of an extended resource fits on an overcommitted node",
+        "a request of 0 of an extended resource does not fit on an overcommitted node",
+        "pods that request 0 of an extended resource are no longer kept from overcommitted nodes",
+        since="1.26",
+        pull=111544,
+    )
     fit_beyond_allocatable_unresolvable: bool = on(
         "a request beyond the node's allocatable is unresolvable",
         "preemption tries to free resources for a request beyond the node's allocatable",
