@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from scheduler_core.releases import RELEASES  # noqa: E402
-from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
+from tests.browser.chromium import CHROMIUM, FLAGS, emulate_colour_blindness  # noqa: E402
 from tests.browser.preview import preview  # noqa: E402
 from tests.browser.shop import shop  # noqa: E402
 from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops  # noqa: E402
@@ -67,7 +67,7 @@ def shoot(
         if scheme in looks:
             take(page, folder, stop.name, scheme, width)
         for kind in simulated if scheme == "light" else ():
-            blind(page, kind)
+            emulate_colour_blindness(page, kind)
             take(page, folder, stop.name, kind, width)
         context.close()
 

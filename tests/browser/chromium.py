@@ -1,4 +1,4 @@
-"""How Chromium is started, and how it shows a page to people who see colours differently."""
+"""Start of Chromium, and simulation of colour blindness."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 
 from playwright.sync_api import Page
 
-# The headless shell has the same engine without the windows around it, which cost most of a short test's time.
+# The headless shell has the same engine without windows, which took most of the time of a short test.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = [
@@ -20,6 +20,6 @@ FLAGS = [
 ]
 
 
-def blind(page: Page, kind: str) -> None:
-    """Shows the page as somebody with this kind of colour blindness sees it; "none" as everybody else does."""
+def emulate_colour_blindness(page: Page, kind: str) -> None:
+    """Show the page as with this kind of colour blindness, or "none"."""
     page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": kind})

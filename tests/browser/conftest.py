@@ -1,7 +1,7 @@
-"""A browser and a running KubeSched for the tests of this folder.
+"""A browser and a running KubeSched for the browser tests.
 
-The browser is driven from fixtures of this package, not of the whole session: while Playwright is at work its event
-loop runs in the test's thread, and Django refuses to use a database there.
+Playwright is driven from fixtures of this package, not of the session: its event loop runs in the thread of the test,
+where Django refuses to use a database.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.browser.shop import shop
 from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops
 from tests.kubesched_ui.instance import Instance, until
 
-expect.set_options(timeout=20_000)  # a bound on hanging, not on speed: machines that test are busy
+expect.set_options(timeout=20_000)  # a bound for hanging tests, not a measurement: test machines are busy
 
 
 @pytest.fixture(scope="package")
@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """KubeSched as `make run` starts it, with a database of its own."""
+    """Start KubeSched as `make run` does, with its own database."""
     instance = Instance(tmp_path_factory.mktemp("var"))
     instance.start()
     until(instance.serves, "the start")
@@ -50,7 +50,7 @@ def is_problem(message: ConsoleMessage) -> bool:
 
 
 class Problems(list[str]):
-    """What a page complained about: errors of scripts, refused loads, dialogs. 400 and 409 are answers."""
+    """Errors of a page: script errors, blocked loads, dialogs. Status codes 400 and 409 are expected."""
 
     def watch(self, page: Page) -> None:
         page.on("console", lambda message: self.append(message.text) if is_problem(message) else None)
@@ -60,7 +60,7 @@ class Problems(list[str]):
 
 @contextmanager
 def new_page(browser: Browser, site: Instance, width: int = 1440, height: int = 900, **more: Any) -> Iterator[Page]:
-    """A new page of a new profile."""
+    """Return a new page of a new profile."""
     viewport: ViewportSize = {"width": width, "height": height}
     context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport=viewport, **more)
     context.set_default_timeout(20_000)
@@ -70,7 +70,7 @@ def new_page(browser: Browser, site: Instance, width: int = 1440, height: int = 
 
 @pytest.fixture
 def page(browser: Browser, site: Instance) -> Iterator[Page]:
-    """A new page; the test fails if the page complained about anything."""
+    """Return a new page. The test fails if the page reports an error."""
     problems = Problems()
     with new_page(browser, site) as page:
         problems.watch(page)
@@ -80,41 +80,41 @@ def page(browser: Browser, site: Instance) -> Iterator[Page]:
 
 @pytest.fixture
 def quiet_page(browser: Browser, site: Instance) -> Iterator[Page]:
-    """A new page that may complain: of the status of a rejected request."""
+    """Return a new page that may report errors, such as the status of a rejected request."""
     with new_page(browser, site) as page:
         yield page
 
 
 @pytest.fixture(scope="package")
 def recorded(site: Instance) -> dict[str, int]:
-    """{scenario, run}: numbers of shop() and of a completed run of its pending pods."""
+    """Return {scenario, run}: the numbers of shop() and of a finished run of its pending pods."""
     return site.record(shop(), tie_break="name")
 
 
 @pytest.fixture(scope="package")
 def story(site: Instance) -> dict[str, int]:
-    """{scenario, run}: numbers of story.yaml and of a completed run of it.
+    """Return {scenario, run}: the numbers of story.yaml and of a finished run.
 
-    At 60 s boss preempts worker, which takes 30 s to go; late waits for n2 from 120 s to 240 s.
+    At 60 s boss preempts worker, which terminates for 30 s; late waits for n2 from 120 s to 240 s.
     """
     return site.record((Path(__file__).parent / "story.yaml").read_bytes())
 
 
 @pytest.fixture(scope="package")
 def devices(site: Instance) -> int:
-    """A completed run of the sample with devices, of the release that it is for."""
+    """Return a finished run of the sample with devices, in its release."""
     return site.record(DEVICES.read_bytes(), release="1.36", tie_break="name")["run"]
 
 
 @pytest.fixture(scope="package")
 def groups(site: Instance) -> int:
-    """A completed run of the sample with pod groups, with the default feature gates."""
+    """Return a finished run of the sample with pod groups, with the default feature gates."""
     return site.record(GROUPS.read_bytes(), tie_break="name")["run"]
 
 
 @pytest.fixture(scope="package")
 def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], devices: int, groups: int) -> dict[str, Stop]:
-    """Every stop, by its key."""
+    """Return every stop of the tour by its key."""
     fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
     assert site.finished(fork)["state"] == "done"
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]

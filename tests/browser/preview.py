@@ -1,4 +1,4 @@
-"""An upgrade preview for tests of pages: a small cluster on which releases decide and speak differently."""
+"""An upgrade preview for tests of pages: a small cluster on which releases differ in decisions and messages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ TAINT = {"key": "team", "value": "data", "effect": "NoSchedule"}
 
 
 def cluster() -> list[Object]:
-    """Pods with sidecars (1.27 does not count them), pods that are placed by balance (another formula since 1.36),
-    and two that fit nowhere, which is said in other words."""
+    """Pods with sidecars (1.27 does not count them), pods placed by balance (another formula since 1.36), and two pods
+    that
+    fit nowhere, with different messages.
+    """
     nodes = [node(f"worker-{i}", cpu=str(2 + i % 4)) for i in range(6)]
     web = [pod(f"web-{i}", cpu=f"{300 + 200 * (i % 3)}m") for i in range(8)]
     meshed = [pod(f"meshed-{i}", cpu="1", initContainers=[SIDECAR]) for i in range(5)]
@@ -28,7 +30,7 @@ def cluster() -> list[Object]:
 
 
 def preview(site: Instance, releases: list[str], **more: Any) -> dict[str, Any]:
-    """{id, url, runs} of a preview of that cluster that is done."""
+    """Return {id, url, runs} of a finished preview of that cluster."""
     scenario = site.api("POST", "/scenarios", as_list(*cluster()))["id"]
     made: dict[str, Any] = site.api("POST", f"/scenarios/{scenario}/upgrades", {"releases": releases, **more})
     address = f"/upgrades/{made['id']}?steps=false"

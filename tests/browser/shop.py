@@ -1,4 +1,4 @@
-"""The snapshot that most tests of pages look at."""
+"""The snapshot of most page tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFERRED = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100,
 
 
 def shop() -> bytes:
-    """Five nodes, eight running pods, two pending ones and one behind a gate."""
+    """Return five nodes, eight running pods, two pending ones and a gated one."""
     return as_list(
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("shop", "kube-system")),
         _node("alpha", "4", "north"),

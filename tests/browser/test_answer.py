@@ -1,4 +1,4 @@
-"""From an upload to the answer: the default run, its sentence, the pods without a node, and a simulated fix."""
+"""From an upload to the answer: default run, sentence, pending pods and a simulated fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import Instance
 
 
-def test_two_actions_lead_from_an_upload_to_a_simulated_fix(page: Page) -> None:
+def test_two_actions_from_an_upload_to_a_simulated_fix(page: Page) -> None:
     refused: list[str] = []
     page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
     page.goto("/")
@@ -39,7 +39,7 @@ def test_a_sample_opens_with_its_run(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_before_and_after_nominated_pods_and_why_not_here(page: Page, site: Instance) -> None:
+def test_nominated_pods_and_why_not_this_node(page: Page, site: Instance) -> None:
     victim = pod("victim", "3", on="n1") | {"status": {"phase": "Running"}}
     objects = node("n1"), node("n2"), victim, pod("a", "1"), pod("boss", "4", priority=9), pod("huge", "64")
     run = site.record(as_list(*objects), tie_break="name")["run"]
@@ -63,7 +63,7 @@ def test_before_and_after_nominated_pods_and_why_not_here(page: Page, site: Inst
 
 
 @pytest.mark.long
-def test_a_run_that_waits_and_runs_asks_for_nothing_that_is_not_there(page: Page, site: Instance) -> None:
+def test_a_queued_and_running_run_requests_only_existing_data(page: Page, site: Instance) -> None:
     refused: list[str] = []
     page.on(
         "response", lambda answer: refused.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None

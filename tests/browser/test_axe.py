@@ -1,4 +1,4 @@
-"""axe-core, which knows the rules of WCAG, finds nothing serious on any page, light or dark, wide or narrow."""
+"""axe-core, which checks the rules of WCAG, finds no serious problem on any page, light or dark, wide or narrow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from playwright.sync_api import Page
 from tests.browser.tour import KEYS, Stop
 
 IMPACTS = ("serious", "critical")
-CONTRAST = ["color-contrast", "link-in-text-block"]  # what the colours of a page decide
-WIDTH = ["scrollable-region-focusable", "target-size"]  # what its width decides
+CONTRAST = ["color-contrast", "link-in-text-block"]  # rules that depend on the colours of a page
+WIDTH = ["scrollable-region-focusable", "target-size"]  # rules that depend on its width
 
 
-def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
-    """`rule at selector: what` of each serious finding, of all rules or of some."""
+def serious_findings(page: Page, rules: list[str] | None = None) -> list[str]:
+    """Return `rule at selector: description` of each serious finding, for all rules or some."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}
@@ -30,24 +30,24 @@ def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
     ]
 
 
-def look(page: Page, visit: Callable[[Page], Any] = lambda page: None) -> list[str]:
-    """What is wrong with a page, light and wide, then dark and narrow."""
+def check_page(page: Page, visit: Callable[[Page], Any] = lambda page: None) -> list[str]:
+    """Return the findings on a page, light and wide, then dark and narrow."""
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page)
-    found = complaints(page)
+    found = serious_findings(page)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return found + [f"dark and narrow: {one}" for one in complaints(page, CONTRAST + WIDTH)]
+    return found + [f"dark and narrow: {one}" for one in serious_findings(page, CONTRAST + WIDTH)]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("stop", KEYS)
-def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], stop: str) -> None:
-    assert look(quiet_page, tour[stop].visit) == []
+def test_no_serious_findings(quiet_page: Page, tour: dict[str, Stop], stop: str) -> None:
+    assert check_page(quiet_page, tour[stop].visit) == []
 
 
-def test_axe_is_at_work(quiet_page: Page) -> None:
+def test_axe_finds_a_problem(quiet_page: Page) -> None:
     quiet_page.set_content("<title>t</title><p style='color: #ccc'>faint</p><input>")
-    assert {found.partition(" ")[0] for found in complaints(quiet_page)} >= {"color-contrast", "label"}
+    assert {found.partition(" ")[0] for found in serious_findings(quiet_page)} >= {"color-contrast", "label"}

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on the pages of accounts, which only an instance where people sign in has."""
+"""axe-core finds no serious problem on pages of accounts, in an instance with accounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import new_page
-from tests.browser.test_axe import look
+from tests.browser.test_axe import check_page
 from tests.kubesched_ui.instance import Instance, until
 
 PASSWORD = "a long phrase for Ada"
@@ -29,7 +29,7 @@ PAGES = [
 
 @pytest.fixture(scope="module")
 def signed_in(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A page of the administrator, at the form to sign in."""
+    """Return a page of the administrator, at the sign-in form."""
     instance = Instance(tmp_path_factory.mktemp("accounts"), ACCOUNTS="1")
     instance.start()
 
@@ -47,14 +47,14 @@ def signed_in(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.mark.long
-def test_nothing_serious_where_people_sign_in(signed_in: Page) -> None:
+def test_no_serious_findings_with_accounts(signed_in: Page) -> None:
     page = signed_in
-    assert look(page) == [], "the form to sign in"
+    assert check_page(page) == [], "the form to sign in"
     page.locator("input[name=login]").fill("ada")
     page.locator("input[name=password]").fill("not it")
     page.locator("form[action*=login] button, main form button").first.click()
     page.locator("[role=alert], .errorlist").first.wait_for()
-    assert look(page) == [], "a wrong password"
+    assert check_page(page) == [], "a wrong password"
     page.locator("input[name=login]").fill("ada")
     page.locator("input[name=password]").fill(PASSWORD)
     page.locator("main form button").first.click()
@@ -63,4 +63,4 @@ def test_nothing_serious_where_people_sign_in(signed_in: Page) -> None:
         answer = page.goto(address)
         assert answer is not None
         assert answer.status == 200, address
-        assert look(page) == [], address
+        assert check_page(page) == [], address

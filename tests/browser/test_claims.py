@@ -1,4 +1,4 @@
-"""Devices for a pod's claims, under the hands of a person: from a group of nodes to a device, and back."""
+"""Devices for the claims of a pod: from a group of nodes to a device and back."""
 
 from __future__ import annotations
 

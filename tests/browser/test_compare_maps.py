@@ -1,4 +1,4 @@
-"""Two maps of a comparison in a real browser: they step together, land at the divergence, and stay there."""
+"""Two maps of a comparison step together and start at the divergence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kubesched_ui.instance import Instance
 
 @pytest.mark.long
 def test_two_maps_step_together(page: Page, site: Instance) -> None:
-    """A run of 6 cycles on three nodes, and its fork in which n1 is cordoned before cycle 3."""
+    """A run of 6 cycles on three nodes, and its fork with n1 cordoned before cycle 3."""
     objects = [*(node(f"n{i}") for i in range(3)), *(pod(f"p{i}") for i in range(6))]
     a = site.record(as_list(*objects), tie_break="name")["run"]
     b = site.api("POST", f"/runs/{a}/fork", {"at": 3, "changes": [{"cordon": "n1"}, {"cordon": "n2"}]})["id"]

@@ -1,4 +1,4 @@
-"""The composer under the hands of a person: forms alone build what the same YAML gives, with the keyboard too."""
+"""Scenario editor: forms alone build the same as YAML, also by keyboard."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NODE = """\
 
 
 def written() -> bytes:
-    """The same as YAML; nodes first, as the forms put them."""
+    """Return the same scenario as YAML, nodes first as the forms put them."""
     nodes = "".join(NODE % (n, n, "abc"[(n - 1) % 3]) for n in range(1, 7))
     return CLUSTER.replace("  objects:\n", f"  objects:\n{nodes}").encode()
 
@@ -67,12 +67,12 @@ def paste(page: Page, words: str) -> None:
 
 
 def has(page: Page, words: str) -> None:
-    """Waits until the text has them."""
+    """Wait until the text contains the words."""
     page.wait_for_function("w => document.querySelector('.CodeMirror').CodeMirror.getValue().includes(w)", arg=words)
 
 
 def decided(site: Instance, run: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """What a run decided: its digest of every cycle, and (name, node, result) of each pod."""
+    """Return the decisions of a run: the digest of every cycle, and (name, node, result) of each pod."""
     pods = site.api("GET", f"/runs/{run}/pods")["pods"]
     status = site.api("GET", f"/runs/{run}/export?format=run")["status"]
     return status["digest"], sorted((one["name"], one["node"], one["result"]) for one in pods)
@@ -104,7 +104,7 @@ def build(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_forms_alone_build_and_run_what_the_same_yaml_gives(page: Page, site: Instance) -> None:
+def test_forms_build_and_run_the_same_as_yaml(page: Page, site: Instance) -> None:
     build(page)
     expect.soft(page.locator("[data-problems] li")).to_have_count(0)
     has(page, "effect: NoExecute")
@@ -144,7 +144,7 @@ def test_text_and_forms_follow_each_other(page: Page) -> None:
     expect(card(page, "Pod pod").locator(".says")).to_have_text("It runs only on nodes with disk=ssd.")
 
 
-def test_the_editor_completes_and_is_left_by_the_keyboard(page: Page) -> None:
+def test_completion_and_leaving_the_editor_by_keyboard(page: Page) -> None:
     page.goto("/compose/")
     page.get_by_role("heading", name="Compose a scenario").click()
     page.keyboard.press("e")
@@ -159,7 +159,7 @@ def test_the_editor_completes_and_is_left_by_the_keyboard(page: Page) -> None:
     assert page.evaluate("!document.activeElement.closest('.CodeMirror')")
 
 
-def test_what_has_an_error_is_not_run_and_says_where(quiet_page: Page) -> None:
+def test_a_text_with_an_error_is_not_run_and_the_error_is_shown(quiet_page: Page) -> None:
     page = quiet_page
     page.goto("/compose/")
     page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('kind: Podd\\napiVersion: v1\\n')")
@@ -169,7 +169,7 @@ def test_what_has_an_error_is_not_run_and_says_where(quiet_page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_a_copy_of_a_sample_is_drawn(page: Page, site: Instance, width: int) -> None:
+def test_a_copy_of_a_sample_has_a_preview(page: Page, site: Instance, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     sample = next(one for one in site.api("GET", "/scenarios?limit=100") if one["name"].startswith("Spread"))
     page.goto(f"/scenarios/{sample['id']}/")
@@ -192,7 +192,7 @@ profiles:
 """
 
 
-def test_strategy_and_weights_are_set_by_the_form_of_all_pages(page: Page) -> None:
+def test_scoring_is_set_by_the_form_of_all_pages(page: Page) -> None:
     page.goto("/compose/")
     paste(page, PROFILES)
     form = card(page, "Scheduler")
@@ -210,7 +210,7 @@ def test_strategy_and_weights_are_set_by_the_form_of_all_pages(page: Page) -> No
     assert text_of(page).strip() == ""
 
 
-def test_the_configuration_completes_and_its_words_are_mended(page: Page) -> None:
+def test_the_configuration_has_completion_and_quick_fixes(page: Page) -> None:
     page.goto("/compose/")
     page.locator(".CodeMirror").click()
     paste(page, PROFILES.replace("{name: NodeAffinity", "{name: NodeAffinty") + "          - name: ImageLo")
@@ -226,18 +226,20 @@ def test_the_configuration_completes_and_its_words_are_mended(page: Page) -> Non
     page.keyboard.press("Enter")
     page.keyboard.type("3")
     has(page, "            weight: 3")
-    problem = page.locator("[data-problems] li.warning").filter(has_text="NodeAffinty")  # words half typed have theirs
+    problem = page.locator("[data-problems] li.warning").filter(
+        has_text="NodeAffinty"
+    )  # incomplete words have a suggestion
     expect(problem).to_contain_text('there is no plugin "NodeAffinty" in kube-scheduler')
     problem.get_by_role("button", name="Write NodeAffinity").click()
     has(page, "- {name: NodeAffinity, weight: 7}   # near its data")
     expect(page.locator("[data-problems] li")).to_have_count(0)
 
 
-def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
+def test_search_finds_lines_outside_the_viewport(page: Page) -> None:
     page.goto("/compose/")
     page.locator(".CodeMirror").click()
     paste(page, "".join(f"# line {n}{' Needle' if n % 200 == 0 else ''}\n" for n in range(1, 1001)))
-    expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")  # told by a process beside
+    expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")  # analyzed by a worker process
     page.keyboard.press("Control+Home")
     page.keyboard.press("Control+f")
     bar = page.get_by_role("search", name="Search in the editor")
@@ -268,7 +270,7 @@ def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
     expect(bar).to_be_hidden()
 
 
-def test_what_is_refused_is_told_and_the_next_text_is_answered(quiet_page: Page) -> None:
+def test_a_rejected_text_shows_the_error_and_the_next_text_is_analyzed(quiet_page: Page) -> None:
     page = quiet_page
     refused = '{"error": "the text: takes longer than 10 s to read and was stopped; remove some of it"}'
 

@@ -1,4 +1,4 @@
-"""From a run to a fork of it and on to the comparison; two runs of a list; a remedy that is tried; two releases."""
+"""From a run to a fork and the comparison; two runs of a list; a suggested fix; two releases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("part", ["", "why/"])
-def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[str, Any], part: str) -> None:
+def test_from_a_pending_pod_by_a_suggested_fix_to_its_node(page: Page, recorded: dict[str, Any], part: str) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/{part}")
     page.locator(".remedies").get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
@@ -42,20 +42,20 @@ def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[s
 
 
 @pytest.mark.parametrize(("pod", "node"), [("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")])
-def test_why_not_on_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
-    """One that lost, one that was filtered, one of a pod that found none: what would lead there does."""
+def test_why_not_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
+    """A node with a lower score, a filtered node, a node of a pending pod: the fix leads there."""
     page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
     page.get_by_role("textbox", name="Why not").fill(node)
     page.get_by_role("button", name="Explain").click()
     page.wait_for_url(re.compile(rf"/why/.*node={node}"))
-    page.reload()  # the question is in the address
+    page.reload()  # the URL has the question
     expect(page.get_by_role("textbox", name="Why not")).to_have_value(node)
     page.get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2F{pod}"))
     expect(page.locator("#pod").get_by_role("link", name=f"B: {node}")).to_be_visible()
 
 
-def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict[str, Any]) -> None:
+def test_the_bottlenecks_of_a_run_are_loaded_after_its_page(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     part = page.locator("#together")
     expect(part).to_contain_text("Reasons at the end of the run")
@@ -64,7 +64,7 @@ def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict
     expect(page.locator(".answer")).to_contain_text("1 pod is placed")
 
 
-def test_two_releases_are_two_clicks_away(page: Page, recorded: dict[str, Any]) -> None:
+def test_two_releases_are_compared_with_two_clicks(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
     page.get_by_label("Release", exact=True).select_option("1.27")
     page.get_by_label("with", exact=True).select_option("1.34")

@@ -1,4 +1,4 @@
-"""Forms and lists under the hands of a person: a mistake in view, names, lists that answer while one types."""
+"""Forms and lists: an error scrolls into view, names, lists that filter while typing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.kubesched_ui.instance import Instance
         ("scenario, template refused", "#template", "half", "requests['cpu']"),
     ],
 )
-def test_a_mistake_is_in_view_and_its_address_opens(
+def test_an_error_is_in_view_and_its_url_opens(
     quiet_page: Page, site: Instance, recorded: dict[str, Any], name: str, field: str, kept: str, message: str
 ) -> None:
     page, before = quiet_page, site.api("GET", "/runs?limit=1")
@@ -35,7 +35,7 @@ def test_a_mistake_is_in_view_and_its_address_opens(
     expect(page.get_by_role("button", name="Start run")).to_be_attached()
 
 
-def test_a_named_run_is_found_while_one_types(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
+def test_a_named_run_is_found_while_typing(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     page.get_by_text("Rename", exact=True).click()
     page.locator(".rename input[name=name]").fill("The run with a name of its own")

@@ -1,4 +1,4 @@
-"""A pod group under the hands of a person: from the run to the group, to a member, and open there."""
+"""Pod group: from the run to the group, to a member, and its open details."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_group_opens_into_its_members(page: Page, groups: int) -> None:
     expect(page.locator("#why")).to_contain_text("The pod is pending because of its group")
 
 
-def test_the_map_has_what_was_tried(page: Page, groups: int) -> None:
+def test_the_map_shows_the_tried_nodes(page: Page, groups: int) -> None:
     page.goto(f"/runs/{groups}/groups/team/train/")
     page.get_by_role("link", name="The map before the first member's cycle").click()
     expect(page.locator("#map")).to_be_visible()

@@ -1,4 +1,4 @@
-"""What a person does, in a real browser: drop a cluster, run it, watch, open a pod, step through it."""
+"""Main path of a user: drop a cluster, run it, watch, open a pod, step through it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DROP = """async ([name, text]) => {
 
 
 def expect_point(page: Page, point: str) -> None:
-    """The point of the stepper that the address names, once the page has taken the key."""
+    """Expect the point of the stepper in the URL, once the page has handled the key."""
     expect(page).to_have_url(re.compile(rf"[?&]point={point}\b"))
 
 
@@ -98,10 +98,10 @@ def test_score_bars_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
     widths = [
         bars.nth(i).evaluate("bar => bar.lastElementChild.getBoundingClientRect().right") for i in range(bars.count())
     ]
-    assert widths == sorted(widths, reverse=True)  # the best node on top has the longest bar
+    assert widths == sorted(widths, reverse=True)  # the best node at the top has the longest bar
 
 
-def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, recorded: dict[str, Any]) -> None:
+def test_the_chart_library_is_loaded_last_and_only_with_charts(page: Page, recorded: dict[str, Any]) -> None:
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score", wait_until="networkidle")
@@ -115,7 +115,7 @@ def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, record
     assert first["/js/run."] < first["plotly"]
 
 
-def test_a_plugin_points_to_its_lines_in_the_yaml_and_back(page: Page, recorded: dict[str, Any]) -> None:
+def test_a_plugin_links_to_its_lines_in_the_yaml_and_back(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=filter")
     page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
     expect(page.locator(".yaml .hit")).to_contain_text(["requests:", "cpu: '6'", "memory: 1Gi"])
@@ -125,7 +125,7 @@ def test_a_plugin_points_to_its_lines_in_the_yaml_and_back(page: Page, recorded:
     expect(page.locator(".matrix th.plug[aria-current] a")).to_have_text("NodeResourcesFit")
 
 
-def test_table_answers_while_typing(page: Page, recorded: dict[str, Any]) -> None:
+def test_a_table_filters_while_typing(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     rows = page.locator("#pods tbody tr")
     expect(rows).to_have_count(3)
@@ -141,7 +141,7 @@ def test_table_answers_while_typing(page: Page, recorded: dict[str, Any]) -> Non
 
 @pytest.fixture(scope="package")
 def large(site: Instance) -> int:
-    """A scenario of 5,000 nodes; every third is tainted, one is large."""
+    """Return a scenario of 5,000 nodes; every third is tainted, one is large."""
     taint = [{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]
     nodes = [node(f"node-{i:04}", cpu="2", taints=taint if i % 3 == 0 else []) for i in range(5000)]
     nodes[4321]["status"]["allocatable"]["cpu"] = "64"
@@ -159,7 +159,7 @@ def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: i
     assert page.locator(".matrix tbody tr").count() < 5
     lines = page.locator("#nodelist .line")
     assert 0 < lines.count() < 60
-    for part in (".who", ".why"):  # within its line; asked at once, for what comes later moves both
+    for part in (".who", ".why"):  # within its line, read in one step because later rows move both
         boxes = "(line, part) => [line, line.querySelector(part)].map((one) => one.getBoundingClientRect())"
         outer, inner = lines.nth(3).evaluate(boxes, part)
         assert outer["y"] <= inner["y"] <= inner["y"] + inner["height"] <= outer["y"] + outer["height"], part
@@ -174,14 +174,14 @@ def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: i
 
 
 def many(site: Instance, scenario: int, copies: int) -> int:
-    """A run of so many copies of a pod, just started."""
+    """Start a run of so many copies of a pod."""
     template = json.dumps(pod("copy", cpu="10m"))
     wanted = {"pods": [], "template": template, "copies": copies}
     number: int = site.api("POST", f"/scenarios/{scenario}/runs", wanted)["id"]
     return number
 
 
-def test_pod_page_fills_itself_when_its_turn_comes(page: Page, site: Instance, large: int) -> None:
+def test_a_pod_page_updates_when_its_cycle_comes(page: Page, site: Instance, large: int) -> None:
     run = many(site, large, 1500)
     page.goto(f"/runs/{run}/pods/default/copy-1500/", wait_until="domcontentloaded")
     expect(page.locator(".answer")).to_contain_text("Placed on", timeout=60_000)
@@ -189,10 +189,10 @@ def test_pod_page_fills_itself_when_its_turn_comes(page: Page, site: Instance, l
 
 
 @pytest.mark.long
-def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, large: int) -> None:
+def test_a_run_page_survives_a_broken_socket(page: Page, site: Instance, large: int) -> None:
     opened: list[str] = []
 
-    def meddle(ours: WebSocketRoute) -> None:
+    def drop_messages(ours: WebSocketRoute) -> None:
         opened.append(ours.url)
         server, frames = ours.connect_to_server(), []
 
@@ -201,16 +201,16 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
             if len(opened) > 2 or len(frames) == 1:
                 ours.send(text)
             elif len(frames) == 2:
-                ours.close(code=1011)  # Loses this message and those that follow.
+                ours.close(code=1011)  # Drop this message and those that follow.
 
         server.on_message(pass_on)
 
-    page.route_web_socket(re.compile("/ws/runs/"), meddle)
-    run = many(site, large, 3000)  # enough to be under way when the page has loaded
+    page.route_web_socket(re.compile("/ws/runs/"), drop_messages)
+    run = many(site, large, 3000)  # enough to be running when the page has loaded
     page.goto(f"/runs/{run}/")
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=120_000)
     expect(page.locator('[data-part="cycles"]')).to_have_text("3,000 / 3,000")
-    expect(page.get_by_text("Fork with any change")).to_be_visible()  # as soon as it is over
+    expect(page.get_by_text("Fork with any change")).to_be_visible()  # as soon as it is finished
     expect(page.locator('[data-part="count-scheduled"]')).to_have_text("3,000")
     assert len(opened) > 1
     assert opened[0].endswith(f"/ws/runs/{run}/progress")
@@ -218,10 +218,10 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
 
 
 @pytest.mark.long
-def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, large: int) -> None:
+def test_a_run_page_shows_that_it_waits_for_a_connection(page: Page, site: Instance, large: int) -> None:
     tries: list[str] = []
 
-    def turn_away(ours: WebSocketRoute) -> None:
+    def reject(ours: WebSocketRoute) -> None:
         tries.append(ours.url)
         if len(tries) > 1:
             ours.connect_to_server()
@@ -229,7 +229,7 @@ def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, lar
         ours.send('{"error": "The server has too many open websockets."}')
         ours.close(code=1013)
 
-    page.route_web_socket(re.compile("/ws/runs/"), turn_away)
+    page.route_web_socket(re.compile("/ws/runs/"), reject)
     run = many(site, large, 20_000)
     page.goto(f"/runs/{run}/")
     notice = page.locator("[data-link]")
@@ -246,7 +246,7 @@ def test_cancel(page: Page, site: Instance, large: int) -> None:
     page.goto(f"/runs/{run}/")
     button = page.get_by_role("button", name="Cancel")
     button.focus()
-    for _ in range(3):  # the page brings itself up to date, and who is on a button stays on it
+    for _ in range(3):  # the page updates itself, and the focus stays on a button
         with page.expect_response(lambda answer: answer.request.resource_type == "fetch"):
             pass
     expect(button).to_be_focused()
@@ -271,7 +271,7 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
 
 
 @pytest.mark.long
-def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, Any]) -> None:
+def test_a_run_file_is_dropped_and_recreated(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/export/")
     with page.expect_download() as download:
         page.get_by_role("link", name="Run file").click()
@@ -282,10 +282,10 @@ def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, An
     expect(page.locator(".notice.good")).to_contain_text("As recorded: 3 cycles, same decisions")
 
 
-def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page) -> None:
+def test_an_error_of_an_upload_is_shown_at_the_drop_zone(page: Page) -> None:
     page.goto("/")
     page.evaluate(DROP, ["pods.txt", "NAME    READY   STATUS\nweb-1   1/1     Running\n"])
     expect(page.locator(".drop [role=alert]")).to_contain_text("pods.txt: is a table printed by kubectl")
     assert page.url.endswith("/")
-    page.evaluate(DROP, ["shop.json", shop().decode()])  # and the next one is taken
+    page.evaluate(DROP, ["shop.json", shop().decode()])  # and the next one is accepted
     page.wait_for_url("**/runs/*/")

@@ -1,4 +1,4 @@
-"""Lessons in a browser: a question of each kind, wrong then right; by keyboard alone; on a narrow phone."""
+"""Lessons: a question of each kind, wrong then right; by keyboard alone; on a narrow phone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_ui.lessons.questions import Question
 
 
 def kinds() -> dict[str, tuple[str, int]]:
-    """Kind of question -> the first lesson and step that has it."""
+    """Return for each kind of question the first lesson and step that has it."""
     found: dict[str, tuple[str, int]] = {}
     for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
@@ -30,7 +30,7 @@ def question_of(name: str, step: int) -> Question:
 
 
 def give(form: Locator, question: Question, answers: list[str]) -> None:
-    """Answers by the form's own fields."""
+    """Answer with the fields of the form."""
     if question.form == "number":
         form.get_by_role("textbox").fill(answers[0])
     elif question.form == "order":
@@ -95,7 +95,7 @@ def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
+def test_a_lesson_fits_a_narrow_phone(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/learn/how-the-scheduler-knows/1/")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -106,7 +106,7 @@ def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, (name, step)
 
 
-def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> None:
+def test_revealed_answers_are_hidden_again_until_requested(page: Page) -> None:
     name, step = kinds()["lands"]
     page.goto(f"/learn/{name}/{step}/")
     expect(page.locator("[data-again]")).to_be_hidden()
@@ -118,7 +118,7 @@ def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> 
     expect(page.locator("#revealed")).to_be_visible()
 
 
-def test_objects_walk_by_buttons_alone(page: Page) -> None:
+def test_the_object_flow_moves_by_buttons(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto("/learn/how-the-scheduler-knows/1/")
     text = page.locator("[data-walk-text]")
@@ -137,7 +137,7 @@ def test_objects_walk_by_buttons_alone(page: Page) -> None:
     expect(text).to_contain_text("Handler")
 
 
-def test_a_lesson_for_a_room_goes_on_by_one_key(page: Page) -> None:
+def test_a_presented_lesson_continues_with_one_key(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto("/learn/what-a-scheduler-does/2/?present=1")
     page.keyboard.press("ArrowRight")

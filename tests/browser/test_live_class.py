@@ -1,4 +1,4 @@
-"""A room in browsers: a teacher and two students, one on a narrow phone."""
+"""Live class: a teacher and two students, one on a narrow phone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from kubesched_ui.lessons import catalog, lint
 from tests.browser.conftest import new_page
-from tests.browser.test_axe import complaints
+from tests.browser.test_axe import serious_findings
 from tests.browser.test_lessons import kinds, question_of
 from tests.kubesched_ui.instance import Instance
 
 
 @pytest.fixture
 def students(browser: Browser, site: Instance) -> Iterator[list[Page]]:
-    """Two other browsers, one on a narrow phone."""
+    """Return two other browsers, one on a narrow phone."""
     with new_page(browser, site, 360, 740) as ada, new_page(browser, site, 1000, 740) as bob:
         yield [ada, bob]
 
@@ -59,7 +59,7 @@ def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     expect(wall.locator(".bars")).to_have_count(0)
     page.get_by_role("button", name="Show bars on the wall").click()
     expect(wall.locator(".bars")).to_be_visible()
-    assert complaints(page) == complaints(ada) == complaints(wall) == []
+    assert serious_findings(page) == serious_findings(ada) == serious_findings(wall) == []
     page.get_by_role("button", name="Reveal").click()
     expect(wall.locator("#revealed")).to_be_visible()
     expect(ada.locator("#mine")).to_contain_text("Right")
@@ -72,7 +72,7 @@ def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     page.keyboard.press("ArrowLeft")
     for one in (page, ada, bob):
         expect(one.locator("#t-step")).to_have_text(lesson.steps[step - 2].title)
-    wander(ada, step)
+    step_back_and_forth(ada, step)
     page.get_by_role("link", name="Results").click()
     expect(page.get_by_role("main")).to_contain_text("100 % right")
     page.go_back()
@@ -81,8 +81,8 @@ def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     expect(bob.locator("[data-link]")).to_have_text("This class is closed.")
 
 
-def wander(page: Page, step: int) -> None:
-    """Steps back and comes back, without leaving the page."""
+def step_back_and_forth(page: Page, step: int) -> None:
+    """Step back and return, without leaving the page."""
     if step < 3:
         return
     page.locator("[data-steps] a").first.click()
@@ -100,10 +100,10 @@ def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, 
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
-        expect(one.locator("#seen [data-section=why]")).to_contain_text("places the pod")  # comes by itself
+        expect(one.locator("#seen [data-section=why]")).to_contain_text("places the pod")  # loaded without an action
         expect(one.locator("#seen [data-section=map] .vessel.out").first).to_be_visible()
-    assert complaints(page) == []
-    assert complaints(ada) == []
+    assert serious_findings(page) == []
+    assert serious_findings(ada) == []
     page.locator("#seen #stepper a").nth(2).click()
     expect(ada.locator("#seen #stepper [aria-current=step]")).to_have_count(1)
     assert ada.evaluate("document.documentElement.scrollWidth") <= 360
@@ -112,7 +112,7 @@ def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, 
 
 
 def attempts(page: Page, ada: Page, run: int) -> None:
-    """From the run's end back to its first attempt, by arrow keys."""
+    """Step from the end of the run back to its first attempt, by arrow keys."""
     page.get_by_label("Shown page").fill(f"/runs/{run}/")
     page.keyboard.press("Enter")
     position = page.locator("[data-position]")
@@ -130,7 +130,7 @@ def attempts(page: Page, ada: Page, run: int) -> None:
 
 
 def removed(page: Page, ada: Page) -> None:
-    """By the keyboard; it is asked once more."""
+    """Remove a student by keyboard, with a confirmation."""
     page.get_by_role("button", name="Remove Ada").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#confirm")).to_contain_text("Remove Ada?")

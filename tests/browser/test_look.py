@@ -1,4 +1,4 @@
-"""Every page, narrow and wide, dark and light: nothing sticks out, everything can be read and reached."""
+"""Every page, narrow and wide, dark and light: nothing overflows, all text is readable, all controls have names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 WIDTHS = (2560, 1440, 800, 390)
 
-# Elements beyond the right edge of the page that no scrolling box holds.
+# Elements beyond the right edge of the page outside of scrolling boxes.
 OUTSIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1
     && !e.closest(".scroll, .stepper, pre, .nodelist")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120))"""
 
-# Visible text whose contrast with what is behind it is below WCAG AA (4.5, or 3 for large text).
+# Visible text with a contrast below WCAG AA (4.5, or 3 for large text).
 FAINT = """() => {
   const parse = (text) => {
     const n = (text.match(/[\\d.]+%?/g) || []).map((v) => v.endsWith("%") ? parseFloat(v) * 2.55 : Number(v));
@@ -65,7 +65,7 @@ FAINT = """() => {
   return [...new Set(faint)].slice(0, 8);
 }"""
 
-# Controls without a name that a screen reader could say.
+# Controls without an accessible name.
 NAMELESS = """() => [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea")]
   .filter((e) => e.checkVisibility())
   .filter((e) => !(e.getAttribute("aria-label") || e.title || e.textContent.trim() || e.labels?.length))
@@ -73,20 +73,20 @@ NAMELESS = """() => [...document.querySelectorAll("a[href], button, input:not([t
 
 
 def expect_readable(page: Page) -> None:
-    with suppress(PlaywrightTimeoutError):  # charts take a moment to follow the width
+    with suppress(PlaywrightTimeoutError):  # charts need a moment to follow the width
         page.wait_for_function(f"() => !({OUTSIDE})().length", timeout=5000)
     for script in (OUTSIDE, FAINT, NAMELESS):
         assert page.evaluate(script) == [], page.url
 
 
 def expect_good_looks(page: Page, *looks: tuple[Theme, int]) -> None:
-    """The page in themes and widths, without loading it again."""
+    """Check the page in all themes and widths, without loading it again."""
     for theme, width in looks:
         page.emulate_media(color_scheme=theme)
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         expect_readable(page)
-    headings = page.locator("h1:not(body:has(.room-code) #seen h1)")  # a teacher also sees what students see
+    headings = page.locator("h1:not(body:has(.room-code) #seen h1)")  # a teacher also sees the page of students
     expect(headings).to_have_count(1)
 
 
@@ -98,7 +98,7 @@ def test_quick_stops(browser: Browser, site: Instance, recorded: dict[str, Any])
             if stop.key in QUICK:
                 page.goto(stop.address)
                 expect_good_looks(page, ("dark", 390), ("light", 1440), ("light", 390))
-        page.wait_for_load_state("networkidle")  # of the last, whose scripts come after it
+        page.wait_for_load_state("networkidle")  # of the last stop, whose scripts load after it
     assert broken == []
 
 
@@ -117,7 +117,7 @@ def test_a_run_of_a_cluster_without_pods(page: Page, site: Instance) -> None:
     expect_good_looks(page, ("light", 1440), ("dark", 390))
 
 
-def test_theme_is_switched_and_remembered(page: Page) -> None:
+def test_the_theme_is_switched_and_remembered(page: Page) -> None:
     page.goto("/")
     before = page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
     page.get_by_role("button", name="Switch between light and dark").click()
@@ -127,7 +127,7 @@ def test_theme_is_switched_and_remembered(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") == after
 
 
-def test_keyboard_reaches_the_content_and_the_steps(page: Page, recorded: dict[str, Any]) -> None:
+def test_the_keyboard_reaches_the_content_and_the_steps(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -138,14 +138,14 @@ def test_keyboard_reaches_the_content_and_the_steps(page: Page, recorded: dict[s
     expect(page.locator("#point-reserve")).to_be_visible()
 
 
-def test_arrow_keys_in_a_field_stay_there(page: Page, recorded: dict[str, Any]) -> None:
+def test_arrow_keys_in_a_field_do_not_change_the_step(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=filter")
     page.locator("#node-search").fill("alpha")
     page.locator("#node-search").press("ArrowLeft")
     expect(page.locator("#point-filter")).to_be_visible()
 
 
-def test_nothing_jumps_while_a_run_streams(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
+def test_the_layout_is_stable_while_a_run_streams(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
     page.add_init_script(
         "window.shift = 0;"
         "new PerformanceObserver((list) => list.getEntries().forEach((e) => { window.shift += e.value; }))"
@@ -157,7 +157,7 @@ def test_nothing_jumps_while_a_run_streams(page: Page, site: Instance, recorded:
     page.goto(f"/runs/{run}/")
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
     expect(page.locator("#pods tbody tr")).to_have_count(100)
-    # Web Vitals calls 0.1 good; on a busy machine the notice that a worker is waited for comes and goes above it all.
+    # Web Vitals calls 0.1 good; on a busy machine the notice about a missing worker appears and disappears above.
     assert page.evaluate("window.shift") < 0.15
 
 
@@ -170,7 +170,7 @@ def test_tables_on_a_phone_show_that_they_scroll(page: Page, recorded: dict[str,
     expect(table).to_have_attribute("tabindex", "0")
     table.evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
     expect(table).to_have_attribute("data-beyond", "left")
-    page.get_by_role("searchbox", name="Search pods").press_sequentially("front")  # the table is exchanged
+    page.get_by_role("searchbox", name="Search pods").press_sequentially("front")  # the table is replaced
     expect(page.locator("#pods tbody tr")).to_have_count(1)
     expect(table).to_have_attribute("data-beyond", "right")
     page.set_viewport_size({"width": 1440, "height": 900})

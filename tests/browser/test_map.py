@@ -1,4 +1,4 @@
-"""The map of a run in a real browser: played to breakpoints and back, reloaded at a step, read as a table, by keys."""
+"""Map of a run: play to breakpoints and back, reload at a step, table, keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kubesched_ui.instance import Instance
 
 @pytest.fixture(scope="package")
 def mapped(site: Instance) -> int:
-    """A run of 12 cycles on three nodes: p0 to p3 fit, big4 to big7 nowhere, p8 to p11 fit."""
+    """Return a run of 12 cycles on three nodes: p0 to p3 fit, big4 to big7 do not, p8 to p11 fit."""
     pods = [pod(f"big{i}", "64") if 4 <= i < 8 else pod(f"p{i}", "500m") for i in range(12)]
     return site.record(as_list(*(node(f"n{i}") for i in range(3)), *pods), tie_break="name")["run"]
 
@@ -69,8 +69,8 @@ ANEW = """new Promise((drawn) => {
 })"""
 
 
-@pytest.mark.parametrize(("cycle", "speed"), [(1, "30"), (9, "5")])  # at 5 a second pods fly
-def test_what_was_drawn_in_parts_is_as_if_drawn_at_once(page: Page, mapped: int, cycle: int, speed: str) -> None:
+@pytest.mark.parametrize(("cycle", "speed"), [(1, "30"), (9, "5")])  # at 5 a second pods are animated
+def test_incremental_drawing_equals_full_drawing(page: Page, mapped: int, cycle: int, speed: str) -> None:
     open_at(page, mapped, f"?cycle={cycle}", f"cycle {cycle} of 12")
     began = page.evaluate(DRAWN)
     page.locator("#map [data-speed]").select_option(speed)
@@ -84,7 +84,7 @@ def test_what_was_drawn_in_parts_is_as_if_drawn_at_once(page: Page, mapped: int,
     assert parts != began
 
 
-def test_a_step_is_in_the_address(page: Page, mapped: int) -> None:
+def test_the_url_has_the_step(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=5&point=filter&plugin=NodeResourcesFit", "cycle 5 of 12")
     expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit decides against 3 of 3 nodes")
     expect(page.locator("#map [data-shades]")).to_contain_text("NodeResourcesFit refuses 3")
@@ -133,7 +133,7 @@ def test_keys(page: Page, mapped: int) -> None:
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("previous and next plugin")
 
 
-def test_the_table_says_what_the_map_shows(page: Page, mapped: int) -> None:
+def test_the_table_agrees_with_the_map(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=4", "cycle 4 of 12")
     page.get_by_role("button", name="As a table").press("Enter")
     rows = page.locator(".map-table tbody tr")
@@ -151,7 +151,7 @@ def test_the_table_says_what_the_map_shows(page: Page, mapped: int) -> None:
     assert sum(int(row.locator("td").nth(3).inner_text()) for row in rows.all()) == 8
 
 
-def test_a_node_is_chosen_and_waited_for(page: Page, mapped: int) -> None:
+def test_a_node_is_selected_and_awaited(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=3&node=n1", "cycle 3 of 12")
     card = page.locator("#map .node-card")
     expect(card).to_contain_text("0.5 of 4 cpu requested")
@@ -171,7 +171,7 @@ def test_a_node_is_chosen_and_waited_for(page: Page, mapped: int) -> None:
     expect(card).to_be_hidden()
 
 
-def test_finding_cycles(page: Page, mapped: int) -> None:
+def test_searching_cycles(page: Page, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
     page.locator("#map-where").fill('refused_by("NodeResourcesFit")')
     page.get_by_role("button", name="Find", exact=True).click()
@@ -181,7 +181,7 @@ def test_finding_cycles(page: Page, mapped: int) -> None:
     expect_place(page, "cycle 6 of 12")
 
 
-def test_a_wrong_expression_says_where(page: Page, mapped: int) -> None:
+def test_an_invalid_expression_shows_its_position(page: Page, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
     page.locator("#map-where").fill("tied >")
     page.get_by_role("button", name="Find", exact=True).click()
@@ -189,7 +189,7 @@ def test_a_wrong_expression_says_where(page: Page, mapped: int) -> None:
     expect(page.locator("#map [data-found] pre")).to_contain_text("^")
 
 
-def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> None:
+def test_map_and_queue_chart_share_a_cursor(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     slider, place = page.get_by_label("Timepoint", exact=True), page.locator("#map [data-place]")
     expect(place).to_contain_text("1:10")

@@ -1,4 +1,4 @@
-"""The pod page under the hands of a person: many attempts, keys, the way to other pods, dialogs of our own."""
+"""Pod page: many attempts, keys, links to other pods, dialogs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ spec:
 
 @pytest.fixture(scope="package")
 def unlucky(site: Instance) -> str:
-    """The page of a pod of 34 attempts, of which the last one binds it."""
+    """Return the page of a pod with 34 attempts, of which the last one binds it."""
     return f"/runs/{site.record(UNLUCKY)['run']}/pods/default/unlucky/"
 
 
@@ -38,11 +38,11 @@ IN_VIEW = """number => {
 
 
 def expect_in_view(page: Page, number: int) -> None:
-    """The attempt is the chosen one and within its strip."""
+    """Expect the attempt to be selected and visible in its strip."""
     page.wait_for_function(IN_VIEW, arg=number)
 
 
-def test_the_chosen_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None:
+def test_the_selected_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None:
     page.goto(unlucky)
     expect_in_view(page, 34)
     expect(page.locator("#attempts")).to_contain_text("34 of 34")
@@ -56,7 +56,7 @@ def test_the_chosen_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None
     expect_in_view(page, 34)
 
 
-# Where the page stands once it no longer moves: scrolling is smooth, and slow where others work.
+# The position once the page no longer moves: scrolling is smooth, and slow on busy machines.
 SETTLED = """async () => {
   for (let was = -1, same = 0; same < 4; ) {
     await new Promise((done) => setTimeout(done, 100));
@@ -68,10 +68,10 @@ SETTLED = """async () => {
 
 
 @pytest.mark.long
-def test_keys_leave_the_scrolling_to_the_page(page: Page, unlucky: str) -> None:
+def test_keys_do_not_block_scrolling(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17")
     expect(page.locator("[data-rows] tr").first).to_be_visible()
-    page.wait_for_load_state("networkidle")  # what comes later moves what is below it
+    page.wait_for_load_state("networkidle")  # later content moves what is below it
     for key, down in (("ArrowDown", True), ("ArrowUp", False), ("PageDown", True), ("Home", False), (" ", True)):
         before = page.evaluate(SETTLED)
         page.keyboard.press(key)
@@ -91,7 +91,7 @@ def test_keys_leave_the_scrolling_to_the_page(page: Page, unlucky: str) -> None:
     expect(page.locator("#stepper [aria-current]")).to_contain_text("PreBind")
 
 
-def test_keys_are_off_while_one_types_and_listed_when_asked(page: Page, unlucky: str) -> None:
+def test_keys_are_off_while_typing_and_listed_on_request(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17&point=filter")
     page.locator("#node-search").press_sequentially("np?")
     expect(page.locator("#node-search")).to_have_value("np?")
@@ -122,10 +122,10 @@ def test_the_next_pod_opens_at_the_same_point(page: Page, recorded: dict[str, An
     expect(page.locator("#stepper [aria-current]")).to_contain_text("Reserve")
 
 
-def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: Instance, unlucky: str) -> None:
+def test_an_irreversible_action_needs_a_confirmation(page: Page, site: Instance, unlucky: str) -> None:
     run = site.record(UNLUCKY)["run"]
     page.goto(f"/runs/{run}/")
-    page.wait_for_load_state("networkidle")  # what the page still asks for is not there once the run is deleted
+    page.wait_for_load_state("networkidle")  # requests of the page fail once the run is deleted
     dialog = page.get_by_role("dialog", name="Are you sure?")
     page.get_by_role("button", name="Delete").click()
     expect(dialog).to_contain_text("Delete this run")

@@ -1,4 +1,4 @@
-"""Present mode in a browser: by keys and swipes, nothing hidden arrives, readable from the back and on a phone."""
+"""Presentation mode: by keys and swipes, without hidden results, readable from afar and on a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a number comes from, under the hands of a person: from a score down to a line of YAML."""
+"""Provenance: from a score down to a line of YAML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kubesched_ui.instance import Instance
 
 @pytest.fixture(scope="package")
 def packed(site: Instance) -> str:
-    """The page of the last pod that was scored."""
+    """Return the page of the last pod that was scored."""
     run = site.record((FOLDER / "09-bin-packing.yaml").read_bytes())["run"]
     scored = [pod for pod in site.api("GET", f"/runs/{run}/pods")["pods"] if pod["score"] is not None]
     return f"/runs/{run}/pods/{scored[-1]['namespace']}/{scored[-1]['name']}/"
@@ -58,7 +58,7 @@ def test_by_keyboard_to_another_plugin_and_node(page: Page, packed: str) -> None
     expect(tree.locator(".lead")).to_contain_text("taint")
 
 
-def test_a_pod_that_an_earlier_cycle_placed_leads_there(page: Page, packed: str) -> None:
+def test_a_pod_placed_by_an_earlier_cycle_links_there(page: Page, packed: str) -> None:
     page.goto(f"{packed}?point=raw&plugin=NodeResourcesFit&node=" + _chosen(page, packed))
     earlier = page.locator("#from-tree a.chip", has_text="cycle").first
     earlier.click()
@@ -70,7 +70,7 @@ def _chosen(page: Page, packed: str) -> str:
     return page.locator(".scores tr.chosen [data-from=total]").get_attribute("data-node") or ""
 
 
-def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instance) -> None:
+def test_step_by_step_through_the_preemption_dry_runs(page: Page, site: Instance) -> None:
     run = site.record((FOLDER / "10-preemption.yaml").read_bytes())["run"]
     page.goto(f"/runs/{run}/pods/default/urgent/?point=postfilter")
     current = page.locator("#trials [data-trial][aria-current]")
@@ -93,7 +93,7 @@ def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instanc
     expect(page.locator("#trials h3")).to_contain_text("n2")
 
 
-def test_from_the_begin_of_an_attempt_to_the_configuration(page: Page, site: Instance) -> None:
+def test_from_the_start_of_an_attempt_to_the_configuration(page: Page, site: Instance) -> None:
     run = site.record((FOLDER / "14-backoff.yaml").read_bytes())["run"]
     page.goto(f"/runs/{run}/pods/default/unlucky/")
     moves = page.locator("#way tr", has_text="backoff → active")

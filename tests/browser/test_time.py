@@ -1,4 +1,4 @@
-"""A run in time in a real browser: the queue's lanes are scrubbed and played, a pod's page tells its way."""
+"""Virtual time run: the queue chart is scrubbed and played, and a pod page shows its timeline."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def lane(page: Page, name: str) -> Locator:
 
 
 def expect_pods(page: Page, name: str, pods: list[str]) -> None:
-    """The pods that are in a lane now, without those that only passed through it."""
+    """Expect the pods in a queue at present, without those that only passed through it."""
     expect(page.locator(f'[data-count="{name}"]')).to_have_text(str(len(pods)))
     expect(lane(page, name).locator("a.chip:not(.passed)")).to_have_text(pods)
 
 
 def go(page: Page, t: float) -> None:
     slider = page.get_by_label("Timepoint", exact=True)
-    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have loaded
     slider.evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
 
 
-def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
+def test_scrubbing_changes_the_queues(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     expect_pods(page, "unschedulable", ["boss"])
     expect_pods(page, "gated", ["held"])
@@ -61,10 +61,10 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
-def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
+def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=0")
     slider = page.get_by_label("Timepoint", exact=True)
-    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have loaded
     slider.focus()
     slider.press("ArrowRight")
     expect(page.locator("[data-clock]")).to_have_text("1:00")
@@ -79,14 +79,14 @@ def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: d
     expect(page).to_have_url(re.compile(r"\?t=300$"))
 
 
-def test_a_pod_in_a_lane_leads_to_its_page(page: Page, story: dict[str, Any]) -> None:
+def test_a_pod_in_a_queue_links_to_its_page(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     lane(page, "unschedulable").get_by_role("link", name="boss").click()
     page.wait_for_url("**/pods/default/boss/?t=70")
     expect(page.locator("[data-summary]")).to_contain_text("over 2 attempts: 30 s unschedulable")
 
 
-def test_a_preemptor_tells_its_way(page: Page, story: dict[str, Any]) -> None:
+def test_a_preemptor_shows_its_timeline(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/pods/default/boss/")
     rows = page.locator("[data-rows] tr")
     first, second = page.locator('[data-attempt="1"]'), page.locator('[data-attempt="2"]')
@@ -105,7 +105,7 @@ def test_a_preemptor_tells_its_way(page: Page, story: dict[str, Any]) -> None:
     expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
 
 
-def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: Instance) -> None:
+def test_a_victim_bound_at_the_start_shows_its_timeline(page: Page, site: Instance) -> None:
     text = STORY.read_text().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
     run = site.record(text.encode())["run"]
     page.goto(f"/runs/{run}/pods/default/worker/")
@@ -115,7 +115,7 @@ def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: 
     expect(page.locator("[data-summary]")).to_have_text("The pod was never in the queue.")
 
 
-def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
+def test_hostile_names_stay_text_in_virtual_time(page: Page, site: Instance) -> None:
     evil = "<img src=x onerror=alert(1)>"
     text = STORY.read_text().replace("name: late", f'name: "{evil}"').replace("name: n2", f'name: "{evil}"')
     run = site.record(text.encode(), in_time=True)["run"]
@@ -127,7 +127,7 @@ def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
     assert page.locator("img").count() == 0
 
 
-# Left and right edge of whatever is drawn over time, of the slider's way, and where the line is.
+# Left and right edge of all charts over time, of the slider's track, and the position of the line.
 EDGES = """() => {
   const of = (element) => { const { left, right } = element.getBoundingClientRect(); return [left, right]; };
   const slider = document.querySelector("#lanes-t");
@@ -156,19 +156,19 @@ MIDDLE = """async ([png, colour]) => {
 
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
-def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str, Any], width: int) -> None:
+def test_slider_queues_axis_and_cursor_are_aligned(page: Page, story: dict[str, Any], width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     for t in (0, 70, 240, 300):
         page.goto(f"/runs/{story['run']}/?t={t}")
         expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
         slider = page.get_by_label("Timepoint", exact=True)
         expect(slider).to_have_attribute("aria-valuetext", re.compile("bound|active"))
-        expect(page.locator("#map [data-place]")).to_contain_text("cycle")  # it stands above and comes later
+        expect(page.locator("#map [data-place]")).to_contain_text("cycle")  # it is above and loads later
         page.locator("#lanes-t").scroll_into_view_if_needed()
         found = page.evaluate(EDGES)
         left, right = found["slider"]
         assert right - left > width / 4
-        assert len(found["pictures"]) >= 10  # six lanes, the axis, three rows of the track
+        assert len(found["pictures"]) >= 10  # six queues, the axis, three rows of the event track
         for edges in found["pictures"]:
             assert abs(edges[0] - left) < 0.5
             assert abs(edges[1] - right) < 0.5
@@ -182,7 +182,7 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str,
         assert abs(box["x"] + middle - place) <= 1
 
 
-def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: Page, story: dict[str, Any]) -> None:
+def test_a_finished_run_opens_at_its_end_or_at_the_timepoint_of_the_url(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/")
     expect_pods(page, "bound", ["late", "boss"])
     expect(page.locator("[data-clock]")).to_have_text("5:00")
@@ -204,7 +204,7 @@ def marks(page: Page, row: str) -> Locator:
     return page.locator(f'[data-track="{row}"] .mark')
 
 
-def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
+def test_the_event_track(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=0")
     expect(marks(page, "scenario")).to_have_count(3)
     expect(marks(page, "nodes")).to_have_count(1)
@@ -232,7 +232,7 @@ def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
     expect(page.locator("[data-legend]")).to_contain_text("pod preempted")
 
 
-def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> None:
+def test_events_are_listed_with_links(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=90")
     events = page.locator("[data-events] li")
     gone = events.filter(has_text="default/worker left n1 (preempted)")
@@ -248,7 +248,7 @@ def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> 
     page.wait_for_url("**/pods/default/boss/?t=60")
 
 
-def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
+def test_zooming_in(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=60")
     slider = page.get_by_label("Timepoint", exact=True)
     expect(slider).to_have_attribute("max", "300")
@@ -259,14 +259,14 @@ def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
     left, right = found["slider"]
     assert abs(found["line"] - (left + (right - left) / 5)) < 1
     expect(marks(page, "scenario")).to_have_count(2)
-    page.get_by_role("button", name="Go to the end").click()  # the part that is shown goes along
+    page.get_by_role("button", name="Go to the end").click()  # the visible interval follows
     expect(slider).to_have_attribute("max", "300")
     expect(slider).to_have_attribute("min", "225")
     page.get_by_role("button", name="Whole run").click()
     expect(slider).to_have_attribute("min", "0")
 
 
-def test_how_many_more_there_are(page: Page, site: Instance) -> None:
+def test_the_number_of_further_events_is_shown(page: Page, site: Instance) -> None:
     objects = [node("n1", cpu="200"), *(pod(f"there-{n:02}", nodeName="n1") for n in range(40))]
     run = site.record(scenario(until=60, objects=objects, timeline=[{"at": 30, "cordon": "n1"}]))["run"]
     page.goto(f"/runs/{run}/")
@@ -280,7 +280,7 @@ def test_how_many_more_there_are(page: Page, site: Instance) -> None:
 
 @pytest.fixture(scope="package")
 def busy(site: Instance) -> int:
-    """A scenario of more moves than one stretch holds: 7,000 pods come, run a little and go."""
+    """Return a scenario with more moves than one interval holds: 7,000 short-lived pods."""
     arrivals = [
         {"name": "job", "every": "1s", "count": 7000, "duration": "5s", "template": {"spec": pod("x")["spec"]}},
     ]
@@ -291,7 +291,7 @@ def busy(site: Instance) -> int:
 
 
 @pytest.mark.long
-def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site: Instance, busy: int) -> None:
+def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Instance, busy: int) -> None:
     run = site.api("POST", f"/scenarios/{busy}/runs", {})["id"]
     page.goto(f"/runs/{run}/")
     seen = page.locator('[data-part="clock"]')
@@ -320,7 +320,7 @@ def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_in_time_at_every_width(
+def test_virtual_time_pages_at_every_width(
     browser: Browser, site: Instance, story: dict[str, Any], width: int, scheme: Any
 ) -> None:
     with new_page(browser, site, width, color_scheme=scheme) as page:

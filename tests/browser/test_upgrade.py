@@ -1,4 +1,4 @@
-"""An upgrade preview in a real browser: releases are chosen, the steps come by themselves, causes lead to pods."""
+"""Upgrade preview: releases are selected, the steps load by themselves, causes link to pods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_preview(page: Page, site: Instance) -> None:
     card.get_by_role("button", name="Preview the upgrade").click()
     page.wait_for_url(re.compile(r"/upgrades/\d+/$"))
     step = page.locator("#preview section").filter(has=page.get_by_role("heading", name="1.27 → 1.34"))
-    # comes without anybody loading the page again; some seventy runs are played on a busy machine
+    # loads without a reload; some seventy runs are played on a busy machine
     expect(step).to_contain_text("Changed in 1.28", timeout=60_000)
     expect(page.locator("[data-part=state]")).to_have_text(re.compile("done"))
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
@@ -40,5 +40,5 @@ def test_a_preview(page: Page, site: Instance) -> None:
     page.wait_for_url(re.compile(r"/compare/\d+/\d+/\?pod="))
     expect(page.locator("#pod")).to_contain_text("moved", timeout=60_000)
     page.get_by_role("link", name="Find the cause").click()
-    # some forty runs are played for it, in a process beside that comes to the page once it has started
+    # a worker process plays some forty runs, and the page loads the result
     expect(page.locator("#cause")).to_contain_text("sidecar_containers", timeout=60_000)

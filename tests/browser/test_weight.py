@@ -1,4 +1,4 @@
-"""What pages weigh: at 50 kB/s a page's content is there in two seconds (benchmarks/slow_link.py measures it)."""
+"""Size of pages: at 50 kB/s the content is there within two seconds (benchmarks/slow_link.py measures it)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from playwright.sync_api import Page, Response
 
 from tests.kubesched_ui.instance import Instance
 
-MOST = 70_000  # bytes received of everything but Plotly and the map; at 50 kB/s 1.4 s, and the latency
-MAP = 66_000  # of the map and what it asks for, which comes once the page is there
+MOST = 70_000  # bytes of all but Plotly and the map; at 50 kB/s 1.4 s, and the latency
+MAP = 66_000  # bytes of the map and its data, which load after the page
 
 
 def addresses(recorded: dict[str, Any]) -> dict[str, str]:

@@ -87,7 +87,7 @@ def button(within: Locator, name: str) -> Locator:
 
 
 def compared(page: Page, run: int, title: str, *outcome: str) -> None:
-    """The comparison of the fork, at the end of both runs."""
+    """Return the comparison of the fork, after the end of both runs."""
     page.wait_for_url(re.compile(rf"/compare/{run}/\d+/"))
     for text in outcome:
         expect(page.locator(".answer")).to_contain_text(text)
@@ -125,7 +125,7 @@ def test_each_change_is_a_fork(page: Page, run: int, act: Press) -> None:
     compared(page, run, "preferred nodeSelector on picky", "1 pod is placed")
 
 
-def test_a_mistake_is_said_and_nothing_starts(page: Page, site: Instance, run: int) -> None:
+def test_an_error_is_shown_and_nothing_starts(page: Page, site: Instance, run: int) -> None:
     before = len(site.api("GET", "/runs"))
     what_if = on_node(page, run, "n1")
     what_if.get_by_text("Add a taint").click()
@@ -147,7 +147,7 @@ def test_without_scripts(browser: Browser, site: Instance, run: int) -> None:
 
 
 class Counted:
-    """Counts the actions of a user."""
+    """Count the actions of a user."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.actions = page, 0
@@ -163,7 +163,7 @@ class Counted:
         what.click()
 
     def open_scenario(self) -> None:
-        """After an upload, the page is the scenario's or that of its first run."""
+        """Open the scenario after an upload, which opens the scenario or its first run."""
         if "/runs/" in self.page.url:
             self.click(self.page.locator("nav.crumbs a[href^='/scenarios/'], .crumbs a[href^='/scenarios/']").last)
             self.page.wait_for_url(re.compile(r"/scenarios/\d+/"))

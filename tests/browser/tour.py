@@ -1,4 +1,4 @@
-"""Every kind of page of the product, and how one comes to it: for tests of all pages, and scripts/screenshots.py."""
+"""Every kind of page of the product and the steps to open it, for tests of all pages and scripts/screenshots.py."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def nothing(page: Page) -> None: ...
 
 
 class Stop(NamedTuple):
-    """`then`: what is done at the address to come to the page that is meant."""
+    """`then`: the steps at the URL that open the intended page."""
 
     name: str
     address: str
     then: Callable[[Page], None] = nothing
 
     def visit(self, page: Page) -> None:
-        """Opens the page, until all that loads later has come."""
+        """Open the page and wait until everything is loaded."""
         page.goto(self.address)
         self.then(page)
         page.evaluate(
             "() => document.querySelectorAll('details:has([data-chart])').forEach((one) => (one.open = true))"
         )
-        for chart in page.locator("[data-chart]").all():  # drawn when it comes into view
+        for chart in page.locator("[data-chart]").all():  # drawn when it scrolls into view
             chart.scroll_into_view_if_needed()
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
         page.wait_for_function(CHARTS, timeout=30_000)
@@ -39,7 +39,7 @@ class Stop(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name as a test of the page has it: `scenario-nodes`."""
+        """Return the name of the page in tests, for example `scenario-nodes`."""
         return self.name.replace(",", "").replace(" ", "-")
 
 
@@ -51,8 +51,10 @@ FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node"
 def stops(
     scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int, groups: int
 ) -> list[Stop]:
-    """All pages: of a run in one pass of shop(), of its FORK, of a run in time of story.yaml, of a preview, of a
-    run of DEVICES, of one of GROUPS."""
+    """Return all pages: of a single-pass run of shop(), of its FORK, of a virtual time run of story.yaml, of a preview,
+    of a
+    run of DEVICES, of one of GROUPS.
+    """
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
     return [
@@ -70,7 +72,7 @@ def stops(
         Stop("scenario, configuration refused", scene, _wrong_config),
         Stop("scenario, template refused", scene, _wrong_template),
         Stop("scenario, deletion", scene, _click("[data-confirm^='Delete this scenario']", "#confirm")),
-        Stop("scenario in time", f"/scenarios/{timed_scenario}/"),
+        Stop("scenario in virtual time", f"/scenarios/{timed_scenario}/"),
         Stop("scenario, nodes", f"{scene}nodes/"),
         Stop("scenario, pods", f"{scene}pods/"),
         Stop("scenario, objects", f"{scene}objects/"),
@@ -79,7 +81,7 @@ def stops(
         Stop("join a class", "/join/"),
         Stop("room at a run, pending", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/search-1/")),
         Stop("room at a run, bound", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/front-3/")),
-        Stop("wall of a room", f"/runs/{run}/", lambda page: _wall(page, f"{pod}/search-1/")),
+        Stop("wall of a room", f"/runs/{run}/", lambda page: _projector(page, f"{pod}/search-1/")),
         Stop("student at a run, pending", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/search-1/")),
         Stop("student at a run, bound", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/front-3/")),
         Stop("composer", f"/compose/?scenario={scenario}", _compose),
@@ -96,7 +98,7 @@ def stops(
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
         Stop("upgrade", f"/upgrades/{upgrade}/"),
         Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _click(".others > summary")),
-        Stop("run in time", f"/runs/{timed}/?t=70"),
+        Stop("run in virtual time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
         Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
@@ -175,14 +177,14 @@ def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
 
 
 def _search(page: Page) -> None:
-    """The search dialog with results."""
+    """Open the search dialog with results."""
     page.keyboard.press("/")
     page.get_by_role("combobox", name="Search").fill("front")
     expect(page.locator("#search [aria-selected=true]")).to_contain_text("front")
 
 
 def _teach(page: Page, address: str) -> None:
-    """A room on the run, at a page of it."""
+    """Open a live class on the run, at a page of it."""
     page.get_by_role("button", name="Start live class").click()
     page.get_by_label("Shown page").fill(address)
     page.get_by_role("button", name="Show page").click()
@@ -191,7 +193,7 @@ def _teach(page: Page, address: str) -> None:
 
 
 def _follow(page: Page, address: str) -> None:
-    """The same as who follows sees it."""
+    """Open the same as a student sees it."""
     _teach(page, address)
     page.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
     page.get_by_label("Your nickname").fill("Ada")
@@ -199,8 +201,8 @@ def _follow(page: Page, address: str) -> None:
     _see(page)
 
 
-def _wall(page: Page, address: str) -> None:
-    """The page for the projector, of the same."""
+def _projector(page: Page, address: str) -> None:
+    """Open the projector page of the same class."""
     _teach(page, address)
     page.goto(f"/wall/{page.locator('.room-code').inner_text().replace(' ', '')}/")
     _see(page)
@@ -212,7 +214,7 @@ def _see(page: Page) -> None:
 
 
 def _compose(page: Page) -> None:
-    """Every card open, and a line that is wrong."""
+    """Open every card, with an invalid line."""
     expect(page.locator("details.thing").first).to_be_visible()
     page.evaluate(
         "document.querySelector('.CodeMirror').CodeMirror.replaceRange('kindd: Pod\\n---\\n', {line: 0, ch: 0})"
@@ -260,5 +262,5 @@ def _wrong_object(page: Page) -> None:
 
 
 KEYS = [stop.key for stop in stops(*[0] * 8)]
-# Opened by address alone, and about nothing but the shop: what needs more takes longer.
+# Opened by URL, with the shop only; other stops take longer.
 QUICK = [stop.key for stop in stops(1, 1, *[0] * 6) if stop.then is nothing and "/0/" not in stop.address]

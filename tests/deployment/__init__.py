@@ -1,1 +1,1 @@
-"""What docker-compose.yml starts, as plain processes on this machine: for tests and scripts/try_*.py."""
+"""The services of docker-compose.yml as plain processes on this machine, for tests and scripts/try_*.py."""

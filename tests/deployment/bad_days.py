@@ -1,7 +1,7 @@
-"""What an operator may have to live through: runs are under way, people ask and upload, and then the database
+"""Outages that an operator may have: runs are active, users send requests and uploads, and then the database
 
-is full, locked, read only, slow or silent, or clocks are wrong. Afterwards nothing may be lost, and whatever was
-answered meanwhile was an answer or said plainly what was the matter.
+is full, locked, read-only, slow or silent, or clocks are wrong. Afterwards nothing is lost, and every response during
+the outage was a result or a clear error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BALLAST = "ballast"
 
 @contextmanager
 def full(machines: Machines) -> Iterator[None]:
-    """No byte is left where PostgreSQL keeps its data (a file system of its own)."""
+    """Fill the file system of PostgreSQL's data."""
     ballast = machines.postgres.place / BALLAST
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12):
@@ -42,7 +42,7 @@ def full(machines: Machines) -> Iterator[None]:
 
 @contextmanager
 def locked(machines: Machines) -> Iterator[None]:
-    """Somebody holds the table of runs: a migration, say."""
+    """Lock the table of runs, as a migration does."""
     import psycopg
 
     with psycopg.connect(machines.postgres.url) as connection:
@@ -52,7 +52,7 @@ def locked(machines: Machines) -> Iterator[None]:
 
 @contextmanager
 def read_only(machines: Machines) -> Iterator[None]:
-    """As a standby is."""
+    """Make the database read-only, as a standby."""
     sql = machines.postgres.sql
     sql("ALTER SYSTEM SET default_transaction_read_only = on")
     sql("SELECT pg_reload_conf()")
@@ -65,7 +65,7 @@ def read_only(machines: Machines) -> Iterator[None]:
 
 @contextmanager
 def slow(machines: Machines) -> Iterator[None]:
-    """Each word takes a tenth of a second each way."""
+    """Delay each message by a tenth of a second in both directions."""
     assert machines.link is not None
     machines.link.delay = 0.1
     try:
@@ -76,14 +76,14 @@ def slow(machines: Machines) -> Iterator[None]:
 
 @contextmanager
 def silent(machines: Machines) -> Iterator[None]:
-    """It hangs, and so do those who ask it; then it goes on as if nothing had been."""
+    """Stop the database and all clients that wait for it; then continue."""
     hold(machines.postgres, 8)
     yield
 
 
 @contextmanager
 def clocks(machines: Machines) -> Iterator[None]:
-    """Those of two workers and of a web process jump by hours, to and fro."""
+    """Set the clocks of two workers and of a web process hours back and forth."""
     wrong = {"worker-1": 7200, "worker-2": -7200, "web-1": 3600}
     for name, seconds in wrong.items():
         machines.set_clock(name, seconds)
@@ -105,8 +105,8 @@ DAYS: dict[str, Trouble] = {
 
 
 def live_through(machines: Machines, name: str, seconds: float, size: int, clients: int = 6) -> dict[str, Any]:
-    """What came of it; `problems` is empty if all went well. `size`: pods of the largest run."""
-    trial = Trial(machines, seed=1, clients=clients, say=lambda told: None)
+    """Return the result of an outage; `problems` is empty if all went well. `size`: pods of the largest run."""
+    trial = Trial(machines, seed=1, clients=clients, say=lambda result: None)
     trial.prepare(loads(size // 5, size)[:2])
     stored = Browser(machines.url).api("POST", "/scenarios?name=before", cluster(2, 2))["id"]
     trial.start()
@@ -119,16 +119,16 @@ def live_through(machines: Machines, name: str, seconds: float, size: int, clien
         trial.seen.problems.append("what was stored before is not there")
     if after.ask("POST", "/api/scenarios", cluster(1, 1))[0] != 201:
         trial.seen.problems.append("nothing can be stored afterwards")
-    told = {"day": name, "runs": len(trial.runs), "watched": trial.seen.watched, "resumed": trial.seen.resumed}
-    return told | {"answers": dict(sorted(answers.items())), "seconds": trial.now(), "problems": trial.seen.problems}
+    result = {"day": name, "runs": len(trial.runs), "watched": trial.seen.watched, "resumed": trial.seen.resumed}
+    return result | {"answers": dict(sorted(answers.items())), "seconds": trial.now(), "problems": trial.seen.problems}
 
 
 def probe(machines: Machines, trial: Trial, seconds: float) -> Counter[str]:
-    """What people get meanwhile: pages, uploads, starts of runs."""
+    """Send the requests of users during the outage: pages, uploads, starts of runs."""
     answers: Counter[str] = Counter()
     visitor, end = Browser(machines.url), time.monotonic() + seconds
     scenario = next(iter(trial.expected))
-    asked: list[tuple[str, str, Any]] = [
+    requests: list[tuple[str, str, Any]] = [
         ("GET", "/", None),
         ("GET", "/runs/", None),
         ("GET", "/api/runs", None),
@@ -136,7 +136,7 @@ def probe(machines: Machines, trial: Trial, seconds: float) -> Counter[str]:
         ("POST", f"/api/scenarios/{scenario}/runs", {}),
     ]
     while time.monotonic() < end:
-        for method, path, body in asked:
+        for method, path, body in requests:
             try:
                 status, headers, text = visitor.ask(method, path, body, seconds=60)
             except OSError as error:
@@ -146,17 +146,17 @@ def probe(machines: Machines, trial: Trial, seconds: float) -> Counter[str]:
             if status >= 400 and (status != 503 or not headers.get("Retry-After")):
                 trial.seen.problems.append(f"{method} {path}: {status} {text[:300]}")
             elif status >= 400:
-                answers[said(text)] += 1
+                answers[message_of(text)] += 1
         time.sleep(0.3)
     return answers
 
 
-def said(text: str) -> str:
-    """The words of an answer, of a page those in its middle."""
+def message_of(text: str) -> str:
+    """Return the text of a response, for a page its main part."""
     body = text.partition("<main")[2].partition("</main>")[0] or text
     return " ".join(word for part in body.split("<") for word in part.rpartition(">")[2].split())[:160]
 
 
 def on_a_small_disk(folder: Path, megabytes: int) -> list[str]:
-    """The command that puts a small file system there; root may."""
+    """Return the command that mounts a small file system there, if root runs it."""
     return ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""Somebody who uses the one address: requests, and sockets that come back."""
+"""A user of the public address: requests, and sockets that reconnect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 
 class Browser:
-    """Keeps cookies. `url`: of the proxy, or of one web process, which is asked for `host`."""
+    """Client with cookies. `url`: of the proxy, or of one web process, which gets `host` as its host name."""
 
     def __init__(self, url: str, host: str = "") -> None:
         self.url = url
@@ -28,7 +28,7 @@ class Browser:
     def ask(
         self, method: str, path: str, body: Any = None, seconds: float = 60, **headers: str
     ) -> tuple[int, Any, str]:
-        """(status, headers, text). JSON is sent of what is not bytes."""
+        """Return (status, headers, text). Other bodies than bytes are sent as JSON."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method)
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
@@ -42,46 +42,46 @@ class Browser:
                 return error.code, error.headers, error.read().decode(errors="replace")
 
     def api(self, method: str, path: str, body: Any = None, seconds: float = 60) -> Any:
-        """The JSON answer. Raises OSError for any that is no success."""
+        """Return the JSON response. Raise OSError for an error."""
         status, _, text = self.ask(method, f"/api{path}", body, seconds)
         if status >= 400:
             raise OSError(f"{method} {path}: {status} {text[:300]}")
         return json.loads(text or "null")
 
     def form(self, page: str, action: str, **fields: str) -> tuple[int, Any, str]:
-        """A form of a page, sent; the answer is that of the page it leads to."""
+        """Send a form of a page. Return the response of the page that it redirects to."""
         body = urllib.parse.urlencode(fields | self.token(page)).encode()
         return self.ask("POST", page + action, body, Content_Type="application/x-www-form-urlencoded")
 
     def token(self, page: str) -> dict[str, str]:
-        """The field that proves a form to be of a page of ours."""
+        """Return the CSRF token of a page."""
         self.ask("GET", page)
         return {"csrfmiddlewaretoken": next(c.value or "" for c in self.cookies if c.name == "csrftoken")}
 
     def patiently(self, method: str, path: str, body: Any = None, seconds: float = 180) -> Any:
-        """As `api`, again and again while the service says that it is away, or nobody answers."""
+        """As `api`, repeated during an outage of the service."""
         end = time.monotonic() + seconds
         while True:
             try:
                 return self.api(method, path, body, seconds=15)
             except (OSError, urllib.error.URLError, ValueError) as error:
-                said = str(error)
-                if time.monotonic() > end or any(f": {code} " in said for code in (400, 403, 404, 409, 413, 422)):
+                message = str(error)
+                if time.monotonic() > end or any(f": {code} " in message for code in (400, 403, 404, 409, 413, 422)):
                     raise
                 time.sleep(0.3)
 
 
 class Watcher:
-    """A socket of a run that comes back with `since` whenever it ends early."""
+    """A socket of a run that reconnects with `since` whenever it ends early."""
 
     def __init__(self, url: str, run: int) -> None:
         self.address = f"{url.replace('http', 'ws', 1)}/ws/runs/{run}"
         self.events: list[dict[str, Any]] = []
-        self.codes: list[int] = []  # how sockets ended; 0: without a word
-        self.came = 0  # so many sockets
+        self.codes: list[int] = []  # how sockets ended; 0: without a close frame
+        self.came = 0  # number of sockets
 
     def watch(self, seconds: float = 240, silent: float = 20) -> Watcher:
-        """Until the run is over. `silent`: seconds without a word after which it comes back. Raises TimeoutError."""
+        """Watch until the run is finished. Reconnect after `silent` seconds without a message. Raise TimeoutError."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             since = self.events[-1]["seq"] if self.events else 0
@@ -105,10 +105,10 @@ class Watcher:
 
     @property
     def whole(self) -> bool:
-        """Every event once and in order."""
+        """Tell whether every event was received once and in order."""
         return self.over and [event["seq"] for event in self.events] == list(range(1, len(self.events) + 1))
 
 
 def decisions(events: list[dict[str, Any]]) -> list[Any]:
-    """What was decided, of a run's events."""
+    """Return the decisions in the events of a run."""
     return [{name: event[name] for name in ("seq", "t", "type", "pod", "attempt", "data")} for event in events]

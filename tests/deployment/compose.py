@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml on this machine: each with an address and a folder of its own, like containers."""
+"""The services of docker-compose.yml on this machine, each with its own address and folder, like containers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ TEMPLATE = CHECKOUT / "deploy" / "nginx.conf.template"
 
 
 class Machines:
-    """`webs` and `workers`: how many of each. `place`: where PostgreSQL keeps its data. `link`: what they reach it by;
-    `clocks`: whether theirs can be set."""
+    """`webs` and `workers`: their number. `place`: where PostgreSQL keeps its data. `link`: what they reach it by;
+    `clocks`: whether theirs can be set.
+    """
 
     def __init__(
         self,
@@ -60,13 +61,13 @@ class Machines:
 
     @property
     def url(self) -> str:
-        """The one address."""
+        """Return the public address."""
         return f"http://127.0.0.1:{self.port}"
 
     # ---- up and down
 
     def up(self, preparing: int = 1) -> None:
-        """All of it; returns once the address answers and workers are ready. `preparing`: so many migrate at once."""
+        """Start all. Return once the address responds and workers are ready. `preparing`: simultaneous migrations."""
         self.postgres.start()
         self.redis.start()
         wait_for("127.0.0.1", self.postgres.port)
@@ -81,14 +82,16 @@ class Machines:
         for address in self.webs.values():
             wait_for(address, 8000)
         wait_for("127.0.0.1", self.port)
-        until(lambda: all("ready." in self.processes[name].said() for name in self.workers), "the workers' start", 180)
+        until(
+            lambda: all("ready." in self.processes[name].log_text() for name in self.workers), "the workers' start", 180
+        )
 
     def add(self, name: str, process: Process) -> None:
         self.processes[name] = process
         process.start()
 
     def migrate(self, at_once: int) -> None:
-        """What the service `migrate` does, to its end. Raises RuntimeError if it fails."""
+        """Run the service `migrate` to its end. Raise RuntimeError if it fails."""
         command = self.services["migrate"]["command"]
         names = [f"migrate-{n}" for n in range(1, at_once + 1)]
         for name in names:
@@ -96,7 +99,7 @@ class Machines:
             self.processes[name].wanted = False
         for name in names:
             if self.processes[name].wait(180):
-                raise RuntimeError(self.said(name))
+                raise RuntimeError(self.log_of(name))
 
     def web(self, name: str) -> Process:
         *_, last = (CHECKOUT / "Dockerfile").read_text().splitlines()
@@ -108,12 +111,12 @@ class Machines:
         return self.process(name, command, self.services["worker"])
 
     def process(self, name: str, command: list[str], service: dict[str, Any] | None = None) -> Process:
-        """A container of the application's image."""
+        """Start a container of the application's image."""
         stop = signal.Signals[(service or {}).get("stop_signal", "SIGTERM")]
         return Process(name, command, self.environment(name), self.folder, stop, cwd=CHECKOUT)
 
     def environment(self, name: str) -> dict[str, str]:
-        """What the compose file sets, as far as it matters here."""
+        """Return the environment of the compose file, as far as it matters here."""
         var = self.folder / name
         var.mkdir(exist_ok=True)
         return (
@@ -131,12 +134,12 @@ class Machines:
         )
 
     def clock(self, name: str) -> dict[str, str]:
-        """What lets a process have a clock of its own."""
+        """Return the environment with which the clock of a process can be set."""
         self.set_clock(name, 0)
         return {"PYTHONPATH": str(Path(__file__).parent / "clock"), "CLOCK_WRONG_BY": str(self.folder / name / "clock")}
 
     def set_clock(self, name: str, wrong_by: float) -> None:
-        """`wrong_by`: seconds."""
+        """Set the clock of a process. `wrong_by`: seconds."""
         (self.folder / name / "clock.new").write_text(str(wrong_by))
         (self.folder / name / "clock.new").replace(self.folder / name / "clock")
 
@@ -150,11 +153,11 @@ class Machines:
         self.names.close()
         self.postgres.remove()
 
-    # ---- questions
+    # ---- queries
 
     def serves(self, name: str) -> bool:
         return listens(self.webs[name], 8000)
 
-    def said(self, name: str) -> str:
-        """A process's log."""
-        return self.processes[name].said()
+    def log_of(self, name: str) -> str:
+        """Return the log of a process."""
+        return self.processes[name].log_text()

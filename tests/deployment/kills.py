@@ -1,6 +1,6 @@
-"""Kills and restarts at random over web, worker, broker and database, while clients watch runs: what must come out is
+"""Random kills and restarts of web, worker, broker and database processes, while clients watch runs. Expected:
 
-every event once and in order for each client, an end for every run, and what an undisturbed run decides.
+every event once and in order for each client, an end for every run, and the decisions of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tests.deployment.compose import Machines
 from tests.deployment.process import Process
 from tests.kubesched_ui.instance import until
 
-KINDS = {"web": 3, "worker": 4, "redis": 2, "postgres": 2}  # how often, to each other
+KINDS = {"web": 3, "worker": 4, "redis": 2, "postgres": 2}  # how many clients of each kind
 HOW = ("SIGKILL", "restart", "SIGSTOP")
 LONGEST_STOP_S = 8.0
 ROWS = "SELECT id, scenario_id, state, starts FROM kubesched_ui_run"
 
 
 def fingerprint(events: list[dict[str, Any]]) -> str:
-    """Of what a run's events say, in their order."""
+    """Return the fingerprint of a run's events, in their order."""
     text = json.dumps([[e["seq"], e["t"], e["type"], e["pod"], e["attempt"], e["data"]] for e in events])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass
-class Seen:
-    """What clients found. `problems`: sentences; none is what is hoped for."""
+class Observed:
+    """Observations of clients. `problems`: sentences, ideally none."""
 
     watched: int = 0
     resumed: int = 0
@@ -47,7 +47,7 @@ class Seen:
     problems: list[str] = field(default_factory=list)
 
     def take(self, who: str, run: int, events: list[dict[str, Any]], expected: str) -> None:
-        """Judges what a client got of a run."""
+        """Check the events that a client received for a run."""
         seqs = [event["seq"] for event in events]
         if seqs != list(range(1, len(seqs) + 1)):
             at = next(n for n, seq in enumerate(seqs, 1) if seq != n)
@@ -61,11 +61,11 @@ class Seen:
 
 
 class Trial:
-    """`say`: gets a dict for each kill."""
+    """`say`: is called with a dict for each kill."""
 
     def __init__(self, machines: Machines, seed: int, clients: int, say: Callable[[dict[str, Any]], None]) -> None:
         self.machines, self.chance, self.say = machines, random.Random(seed), say
-        self.seen, self.over = Seen(), threading.Event()
+        self.seen, self.over = Observed(), threading.Event()
         self.expected: dict[int, str] = {}  # scenario -> fingerprint
         self.runs: dict[int, int] = {}  # run -> scenario
         self.began = time.monotonic()
@@ -74,10 +74,10 @@ class Trial:
             work = self._watch if n % 2 else self._ask
             self.threads.append(threading.Thread(target=work, args=(f"client {n}", random.Random(n)), daemon=True))
 
-    # ---- what is disturbed
+    # ---- setup
 
     def prepare(self, clusters: list[bytes]) -> None:
-        """Stores the clusters and runs each undisturbed."""
+        """Store the clusters and run each undisturbed."""
         visitor = Browser(self.machines.url)
         for text in clusters:
             scenario = visitor.api("POST", "/scenarios", text)["id"]
@@ -90,7 +90,7 @@ class Trial:
         until(lambda: self.runs, "the first run")
 
     def finish(self, seconds: float = 300) -> None:
-        """No more kills: everything comes to its end."""
+        """Stop killing and wait until everything is finished."""
         self.over.set()
         end = time.monotonic() + seconds
         for thread in self.threads:
@@ -100,7 +100,7 @@ class Trial:
         self._judge_all(end)
 
     def _judge_all(self, end: float) -> None:
-        """Every run that there is, those whose start was not confirmed, too."""
+        """Check every run, including those whose start was not confirmed."""
         visitor, sql = Browser(self.machines.url), self.machines.postgres.sql
         known = ", ".join(map(str, self.expected))
         while time.monotonic() < end and sql(
@@ -118,7 +118,7 @@ class Trial:
             self.seen.watched -= 1
 
     def _drive(self) -> None:
-        """Keeps some runs under way."""
+        """Keep some runs active."""
         visitor, chance = Browser(self.machines.url), random.Random(0)
         while not self.over.is_set():
             active = [run for run in self.runs if self._state(visitor, run) in ("queued", "running")]
@@ -131,10 +131,10 @@ class Trial:
     def _state(self, visitor: Browser, run: int) -> str:
         return str(self._patiently(visitor, "GET", f"/runs/{run}")["state"])
 
-    # ---- who is disturbed
+    # ---- clients
 
     def _watch(self, who: str, chance: random.Random) -> None:
-        """By websocket."""
+        """Follow runs by websocket."""
         for run in self._next(chance):
             watcher = Watcher(self.machines.url, run)
             try:
@@ -145,13 +145,13 @@ class Trial:
             self.seen.take(who, run, watcher.events, self.expected[self.runs[run]])
 
     def _ask(self, who: str, chance: random.Random) -> None:
-        """By HTTP, again and again."""
+        """Follow runs by HTTP requests."""
         visitor = Browser(self.machines.url)
         for run in self._next(chance):
             self.seen.take(who, run, list(self._events(visitor, run)), self.expected[self.runs[run]])
 
     def _next(self, chance: random.Random) -> Iterator[int]:
-        """Runs that a client follows, one of the latest each time, none twice."""
+        """Yield the runs that a client follows, one of the latest each time, none twice."""
         known: set[int] = set()
         while not self.over.is_set():
             if new := [run for run in list(self.runs)[-4:] if run not in known]:
@@ -172,33 +172,33 @@ class Trial:
                 time.sleep(0.5)
 
     def _patiently(self, visitor: Browser, method: str, path: str, body: Any = None) -> Any:
-        """The answer, however often it takes. What is not an answer must be plain: 503, with a time to come back."""
+        """Return the response, with retries. Any other response must be a 503 with Retry-After."""
         end = time.monotonic() + 240
         while time.monotonic() < end:
             try:
                 status, headers, text = visitor.ask(method, f"/api{path}", body, seconds=20)
             except OSError:
-                status, headers, text = 0, {}, ""  # who answered was killed midway
+                status, headers, text = 0, {}, ""  # the responding process was killed
             self.seen.statuses[status] += 1
             if status and status < 300:
                 try:
                     return json.loads(text)
                 except ValueError:
-                    continue  # cut off
+                    continue  # disconnected
             if status and (status != 503 or not headers.get("Retry-After") or "error" not in text):
                 self.seen.problems.append(f"{method} {path}: {status} {text[:200]}")
             time.sleep(0.3)
         raise TimeoutError(f"{method} {path} had no answer within 240 s")
 
-    # ---- disturbing
+    # ---- kills
 
     def kill(self, number: int, kind: str = "", how: str = "") -> None:
-        """One kill, or stop, of one process, any where nothing is said."""
+        """Kill or stop one process, a random one by default."""
         kind = kind or self.chance.choices(list(KINDS), weights=list(KINDS.values()))[0]
         name = self.chance.choice([name for name in self.machines.processes if name.partition("-")[0] == kind])
         how, process = how or self.chance.choice(HOW), self.machines.processes[name]
         stopped = round(self.chance.uniform(0.5, LONGEST_STOP_S), 1) if how == "SIGSTOP" else None
-        told = {
+        counts = {
             "kill": number,
             "of": name,
             "how": how,
@@ -206,7 +206,7 @@ class Trial:
             "at_s": self.now(),
             "runs": len(self.runs),
         }
-        self.say(told)
+        self.say(counts)
         if how == "SIGKILL":
             process.kill_group()
         elif how == "restart":
@@ -224,7 +224,7 @@ def restart(process: Process) -> None:
 
 
 def hold(process: Process, seconds: float | None) -> None:
-    """It and its children do nothing for a while, and know nothing of it."""
+    """Suspend a process and its children for a while."""
     assert process.popen is not None
     pids = family(process.popen.pid)
     for pid in pids:
@@ -240,7 +240,7 @@ def send(pid: int, number: int) -> None:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all that it started, and they did."""
+    """Return the process and all of its descendants."""
     parents: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

@@ -1,4 +1,4 @@
-"""A name server that knows the machines' names, as docker's does."""
+"""A name server for the names of the services, like Docker's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 
 class NameServer:
-    """Answers questions for addresses of names; `known` may change at any time."""
+    """Responds with the addresses of names; `known` may change at any time."""
 
     def __init__(self, address: str) -> None:
         self.known: dict[str, list[str]] = {}
@@ -27,7 +27,7 @@ class NameServer:
                 return
 
     def _answer(self, question: bytes) -> bytes:
-        """RFC 1035, 4.1: the header, the question as it was, and an A record with a TTL of ten minutes for each."""
+        """Return the header, the question, and an A record (TTL ten minutes) for each address: RFC 1035, 4.1."""
         labels, at = [], 12
         while length := question[at]:
             labels.append(question[at + 1 : at + 1 + length].decode())

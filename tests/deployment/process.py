@@ -1,4 +1,4 @@
-"""One process that is started again when it ends, as `restart: unless-stopped` does."""
+"""A process that is restarted when it ends, as with `restart: unless-stopped`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETPRIV = shutil.which("setpriv")
 
 
 class Process:
-    """`who`: further arguments of Popen. What it prints is in `log`."""
+    """`who`: further arguments of Popen. Its output is in `log`."""
 
     def __init__(
         self,
@@ -37,19 +37,19 @@ class Process:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Returns once it has been started."""
+        """Return once it is started."""
         before, self.wanted = self.starts, True
         threading.Thread(target=self._keep, name=f"keeper-{self.name}", daemon=True).start()
         while self.starts == before:
             time.sleep(0.01)
 
     def send(self, number: int) -> None:
-        """Sends a signal to the process alone: what becomes of its children is its own business."""
+        """Send a signal to the process only, not to its children."""
         if self.popen is not None and self.popen.poll() is None:
             os.kill(self.popen.pid, number)
 
     def stop(self, seconds: float = 60) -> int | None:
-        """Asks it to end, for good; the exit code. Killed after `seconds`, as docker does: then None."""
+        """Stop it for good. Return the exit code, or None if it was killed after `seconds`, as Docker does."""
         with self._lock:
             self.wanted = False
         if self.popen is None:
@@ -64,23 +64,23 @@ class Process:
             return None
 
     def wait(self, seconds: float) -> int:
-        """Its exit code. Raises TimeoutExpired."""
+        """Return its exit code. Raise TimeoutExpired."""
         assert self.popen is not None
         return self.popen.wait(seconds)
 
     def kill_group(self) -> None:
-        """kill -9 for it and all children that are in its group, as when a container or a machine goes."""
+        """Send SIGKILL to it and all children of its group, as when a container or a machine fails."""
         if self.popen is not None and self.popen.poll() is None:
             os.killpg(self.popen.pid, signal.SIGKILL)
 
     def alive(self) -> bool:
         return self.popen is not None and self.popen.poll() is None
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def _spawn(self) -> None:
-        # Ends with the thread that starts it, which is the keeper: no test leaves anything behind.
+        # Ends with the thread that starts it, so that no test leaves a process behind.
         own = [SETPRIV, "--pdeathsig", "KILL"] if SETPRIV else []
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(

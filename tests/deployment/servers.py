@@ -29,7 +29,7 @@ def listens(host: str, port: int) -> bool:
 
 
 def wait_for(host: str, port: int, seconds: float = 180) -> None:
-    """Raises TimeoutError."""
+    """Wait for a port. Raise TimeoutError."""
     end = time.monotonic() + seconds
     while not listens(host, port):
         if time.monotonic() > end:
@@ -38,7 +38,7 @@ def wait_for(host: str, port: int, seconds: float = 180) -> None:
 
 
 class Postgres(Process):
-    """Runs as user postgres where we are root. `place`: an empty folder for its data, or a file system."""
+    """Runs as user postgres if the test runs as root. `place`: an empty folder for its data, or a file system."""
 
     def __init__(self, folder: Path, place: Path | None = None, *options: str) -> None:
         assert POSTGRES
@@ -56,7 +56,7 @@ class Postgres(Process):
         super().__init__("postgres", command, {"PATH": os.environ["PATH"]}, folder, signal.SIGINT, **who)
 
     def remove(self) -> None:
-        """Its data go, too."""
+        """Stop it and delete its data."""
         self.stop()
         shutil.rmtree(self.place, ignore_errors=True)
 
@@ -65,7 +65,7 @@ class Postgres(Process):
         return f"postgres://kubesched@127.0.0.1:{self.port}/postgres"
 
     def sql(self, text: str) -> str:
-        """What psql prints."""
+        """Return the output of psql."""
         assert POSTGRES
         words = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "kubesched", "-d", "postgres", "-Atc", text]
         return subprocess.run([POSTGRES / "psql", *words], check=True, capture_output=True, text=True).stdout.strip()
@@ -84,7 +84,7 @@ class Redis(Process):
 
 
 class Nginx(Process):
-    """The project's configuration, filled in as the image does it."""
+    """The configuration of the project, with its variables replaced as in the image."""
 
     def __init__(self, folder: Path, template: Path, **filled_in: str) -> None:
         assert NGINX
@@ -104,5 +104,5 @@ class Nginx(Process):
         super().__init__("nginx", command, {"PATH": os.environ["PATH"]}, folder)
 
     def answered(self) -> str:
-        """Its lines of requests so far; each ends with who got it, several where the first did not take it."""
+        """Return its log lines so far. Each ends with the web process that responded, or several after a retry."""
         return "".join(re.findall(r"^\S+ \[\S+\] [A-Z]+ .*\n", self.log.read_text(), re.MULTILINE))

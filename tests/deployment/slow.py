@@ -1,4 +1,4 @@
-"""A database that is far away, or says nothing for a while: what stands between it and the application."""
+"""A TCP proxy between application and database that delays or holds bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 
 class SlowLink:
-    """Passes bytes on to `port`, `delay` seconds late each way."""
+    """Forwards bytes to `port`, `delay` seconds late in each direction."""
 
     def __init__(self, port: int) -> None:
         self.target, self.delay, self.port = port, 0.0, 0

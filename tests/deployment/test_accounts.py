@@ -1,4 +1,4 @@
-"""People sign in where several web processes serve one address: whom one of them let in the others know."""
+"""Accounts with several web processes behind one address share sessions, tokens and rate limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSWORD = "correct horse battery staple"
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
-def test_people_sign_in_at_one_address(tmp_path: Path) -> None:
+def test_users_sign_in_at_one_address(tmp_path: Path) -> None:
     machines = Machines(tmp_path, workers=1, ACCOUNTS="1")
     try:
         machines.up()
@@ -36,16 +36,16 @@ def test_people_sign_in_at_one_address(tmp_path: Path) -> None:
         run = ada.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
         until(lambda: ada.api("GET", f"/runs/{run}")["state"] == "done", "the run")
         assert {stranger.ask("GET", f"/api/runs/{run}")[0] for _ in range(4)} == {401}
-        assert heard(machines, run, cookies(ada))[-1]["type"] == "run.finished"
-        assert heard(machines, run, "") == []
-        a_token_of_one_is_known_to_all(machines, ada, run)
-        tries_are_counted_together(machines)
+        assert events_for(machines, run, cookies(ada))[-1]["type"] == "run.finished"
+        assert events_for(machines, run, "") == []
+        all_accept_a_token(machines, ada, run)
+        attempts_are_counted_together(machines)
     finally:
         machines.down()
 
 
 def first_administrator(machines: Machines, ada: Browser) -> None:
-    """Each web process logs a link of its own; of eight browsers that use them at once one makes an account."""
+    """Each web process logs its own bootstrap link. Eight browsers use them at once, and one account is created."""
     links = [until(lambda name=name: link_of(machines, name), f"the link of {name}") for name in machines.webs]
     people = [ada, *(Browser(machines.url) for _ in range(7))]
     for number, browser in enumerate(people):
@@ -65,7 +65,7 @@ def first_administrator(machines: Machines, ada: Browser) -> None:
 
 
 def link_of(machines: Machines, name: str) -> str:
-    found = re.findall(r"/account/invitation/[\w-]+/", machines.said(name))
+    found = re.findall(r"/account/invitation/[\w-]+/", machines.log_of(name))
     return found[0] if found else ""
 
 
@@ -73,12 +73,12 @@ def cookies(browser: Browser) -> str:
     return "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.cookies)
 
 
-def heard(machines: Machines, run: int, cookie: str) -> list[dict[str, str]]:
-    """The events that a socket with these cookies gets, until it is closed."""
+def events_for(machines: Machines, run: int, cookie: str) -> list[dict[str, str]]:
+    """Return the events that a socket with these cookies receives until it is closed."""
     events: list[dict[str, str]] = []
     address = Watcher(machines.url, run).address
     with (
-        contextlib.suppress(ConnectionClosedError),  # there is no such run for others
+        contextlib.suppress(ConnectionClosedError),  # for others the run does not exist
         connect(address, additional_headers={"Cookie": cookie}, max_size=None) as socket,
     ):
         for message in socket:
@@ -86,11 +86,11 @@ def heard(machines: Machines, run: int, cookie: str) -> list[dict[str, str]]:
     return events
 
 
-def a_token_of_one_is_known_to_all(machines: Machines, ada: Browser, run: int) -> None:
+def all_accept_a_token(machines: Machines, ada: Browser, run: int) -> None:
     fields = {"name": "laptop", "scope": "read", "days": "30"}
     body = urllib.parse.urlencode(fields | ada.token("/account/")).encode()
-    said = ada.ask("POST", "/account/tokens/", body, Content_Type="application/x-www-form-urlencoded")[2]
-    secret = re.findall(r'value="(ks_[\w-]+)"', said)[0]
+    response = ada.ask("POST", "/account/tokens/", body, Content_Type="application/x-www-form-urlencoded")[2]
+    secret = re.findall(r'value="(ks_[\w-]+)"', response)[0]
     program = Browser(machines.url)
 
     def statuses() -> set[int]:
@@ -102,8 +102,8 @@ def a_token_of_one_is_known_to_all(machines: Machines, ada: Browser, run: int) -
     assert statuses() == {401}
 
 
-def tries_are_counted_together(machines: Machines) -> None:
-    """Five wrong passwords for a name, whichever process was asked, are five."""
+def attempts_are_counted_together(machines: Machines) -> None:
+    """Five wrong passwords for a name count together, whichever process received them."""
     thief = Browser(machines.url)
-    said = [thief.form("/account/login/", "", login="person-0", password=f"wrong {n}")[2] for n in range(6)]
-    assert ["Too many failed" in text for text in said] == [False] * 5 + [True]
+    response = [thief.form("/account/login/", "", login="person-0", password=f"wrong {n}")[2] for n in range(6)]
+    assert ["Too many failed" in text for text in response] == [False] * 5 + [True]

@@ -1,6 +1,6 @@
-"""Two web and four worker processes on PostgreSQL and Redis behind the proxy: one address, however many there are.
+"""Two web and four worker processes on PostgreSQL and Redis behind the proxy act as one service.
 
-One test, because starting them takes most of its time; each step stands for itself.
+One test, because starting them takes most of its time. Each step is independent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOKEN = "0123456789abcdef" * 2
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
-def test_many_machines_are_one_address(tmp_path: Path) -> None:
+def test_many_processes_are_one_service(tmp_path: Path) -> None:
     machines = Machines(tmp_path)
     try:
         machines.up(preparing=2)
@@ -39,11 +39,11 @@ def test_many_machines_are_one_address(tmp_path: Path) -> None:
         both_answer(machines, visitor)
         no_secret_is_logged(machines, visitor)
         a_form_and_its_notice(visitor)
-        progress_is_told_by_the_other(machines)
-        origins_are_told_apart(visitor)
+        progress_is_shared(machines)
+        origins_are_distinguished(visitor)
         runs_on_all_workers(visitor)
         a_rolling_restart(machines, visitor)
-        nobody_there(machines)
+        no_web_process(machines)
         four_kills(machines)
         # A sample of scripts/try_bad_days.py.
         assert live_through(machines, "read only", seconds=2, size=300, clients=2)["problems"] == []
@@ -60,40 +60,40 @@ def both_answer(machines: Machines, visitor: Browser) -> None:
 def no_secret_is_logged(machines: Machines, visitor: Browser) -> None:
     for begin in ("/shared/", "/account/invitation/", "/rooms/"):
         assert visitor.ask("GET", f"{begin}{'s3cret-' * 6}/?q=s3cret")[0] in (404, 410)
-        until(lambda said=f" GET {begin}... ": said in machines.nginx.answered(), f"a line of{begin}")
+        until(lambda line=f" GET {begin}... ": line in machines.nginx.answered(), f"a line of{begin}")
     logs = [process.log.read_text() for process in machines.processes.values()]
     assert not [text for text in logs if "s3cret" in text]
 
 
 def a_form_and_its_notice(visitor: Browser) -> None:
-    """They may come to different processes."""
+    """They may reach different processes."""
     for number in range(4):
         made = visitor.api("POST", f"/scenarios?name=short-lived-{number}", cluster(1, 1))["id"]
         status, _, page = visitor.form(f"/scenarios/{made}/", "delete/")
         assert (status, f"short-lived-{number}” and its runs were deleted" in page) == (200, True)
 
 
-def progress_is_told_by_the_other(machines: Machines) -> None:
+def progress_is_shared(machines: Machines) -> None:
     one, other = each(machines)
     with uploading(one) as answers:
-        assert until(lambda: told(other), "progress")["size"] > 0
+        assert until(lambda: readiness(other), "progress")["size"] > 0
     assert answers == [201]
-    assert told(other) == {}
+    assert readiness(other) == {}
 
 
 def each(machines: Machines) -> list[Browser]:
-    """The web processes, asked for themselves."""
+    """Return the web processes, addressed directly."""
     return [Browser(f"http://{address}:8000", "localhost") for address in machines.webs.values()]
 
 
-def told(web: Browser) -> dict[str, Any]:
+def readiness(web: Browser) -> dict[str, Any]:
     progress: dict[str, Any] = json.loads(web.ask("GET", f"/upload/{TOKEN}/")[2])
     return progress
 
 
 @contextmanager
 def uploading(web: Browser) -> Iterator[list[int]]:
-    """While a form is sent and read; the answer's status, once it is there."""
+    """Return the status of an upload, once it is sent and read."""
     parts = [f'--part\r\nContent-Disposition: form-data; name="progress"\r\n\r\n{TOKEN}\r\n']
     parts.append('--part\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n')
     body = "".join(parts).encode() + cluster(100, 3000) + b"\r\n--part--\r\n"
@@ -116,15 +116,15 @@ def threads(work: list[Callable[[], Any]]) -> Iterator[None]:
         thread.join()
 
 
-def origins_are_told_apart(visitor: Browser) -> None:
-    """The address that a browser knows reaches the application, port included."""
+def origins_are_distinguished(visitor: Browser) -> None:
+    """The application receives the host name of the browser, including the port."""
     for origin, status in {visitor.url: 201, "http://127.0.0.1": 403, "http://elsewhere.example": 403}.items():
         assert visitor.ask("POST", "/api/scenarios", cluster(1, 1), Origin=origin)[0] == status, origin
 
 
 def one_has_prepared(machines: Machines) -> None:
     """An empty database, and two machines that started together."""
-    stored = [re.findall(r"sample scenarios, (\d+) new", machines.said(f"migrate-{n}"))[0] for n in (1, 2)]
+    stored = [re.findall(r"sample scenarios, (\d+) new", machines.log_of(f"migrate-{n}"))[0] for n in (1, 2)]
     assert sorted(number == "0" for number in stored) == [False, True]
     names = machines.postgres.sql("SELECT name FROM kubesched_ui_scenario WHERE origin = 'sample'").splitlines()
     assert len(names) == len(set(names)) > 0
@@ -141,15 +141,17 @@ def runs_on_all_workers(visitor: Browser) -> None:
 
 
 def a_rolling_restart(machines: Machines, visitor: Browser) -> None:
-    """One after the other is told to stop: requests are answered, sockets come back, runs go on elsewhere."""
+    """Web processes are stopped in turn: requests are answered, sockets reconnect, runs continue elsewhere."""
     scenario = visitor.api("POST", "/scenarios?name=many", cluster(200, 2000))["id"]
     run = visitor.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
     watchers = [Watcher(visitor.url, run) for _ in range(4)]
     with threads([watcher.watch for watcher in watchers]):
         until(lambda: all(watcher.events for watcher in watchers), "the first events")
-        holder = until(lambda: next((n for n in machines.workers if f"Run {run}:" in machines.said(n)), ""), "a worker")
+        holder = until(
+            lambda: next((n for n in machines.workers if f"Run {run}:" in machines.log_of(n)), ""), "a worker"
+        )
         assert machines.processes[holder].stop() == 0
-        assert re.search(rf"Run {run} .* is released by a worker that stops", machines.said(holder))
+        assert re.search(rf"Run {run} .* is released by a worker that stops", machines.log_of(holder))
         machines.processes[holder].start()
         leaves_and_comes_back(machines, "web-1")
     assert [watcher.whole for watcher in watchers] == [True] * 4
@@ -159,7 +161,7 @@ def a_rolling_restart(machines: Machines, visitor: Browser) -> None:
 
 
 def leaves_and_comes_back(machines: Machines, name: str) -> None:
-    """An upload is half here when the web process is told to stop."""
+    """An upload is incomplete when the web process is stopped."""
     process, body = machines.processes[name], cluster(1, 1)
     upload = http.client.HTTPConnection(machines.webs[name], 8000, timeout=60)
     upload.putrequest("POST", "/api/scenarios", skip_host=True)
@@ -181,8 +183,8 @@ def leaves_and_comes_back(machines: Machines, name: str) -> None:
     wait_for(machines.webs[name], 8000)
 
 
-def nobody_there(machines: Machines) -> None:
-    """Who finds no web process is told when to come back."""
+def no_web_process(machines: Machines) -> None:
+    """Without a web process, clients get 503 with Retry-After."""
     known, machines.names.known["web"] = machines.names.known["web"], [f"{machines.net}.99"]
     visitor = Browser(machines.url)
     answer = until(lambda: (a := visitor.ask("GET", "/api/runs"))[0] == 503 and a, "the end of the old addresses")
@@ -195,7 +197,7 @@ def nobody_there(machines: Machines) -> None:
 
 
 def four_kills(machines: Machines) -> None:
-    """A sample of scripts/try_kills.py: one of each kind of process."""
+    """A sample of scripts/try_kills.py: one kill of each kind of process."""
     trial = Trial(machines, seed=1, clients=4, say=print)
     trial.prepare(loads(100, 600)[:2])
     trial.start()

@@ -1,4 +1,4 @@
-"""The openb trace as a scenario, on a small table of the same columns."""
+"""The openb trace as a scenario, with a small table of the same columns."""
 
 import gzip
 import subprocess
@@ -26,7 +26,7 @@ def convert(checkout: Path, *arguments: str) -> IngestResult:
     return ingest_files([("openb.json", done.stdout)])
 
 
-def test_converts(tmp_path: Path, checkout: Path) -> None:
+def test_the_trace_becomes_a_scenario(tmp_path: Path, checkout: Path) -> None:
     nodes, pods = tmp_path / "nodes.csv.gz", tmp_path / "pods.csv"
     nodes.write_bytes(gzip.compress(NODES.encode()))
     pods.write_text(PODS)
@@ -53,16 +53,16 @@ def test_converts(tmp_path: Path, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("a,b\n1,2\n", "is missing"), ("sn,cpu_milli,memory_mib,gpu,model\nn,1\n", "line 2")]
+    ("text", "message"), [("a,b\n1,2\n", "is missing"), ("sn,cpu_milli,memory_mib,gpu,model\nn,1\n", "line 2")]
 )
-def test_says_what_is_wrong(text: str, said: str, tmp_path: Path, checkout: Path) -> None:
+def test_an_invalid_table_is_rejected(text: str, message: str, tmp_path: Path, checkout: Path) -> None:
     nodes, pods = tmp_path / "nodes.csv", tmp_path / "pods.csv"
     nodes.write_text(text)
     pods.write_text(PODS)
     command = [sys.executable, "scripts/openb_to_scenario.py", str(nodes), str(pods)]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 

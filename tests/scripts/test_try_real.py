@@ -1,4 +1,4 @@
-"""The table of real input: page, API and command give one answer, or it says that they differ."""
+"""Table of real input: page, API and command agree, or the table names the difference."""
 
 import json
 import os

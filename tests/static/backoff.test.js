@@ -25,7 +25,7 @@ test("those who were cut off together come back one after the other", () => {
   assert.deepEqual(waits, [1000, 1250, 1500, 1750, 2000]);
 });
 
-test("what is going on is said when it does not pass at once", () => {
+test("a message appears if the connection is not restored at once", () => {
   assert.equal(afterClose(1006, "", 0, 1).says, "");
   assert.match(afterClose(1006, "", 3, 1).says, /^The connection to the server was lost\. Reconnecting in 2 s/);
   assert.match(afterClose(1011, "", 1, 1).says, /^The server cannot read this run now\./);

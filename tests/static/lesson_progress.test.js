@@ -10,7 +10,7 @@ test("what is done is kept by lesson, each step once and in order", () => {
   assert.ok(!finished(text, "a", 3));
 });
 
-test("what somebody else wrote there is as nothing", () => {
+test("invalid stored values are ignored", () => {
   for (const text of ["", "[", "[]", "7", "null", '{"a": "x"}', '{"a": ["<b>"]}'])
     assert.deepEqual(done(text, "a"), []);
 });

@@ -60,7 +60,7 @@ test("rows are in the order of time, and of events within a moment", () => {
   maps((row) => ("attempt" in row ? "attempt" : "event" in row ? "event" : row.move.to), rows, expected);
 });
 
-test("where the time went is said in a sentence", () => {
+test("a sentence describes where the time went", () => {
   const attempt = { t: 0, seq: 1, number: 1, result: "unschedulable" };
   const two = [attempt, { t: 10, seq: 2, number: 2, result: "scheduled", node: "n9" }];
   const critical_path = [wait("active", 0, 0), wait("unschedulable", 0, 8, "a node with cpu"), wait("backoff", 8, 10)];

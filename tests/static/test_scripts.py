@@ -1,4 +1,4 @@
-"""The scripts' pure parts, in Node: each *.test.js beside this file is a test of its own."""
+"""Tests of scripts without a page, in Node: each *.test.js in this folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize("file", sorted(path.name for path in HERE.glob("*.test.js")))
 def test_script(file: str) -> None:
-    # The scripts say that they are modules by what is in them; Node would warn that no package.json says so, too.
+    # The scripts are modules by their content. Node would warn about the missing type in package.json.
     options = ["--test", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON"]
     done = node([*options, str(HERE / file)], return_completed_process=True, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
@@ -20,7 +20,7 @@ def test_script(file: str) -> None:
 
 
 def test_every_pure_module_is_tested() -> None:
-    """A module that asks for its types to be checked does without a page, so it has tests here."""
+    """A module with checked types (`@ts-check`) needs no page, so it has tests here."""
     scripts = (HERE.parents[1] / "static" / "js").rglob("*.js")
     pure = {path.stem for path in scripts if path.read_text().startswith("// @ts-check")}
     assert pure

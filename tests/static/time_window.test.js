@@ -105,7 +105,7 @@ test("what moved at the last moment, and shortly before", () => {
   assert.deepEqual([...found.recent(2, 0)], [[UNSCHEDULABLE, new Set([0])]]);
   const recent = Object.fromEntries(found.recent(1, 1));
   assert.deepEqual(recent, { [UNSCHEDULABLE]: new Set([0]), [ACTIVE]: new Set([0, 1]) });
-  assert.equal(found.recent(3.5, 0).size, 0, "at 3 something happened that moved nobody");
+  assert.equal(found.recent(3.5, 0).size, 0, "the event at 3 moved no pod");
   assert.equal(found.recent(-1, 1).size, 0);
 });
 

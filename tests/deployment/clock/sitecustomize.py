@@ -1,6 +1,6 @@
-"""Python imports this first where it is in PYTHONPATH: a process whose clock is wrong by what a file says, in seconds.
+"""Python imports this first if it is in PYTHONPATH. The clock of the process is wrong by the seconds in a file.
 
-Clocks that only go on (time.monotonic) stay as they are, as they do when a system's clock is set.
+Monotonic clocks (time.monotonic) are unchanged, as when the clock of a system is set.
 """
 
 import os

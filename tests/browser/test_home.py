@@ -1,5 +1,4 @@
-"""From the home page to each goal in few actions, the search by keyboard alone, and sentences that lead to their
-cause."""
+"""From the home page to each task in few actions, the search by keyboard, and sentences that link to the cause."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.long
 
 
 class Actions:
-    """Counts what the user does: clicks and choices."""
+    """Count the actions of a user: clicks and choices."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -44,9 +43,9 @@ def scenario(site: Instance) -> int:
 
 def test_from_home_to_an_upgrade_preview_in_three_actions(page: Page, scenario: int, actions: Actions) -> None:
     page.goto("/")
-    door = page.get_by_role("region", name="I plan an upgrade")
-    actions.choose(door.get_by_label("Cluster"), str(scenario))
-    actions.click(door.get_by_role("button", name="Preview an upgrade"))
+    region = page.get_by_role("region", name="I plan an upgrade")
+    actions.choose(region.get_by_label("Cluster"), str(scenario))
+    actions.click(region.get_by_role("button", name="Preview an upgrade"))
     page.wait_for_url(re.compile(rf"/scenarios/{scenario}/#upgrade$"))
     actions.click(page.get_by_role("button", name="Preview the upgrade"))
     page.wait_for_url(re.compile(r"/upgrades/\d+/$"))
@@ -56,9 +55,9 @@ def test_from_home_to_an_upgrade_preview_in_three_actions(page: Page, scenario: 
 
 def test_from_home_to_most_allocated_in_four_actions(page: Page, scenario: int, actions: Actions) -> None:
     page.goto("/")
-    door = page.get_by_role("region", name="I tune the scheduler")
-    actions.choose(door.get_by_label("Cluster"), str(scenario))
-    actions.click(door.get_by_role("button", name="Compare settings"))
+    region = page.get_by_role("region", name="I tune the scheduler")
+    actions.choose(region.get_by_label("Cluster"), str(scenario))
+    actions.click(region.get_by_role("button", name="Compare settings"))
     actions.click(page.locator("#pairs").get_by_role("button", name="Compare strategies"))
     page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))
     expect(page.locator("#compare .answer").first).to_be_visible(timeout=60_000)
@@ -100,7 +99,7 @@ def test_a_slash_in_a_text_field_is_a_character(page: Page) -> None:
     expect(page.get_by_role("combobox", name="Search")).to_be_focused()
 
 
-def test_the_list_of_keys_names_the_search(page: Page, recorded: dict[str, Any]) -> None:
+def test_the_list_of_keys_includes_the_search(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_contain_text("search pods, nodes, runs")
