@@ -1,4 +1,4 @@
-"""What the slowest texts cost the composer: hostile shapes, small in the web process and large beside it.
+"""Measure the slowest texts of the editor: hostile shapes, small in the web process and large in a worker.
 
     python benchmarks/composer.py [--only WORDS]
 
@@ -84,7 +84,7 @@ def here(text: str) -> float:
     return round((time.process_time() - begun) * 1000, 1)
 
 
-def beside(text: str) -> tuple[float, str]:
+def by_worker(text: str) -> tuple[float, str]:
     """(seconds, the outcome)."""
     begun = time.perf_counter()
     try:
@@ -102,9 +102,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
     here(CONFIG)  # what is loaded once is no text's
-    beside("#" * (SMALL + 1))
+    by_worker("#" * (SMALL + 1))
     small = {name: here(text) for name, text in shapes(SMALL) if given.only in name}
-    large = {name: beside(text) for name, text in shapes(MAX_BYTES) if given.only in name}
+    large = {name: by_worker(text) for name, text in shapes(MAX_BYTES) if given.only in name}
     timings = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
     print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": timings}))
     stop_pools()

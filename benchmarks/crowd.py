@@ -1,4 +1,4 @@
-"""A crowd: large uploads beside small ones, a huge run beside samples.
+"""Measure many users: small uploads during large ones, runs of samples during a huge run.
 
     python -m benchmarks.crowd [--postgres] [--uploads 20] [--mb 20] [--pods 200000] [--seconds 60]
 
@@ -91,7 +91,7 @@ def when(text: str) -> datetime:
 
 
 def runs(address: str, pods: int, seconds: float) -> dict[str, Any]:
-    """A huge run, and samples' runs one after the other beside it."""
+    """Play a huge run, and meanwhile runs of samples one after the other."""
     huge, _ = call(f"{address}/api/scenarios?name=huge", cluster(pods, 500), BYTES)
     sample = next(s for s in call(f"{address}/api/scenarios?limit=1000")[0] if s["origin"] == "sample")
     expected = call(f"{address}/api/scenarios/{huge['id']}/estimate")[0]
@@ -118,12 +118,12 @@ def runs(address: str, pods: int, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Large uploads beside small ones, a huge run beside samples.")
+    parser = argparse.ArgumentParser(description="Small uploads during large ones, runs of samples during a huge run.")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL and Redis instead of SQLite and Valkey")
     parser.add_argument("--uploads", type=int, default=20)
     parser.add_argument("--mb", type=float, default=20)
     parser.add_argument("--pods", type=int, default=200_000)
-    parser.add_argument("--seconds", type=float, default=60, help="for samples beside the huge run")
+    parser.add_argument("--seconds", type=float, default=60, help="for samples during the huge run")
     given = parser.parse_args()
     with ExitStack() as services:
         if given.postgres:

@@ -87,7 +87,7 @@ def ran(address: str, objects: list[dict[str, Any]]) -> str:
 
 
 def visited(address: str) -> None:
-    """Somebody looks at the list of runs, and with that the process starts that answers beside the web process."""
+    """Open the list of runs, which starts the offload worker."""
     call(f"{address}/api/runs")
     time.sleep(4)
 

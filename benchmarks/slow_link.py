@@ -55,7 +55,7 @@ def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
         "home": ("/", ".tiles"),
         "scenario": (f"/scenarios/{scenario}/", "#startform"),
         "run": (f"/runs/{runs[0]}/", MAP),
-        "run in time": (f"/runs/{runs[1]}/", MAP),
+        "run in virtual time": (f"/runs/{runs[1]}/", MAP),
         "pod that was placed": (f"/runs/{runs[0]}/pods/default/pod-000000/?point=score", ".scores"),
         "pod without a node": (f"/runs/{runs[0]}/pods/default/huge/", ".matrix"),
         "pod in time": (f"/runs/{runs[1]}/pods/default/training-1/", ".answer"),

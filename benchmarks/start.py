@@ -3,8 +3,8 @@
     python benchmarks/start.py [--times 3]
 
 `first`: with an empty data folder; `later`: with the one it made; `page`: the first page that is requested then;
-`first_worker`, `later_worker`: until a worker answers, too. Each is the least of several, in seconds. Prints one JSON
-line.
+`first_worker`, `later_worker`: until a worker answers as well. Each is the minimum of several, in seconds. Prints
+one JSON line.
 """
 
 from __future__ import annotations

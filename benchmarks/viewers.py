@@ -1,15 +1,15 @@
-"""Many people watch one run: real websockets on the running product, while pages are opened beside.
+"""Measure many viewers of one run: real websockets on the running product, while pages are opened.
 
     python benchmarks/viewers.py [--viewers 1000] [--nodes 5000] [--pods 10000] [--update docs/performance.md]
 
 Starts the product, uploads a snapshot, and has crowds (benchmarks/watchers.py, in a process of its own) watch
 
-* `alone`: a run that nobody watches, only for the pages that are opened meanwhile: what the machine gives at present;
+* `alone`: a run without viewers, for the time of pages on this machine alone;
 * `live`: the progress of a run from its beginning, as its page does; a few clients read the whole log of the same run;
   pages are opened and single newcomers join meanwhile;
 * `finished`: the log of the same run when it is over, for as few clients;
 * `pod`: another run while it computes, only one pod's events (a fifth as many viewers, each a pod of their own);
-* `in_time`: the progress of a run in time while it computes;
+* `in_time`: the progress of a run in virtual time while it computes;
 * `killed`: the progress of a third run; in its middle all viewers are killed at once.
 
 Prints one JSON object. All of it runs on one machine: what the crowd and the worker need, the web process lacks.
@@ -85,7 +85,7 @@ def words(folder: Path) -> bytes:
         return b""
 
 
-class Beside:
+class PageOpener:
     """Opens pages and lets newcomers in while a crowd watches. `seconds`: page -> how long each took."""
 
     def __init__(self, address: str, run: int) -> None:
@@ -96,7 +96,7 @@ class Beside:
         self.over = threading.Event()
         self.threads = [threading.Thread(target=self.again, args=(work,)) for work in (self.page, self.newcomer)]
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> PageOpener:
         for thread in self.threads:
             thread.start()
         return self
@@ -177,21 +177,21 @@ def watched(address: str, web: Web, run: int, path: str, number: int, *options: 
 
 def live(address: str, web: Web, scenario: int, number: int) -> tuple[int, dict[str, Any]]:
     run = start(address, scenario)
-    with Beside(address, run) as beside:
+    with PageOpener(address, run) as opener:
         log = crowd(address, f"/ws/runs/{run}{LOG}", LOG_CLIENTS)
         report = watched(address, web, run, PROGRESS, number)
         report["log"] = answer(log)
     ended = finished(address, run)
     report["missed_the_end"] = number - report["last_seq"].get(str(ended["last_seq"]), 0)
-    report |= beside.report() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
+    report |= opener.report() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
     return run, report
 
 
 def alone(address: str, scenario: int) -> dict[str, Any]:
     run = start(address, scenario)
-    with Beside(address, run) as beside:
+    with PageOpener(address, run) as opener:
         ended = finished(address, run)
-    return beside.report() | {"run_s": lasted(ended)}
+    return opener.report() | {"run_s": lasted(ended)}
 
 
 def lasted(run: dict[str, Any]) -> float:
@@ -256,11 +256,11 @@ def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
         (f"events of the run, each to {LOG_CLIENTS} clients of its log", f"{now['events']:,}"),
         ("clients who missed one, or had one twice", sum(now["log"]["wrong"].values()) + sum(over["wrong"].values())),
         ("sent to them, MB", now["log"]["mb"]),
-        ("first message of a newcomer meanwhile, ms (p95, slowest)", told_pair(now["newcomer_first_event_ms"])),
+        ("first message of a newcomer meanwhile, ms (p95, slowest)", message_pair(now["newcomer_first_event_ms"])),
         ("pages meanwhile, ms (p95)", now["page_p95_ms"]),
-        ("pages beside a run that nobody watches, ms (p95)", alone["page_p95_ms"]),
+        ("pages during a run without viewers, ms (p95)", alone["page_p95_ms"]),
         ("the log of the same run when it is over: all clients have it after, s; processor time, s", pair(over)),
-        ("progress of a run in time: the same", pair(report["in_time"])),
+        ("progress of a run in virtual time: the same", pair(report["in_time"])),
         (f"{report['pod']['viewers']} who watch a pod each: processor time, s", report["pod"]["web_cpu_s"]),
         ("all killed at once: percent of a core in the first 10 s, in the next", pair_of(report["killed"])),
         ("memory of the web process, MB: before, peak", f"{report['web_mb_before']}, {report['web_mb_peak']}"),
@@ -268,7 +268,7 @@ def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def told_pair(found: dict[str, Any]) -> str:
+def message_pair(found: dict[str, Any]) -> str:
     return f"{found['p95']}, {found['max']}"
 
 

@@ -31,7 +31,7 @@ PATIENCE_S = 600
 
 
 @dataclass(frozen=True)
-class Said:
+class MessageFields:
     """What a message holds: its first and last event's numbers; `whole`: they follow each other; `error`, if any."""
 
     first: int
@@ -68,7 +68,7 @@ class Crowd:
     since: int = 0
     deflate: bool = True
     gaps: bool = False
-    known: dict[tuple[bool, bytes], Said] = field(default_factory=dict)
+    known: dict[tuple[bool, bytes], MessageFields] = field(default_factory=dict)
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     viewers: list[Viewer] = field(default_factory=list)
     messages: int = 0
@@ -194,18 +194,18 @@ def masked(opcode: int, payload: bytes) -> bytes:
     return bytes([128 | opcode, 128 | len(payload), 0, 0, 0, 0]) + payload
 
 
-def content_of(payload: bytes, deflated: bool, gaps: bool) -> Said:
+def content_of(payload: bytes, deflated: bool, gaps: bool) -> MessageFields:
     """Parses a message."""
     text = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff") if deflated else payload
     message = json.loads(text)
     if "error" in message:
-        return Said(0, 0, True, message["error"])
+        return MessageFields(0, 0, True, message["error"])
     if "progress" in message:
-        return Said(message["progress"]["last_seq"], message["progress"]["last_seq"], True)
+        return MessageFields(message["progress"]["last_seq"], message["progress"]["last_seq"], True)
     numbers = [event["seq"] for event in message["events"]]
     first, last = numbers[0], numbers[-1]
     whole = numbers == sorted(set(numbers)) if gaps else numbers == list(range(first, last + 1))
-    return Said(first, last, whole)
+    return MessageFields(first, last, whole)
 
 
 def main() -> None:

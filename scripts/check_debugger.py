@@ -57,7 +57,7 @@ def changes_at(kept: RecordedRun, cycle: int, chance: random.Random) -> list[dic
 
 
 def forks_once(runs: int, cycles: int) -> Counter[str]:
-    """Forks of runs in one pass."""
+    """Check forks of single-pass runs."""
     found: Counter[str] = Counter()
     for case in some_cases(runs):
         settings = {
@@ -93,7 +93,7 @@ def some_cases(runs: int) -> list[dict[str, Any]]:
 
 
 def forks_in_time(runs: int, cycles: int) -> Counter[str]:
-    """Forks of samples in time."""
+    """Check forks of samples in virtual time."""
     found: Counter[str] = Counter()
     for path in sorted(SAMPLES.glob("1[3-8]-*.yaml"))[:runs]:
         kept = played_in_time(ScenarioRun(scenario_at(path)))
@@ -134,8 +134,8 @@ def main() -> None:
     args = parser.parse_args()
     began = time.perf_counter()
     report = {
-        "forks in one pass": forks_once(args.runs - IN_TIME, args.cycles),
-        "forks in time": forks_in_time(IN_TIME, args.cycles),
+        "single-pass forks": forks_once(args.runs - IN_TIME, args.cycles),
+        "virtual-time forks": forks_in_time(IN_TIME, args.cycles),
         "causes": causes(args.cases),
     }
     print(json.dumps(report | {"seconds": round(time.perf_counter() - began, 1)}))

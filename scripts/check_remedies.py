@@ -78,9 +78,9 @@ def main() -> int:
                 assert not any(key in json.dumps(remedy.changes) for remedy in found for key in NEVER)
             except AssertionError as problem:
                 wrong.append(f"{case['name']}: {problem}")
-    told_all = {"cycles": cycles, "with_a_remedy": having, "share": round(having / max(cycles, 1), 4)}
-    told_all |= {"remedies": shown, "wrong": wrong, **kinds, "slowest_s": round(slowest, 3)}
-    print(json.dumps(told_all))
+    counts_of_all = {"cycles": cycles, "with_a_remedy": having, "share": round(having / max(cycles, 1), 4)}
+    counts_of_all |= {"remedies": shown, "wrong": wrong, **kinds, "slowest_s": round(slowest, 3)}
+    print(json.dumps(counts_of_all))
     return 1 if wrong or kinds["left_out"] or having < 0.97 * cycles else 0
 
 

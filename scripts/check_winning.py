@@ -87,7 +87,7 @@ def main() -> int:
                 except AssertionError as problem:
                     wrong.append(f"{case['name']}: {problem}")
     share = round(having.total() / max(queried.total(), 1), 4)
-    report = {"asked": queried, "with_an_answer": having, "share": share, "answers": shown, "wrong": wrong}
+    report = {"questions": queried, "with_an_answer": having, "share": share, "answers": shown, "wrong": wrong}
     print(json.dumps(report | {"first": first, "without": without, "slowest_s": round(slowest, 3)}))
     return 1 if wrong or share < 0.97 else 0
 

@@ -89,7 +89,7 @@ class Table:
             return PLAIN[name]
         definition = self.definitions[key]
         if "properties" not in definition:
-            return self.of(definition) if "type" in definition else "any"
+            return self.field_type(definition) if "type" in definition else "any"
         if name in self.types:
             name = "".join(part[:1].upper() + part[1:] for part in key.split(".")[3:])
         self.named[key] = name
@@ -98,21 +98,21 @@ class Table:
             if field in WITHOUT and name not in WITH_STATUS:
                 definition["fields"][field] = ["any", ""]
             else:
-                definition["fields"][field] = [self.of(held), sentence(held.get("description", ""))]
+                definition["fields"][field] = [self.field_type(held), sentence(held.get("description", ""))]
         if required := [field for field in definition.get("required", ()) if field not in WITHOUT]:
             definition["required"] = required
         return name
 
-    def of(self, held: dict[str, Any]) -> str:
+    def field_type(self, held: dict[str, Any]) -> str:
         """What a field holds."""
         if ref := held.get("$ref"):
             return self.type(ref.removeprefix("#/$defs/"))
         kind = held.get("type")
         kind = next((one for one in kind if one != "null"), "") if isinstance(kind, list) else kind
         if kind == "array":
-            return f"[{self.of(held['items'])}]"
+            return f"[{self.field_type(held['items'])}]"
         if kind == "object" and "additionalProperties" in held:
-            return f"{{{self.of(held['additionalProperties'])}}}"
+            return f"{{{self.field_type(held['additionalProperties'])}}}"
         return WORDS.get(kind or "", "any")
 
 

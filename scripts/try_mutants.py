@@ -4,7 +4,7 @@ python scripts/try_mutants.py SEED SECONDS
 
 Each mutant is one of the samples with one to four values replaced, taken out, moved or joined by a null; of every
 fourth the file is damaged too: bytes are turned, cut out or repeated, plain, packed or in an archive. It is uploaded,
-run in one pass and in time, and what its pages link to is opened, a few of each kind, and what the API says of it.
+run as a single pass and in virtual time; pages that its pages link to and API endpoints are opened, a few of each kind.
 Everything happens in this process, in a database that is thrown away (DATABASE_URL: in that one). Exit code 1:
 something was found; each kind of it is printed once.
 """
@@ -44,7 +44,7 @@ ODD = [
 KEYS = ["\0", "", "../x", "metadata"]
 LINK = re.compile(rb'(?:href|src|data-url|hx-get|data-src)="(/[^"]*)"')
 OF_EACH = 2  # addresses of a kind that are opened
-ASKED = (
+QUERIES = (
     "", "/pods", "/events", "/lanes", "/lanes/overview", "/moment?t=1", "/state?cycle=1", "/map", "/map/tape?after=0",
     "/find?where=attempt%3E0", "/groups", "/remedies", "/breakpoints", "/cycles/1", "/export",
     "/export?format=simulator", "/export?format=run", "/export?format=parquet",
@@ -131,7 +131,7 @@ class Trial:
         self.found: Counter[str] = Counter()
         self.counted: Counter[str] = Counter()
 
-    def tell(self, problem: str, detail: str, done: list[str]) -> None:
+    def report(self, problem: str, detail: str, done: list[str]) -> None:
         key = re.sub(r"\d+", "#", problem)
         self.found[key] += 1
         if self.found[key] == 1:
@@ -145,7 +145,7 @@ class Trial:
         if answer.status_code != 201:
             self.counted["refused"] += 1
             if answer.status_code >= 500:
-                self.tell("upload", answer.content.decode(), done)
+                self.report("upload", answer.content.decode(), done)
             return
         scenario = answer.json()["id"]
         for in_time in (False, True):
@@ -161,23 +161,23 @@ class Trial:
         if answer.status_code != 202:
             self.counted["run refused"] += 1
             if answer.status_code >= 500:
-                self.tell("start", answer.content.decode(), done)
+                self.report("start", answer.content.decode(), done)
             return
         try:
             execute_run(answer.json()["id"])
         except Exception:
-            self.tell("task", traceback.format_exc(), done)
+            self.report("task", traceback.format_exc(), done)
         run = Run.objects.get(pk=answer.json()["id"])
         self.counted[run.state] += 1
         if run.state == "failed":
-            self.tell(f"run failed: {run.error[:80]}", run.error, done)
+            self.report(f"run failed: {run.error[:80]}", run.error, done)
         self.crawl(scenario, run, done)
 
     def crawl(self, scenario: int, run: Any, done: list[str]) -> None:
         """Opens what there is of a run, and what those pages link to, OF_EACH of a kind."""
         todo = [f"/scenarios/{scenario}/", f"/runs/{run.pk}/", f"/compare/{run.pk}/{run.pk}/"]
         todo += [f"/api/scenarios/{scenario}", f"/api/scenarios/{scenario}/export"]
-        todo += [f"/api/runs/{run.pk}{fields}" for fields in ASKED]
+        todo += [f"/api/runs/{run.pk}{fields}" for fields in QUERIES]
         seen, kinds = set(todo), Counter[str]()
         while todo:
             address = todo.pop()
@@ -186,10 +186,10 @@ class Trial:
             try:
                 body = asyncio.run(gathered(opened)) if opened.streaming else opened.content
             except Exception:
-                self.tell(f"broken off {address}", traceback.format_exc(), done)
+                self.report(f"broken off {address}", traceback.format_exc(), done)
                 continue
             if opened.status_code >= 500:
-                self.tell(f"page {address}", str(opened.status_code), done)
+                self.report(f"page {address}", str(opened.status_code), done)
             if not opened["Content-Type"].startswith("text/html"):
                 continue
             for link in map(html.unescape, map(bytes.decode, LINK.findall(body))):

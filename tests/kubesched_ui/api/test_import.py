@@ -140,7 +140,7 @@ def stored(client: Client, run: Run) -> dict[str, Any]:
 
 def test_verification_names_the_first_cycle_that_differs(client: Client) -> None:
     document = stored(client, small(client))
-    document["spec"]["scenario"]["spec"]["objects"][-2]["spec"]["nodeSelector"] = {"nobody": "has-this"}
+    document["spec"]["scenario"]["spec"]["objects"][-2]["spec"]["nodeSelector"] = {"missing": "label"}
     run = imported(client, json.dumps(document).encode())
     assert (run.imported["differs"], run.imported["cycles"], run.state) == (5, 6, "done")
     page = shown(client, f"/runs/{run.pk}/")
