@@ -94,6 +94,9 @@ def test_pages_load_the_form(client: Client, run: Run) -> None:
     page = source(client, f"/runs/{run.pk}/")
     assert f'data-what-if="/runs/{run.pk}/what-if/"' in page
     assert sorted(re.findall('data-ask="(.+?)"', page)) == ["Pod default/p3", "Pod default/picky"]
+    Run.objects.update(state=Run.State.RUNNING)
+    page = source(client, f"/runs/{run.pk}/")
+    assert ("data-what-if" in page, "data-ask" in page) == (True, False), "the map offers it once the run has ended"
 
 
 def cycle_of(run: Run, name: str) -> int:
