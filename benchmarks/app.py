@@ -1,4 +1,4 @@
-"""The application's benchmark: a large snapshot through the running product, as a person would meet it.
+"""Benchmark the application with a large snapshot, as a user would use it.
 
     python benchmarks/app.py [--nodes 5000] [--pods 10000] [--update docs/performance.md]
 
@@ -39,7 +39,7 @@ ROLES = {"worker": "celery", "web": "kubesched_ui.server"}
 
 
 def call(url: str, body: Any = None, content_type: str = "application/json") -> tuple[Any, float]:
-    """(the answer, seconds)."""
+    """Return the response and its seconds."""
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": content_type} if data is not None else {})
     start = time.perf_counter()
@@ -57,7 +57,7 @@ def free_port() -> int:
 
 @contextmanager
 def running() -> Iterator[tuple[str, Path]]:
-    """(address, data folder) of the product, started for the time of the block."""
+    """Start the product for the block. Return (address, data folder)."""
     with tempfile.TemporaryDirectory() as folder:
         var, port = Path(folder) / "var", free_port()
         environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
@@ -76,7 +76,7 @@ def running() -> Iterator[tuple[str, Path]]:
 
 
 def worker_answers(address: str) -> None:
-    """Returns when what is started is there as a whole: workers go on loading when pages are served already."""
+    """Return once a worker answers. Workers still load when pages are already served."""
     while True:
         with suppress(urllib.error.HTTPError):
             call(f"{address}/readyz")
@@ -85,7 +85,7 @@ def worker_answers(address: str) -> None:
 
 
 def peak_memory(var: Path) -> dict[str, float]:
-    """Role -> the peak resident memory, MB, of the largest process of that role which uses this data folder."""
+    """Return role -> peak resident memory, MB, of the largest process of that role with this data folder."""
     peaks = dict.fromkeys(ROLES, 0.0)
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -102,7 +102,7 @@ def peak_memory(var: Path) -> dict[str, float]:
 
 
 def pings(url: str, over: threading.Event, seconds: list[float]) -> None:
-    """Round trips of websocket pings, while the run computes; reads what comes as a browser does."""
+    """Return round trips of websocket pings while the run computes. Messages are read as by a browser."""
     with connect(url, proxy=None, max_size=None) as client:
         while not over.is_set():
             start = time.perf_counter()
@@ -118,7 +118,7 @@ def pings(url: str, over: threading.Event, seconds: list[float]) -> None:
 
 
 def measure(address: str, objects: list[dict[str, Any]], var: Path) -> dict[str, Any]:
-    """Uploads, runs, looks at pages."""
+    """Upload, run and open pages."""
     document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
     scenario, ingested = call(f"{address}/api/scenarios", document)
     settings = {"release": "1.34", "percentage": 100, "tie_break": "seed", "seed": 1, "preemption": True}

@@ -41,7 +41,7 @@ Unit = str | Callable[[int], str]
 
 
 def filled(head: str, unit: Unit, size: int, tail: str = "", most: int = 1_000_000) -> str:
-    """As many units as fit."""
+    """Return as many units as fit."""
     parts, length = [head], len(head) + len(tail)
     for number in range(most):
         more = unit if isinstance(unit, str) else unit(number)
@@ -53,7 +53,7 @@ def filled(head: str, unit: Unit, size: int, tail: str = "", most: int = 1_000_0
 
 
 def shapes(size: int) -> Iterator[tuple[str, str]]:
-    """(name, text) of each."""
+    """Yield (name, text) of each shape."""
     wrong = "".join(f", nodeSelectoq{letter}: 1" for letter in "abcde")
     yield "pods", filled(ITEMS, lambda n: LISTED % (n, ""), size, most=4_900)
     yield "nodes with labels of their own", filled("", lambda n: NODE % (n, n), size, most=4_900)
@@ -78,14 +78,14 @@ def shapes(size: int) -> Iterator[tuple[str, str]]:
 
 
 def here(text: str) -> float:
-    """Milliseconds of the processor."""
+    """Return milliseconds of processor time."""
     begun = time.process_time()
     analyze(text)
     return round((time.process_time() - begun) * 1000, 1)
 
 
 def by_worker(text: str) -> tuple[float, str]:
-    """(seconds, the outcome)."""
+    """Return (seconds, outcome)."""
     begun = time.perf_counter()
     try:
         service.read(text, "benchmark")
@@ -101,7 +101,7 @@ def main() -> None:
     given = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
-    here(CONFIG)  # what is loaded once is no text's
+    here(CONFIG)  # lazy imports are not counted
     by_worker("#" * (SMALL + 1))
     small = {name: here(text) for name, text in shapes(SMALL) if given.only in name}
     large = {name: by_worker(text) for name, text in shapes(MAX_BYTES) if given.only in name}

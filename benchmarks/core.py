@@ -1,4 +1,4 @@
-"""The scheduling core's benchmarks: every workload at 100, 1,000 and 5,000 nodes, each in a process of its own.
+"""Benchmark the scheduling core: every workload at 100, 1,000 and 5,000 nodes, each in its own process.
 
     python benchmarks/core.py [--runs 3] [--quick] [--update docs/performance.md]
 
@@ -30,7 +30,7 @@ UPSTREAM = {  # pods/s of upstream's own algorithm, both cores, no trace, where 
 
 
 def bench(workload: str, nodes: int, pods: int, runs: int) -> dict[str, Any]:
-    """The figures of the run with the median time."""
+    """Return the figures of the run with the median time."""
     command = [sys.executable, "-m", "scheduler_core", "bench", "--workload", workload]
     command += ["--nodes", str(nodes), "--pods", str(pods)]
     figures = []
@@ -44,7 +44,7 @@ def bench(workload: str, nodes: int, pods: int, runs: int) -> dict[str, Any]:
 
 
 def machine() -> str:
-    """The processor, cores, memory and versions, in a line."""
+    """Describe processor, cores, memory and versions in a line."""
     try:
         model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
         cores = Path("/proc/cpuinfo").read_text().count("processor\t")
@@ -58,7 +58,7 @@ def machine() -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     lines = [
         "| workload | nodes | pods | pods/s | upstream pods/s | trace bytes/pod | peak memory |",
         "| --- | --: | --: | --: | --: | --: | --: |",

@@ -25,7 +25,7 @@ BYTES = "application/octet-stream"
 
 
 def cluster(pods: int, nodes: int = 100) -> bytes:
-    """A v1 List; a pod has about 190 bytes."""
+    """Return a v1 List. A pod has about 190 bytes."""
     allocatable = {"cpu": "512", "memory": "4Ti", "pods": "5000"}
     items: list[dict[str, Any]] = [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{n}"}, "status": {"allocatable": allocatable}}
@@ -45,7 +45,7 @@ def cluster(pods: int, nodes: int = 100) -> bytes:
 
 
 def summary(seconds: list[float]) -> dict[str, Any]:
-    """Of times: how many, median, 95th percentile, longest."""
+    """Return number, median, 95th percentile and maximum of times."""
     some = sorted(seconds)
     if not some:
         return {"number": 0}
@@ -59,7 +59,7 @@ def summary(seconds: list[float]) -> dict[str, Any]:
 
 
 def uploads(address: str, number: int, mb: float) -> dict[str, Any]:
-    """Large ones at once, and a stream of small ones until the last of them is stored."""
+    """Upload large files at once, and small ones one after the other until the last large one is stored."""
     large, small = cluster(int(mb * 1e6 / 189)), cluster(3, 2)
     began, over = time.perf_counter(), threading.Event()
     times: dict[str, list[float]] = {"large": [], "small": [], "page": []}

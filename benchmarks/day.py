@@ -1,4 +1,4 @@
-"""A day of a cluster in virtual time, with every cycle's trace encoded: 500 nodes, 20,000 pods that come and go.
+"""Simulate a day of a cluster in virtual time and encode every trace: 500 nodes, 20,000 short-lived pods.
 
     python benchmarks/day.py [--seed N] [--hours H]
 
@@ -32,14 +32,14 @@ def node(number: int) -> dict[str, Any]:
 
 
 def arrivals(name: str, a_day: int, cpu: str, mean: str, **spec: Any) -> Arrivals:
-    """Poisson arrivals of pods that run for an exponential time."""
+    """Yield Poisson arrivals of pods that run for an exponential time."""
     container = {"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "2Gi"}}}
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
     return Arrivals(name=name, mean=DAY / a_day, duration=RandomDuration(mean=mean), template=template)
 
 
 def day(seed: int, hours: float) -> Scenario:
-    """Three kinds of pods that fill four fifths of the cluster on average, more at times."""
+    """Return three kinds of pods that use four fifths of the cluster on average, and more at times."""
     spread = {
         "maxSkew": 2,
         "topologyKey": "topology.kubernetes.io/zone",

@@ -1,4 +1,4 @@
-"""The debugger's benchmark: questions to a large run, over HTTP, as a person's browser asks them.
+"""Benchmark the debugger: queries to a large run over HTTP, as a browser sends them.
 
     python benchmarks/debugger.py [--nodes 5000] [--pods 10000] [--workload basic] [--update docs/performance.md]
 
@@ -46,7 +46,7 @@ EXPRESSIONS = {
 
 @contextmanager
 def product(var: Path) -> Iterator[str]:
-    """The running product; its address."""
+    """Start the product. Return its address."""
     port = free_port()
     environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     command = [sys.executable, "manage.py", "run", "--port", str(port)]
@@ -63,7 +63,7 @@ def product(var: Path) -> Iterator[str]:
 
 
 def timed(url: str) -> float:
-    """Milliseconds of a question."""
+    """Return the milliseconds of a query."""
     return round(call(url)[1] * 1e3, 1)
 
 
@@ -76,7 +76,7 @@ def find_url(run: str, where: str) -> str:
 
 
 def ran(address: str, objects: list[dict[str, Any]]) -> str:
-    """A finished run's address in the API, without the host."""
+    """Return the address of a finished run in the API, without the host."""
     document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
     scenario, _ = call(f"{address}/api/scenarios", document)
     settings = {"release": "1.34", "percentage": 100, "seed": 1}
@@ -93,14 +93,14 @@ def visited(address: str) -> None:
 
 
 def cold(var: Path, question: str) -> float:
-    """A question that is the first of its kind to a product that has just been started."""
+    """Send the first query of its kind to a new product."""
     with product(var) as address:
         visited(address)
         return timed(f"{address}{question}")
 
 
 def state(var: Path, path: str, cycles: int) -> dict[str, Any]:
-    """The cluster at any cycle, and what changed since another."""
+    """Query the cluster at any cycle, and the changes since another."""
     moments = [1 + cycles * i // 20 for i in range(21)]
     found = {"cold": cold(var, f"{path}/state?cycle={cycles // 2}")}
     with product(var) as address:
@@ -115,7 +115,7 @@ def state(var: Path, path: str, cycles: int) -> dict[str, Any]:
 
 
 def find(var: Path, path: str) -> dict[str, Any]:
-    """Each expression over all cycles."""
+    """Search all cycles with each expression."""
     found: dict[str, Any] = {"cold": cold(var, find_url(path, EXPRESSIONS["by_result"]))}
     with product(var) as address:
         timed(find_url(f"{address}{path}", "true"))
@@ -125,8 +125,10 @@ def find(var: Path, path: str) -> dict[str, Any]:
 
 
 def provenance(var: Path, path: str, cycles: int) -> dict[str, Any]:
-    """Numbers of pods of all parts of the run: a first question about a cycle, near the one before and far from it, and
-    the next ones about the same."""
+    """Query numbers of pods of all parts of the run: a first query about a cycle, near the previous one and far from
+    it,
+    and the next ones about the same cycle.
+    """
 
     def questions_about(run: str, cycle: int) -> list[str]:
         pod = call(f"{run}/find?where=cycle%20%3D%3D%20{cycle}")[0]["matches"][0]["pod"]
@@ -161,7 +163,7 @@ def provenance(var: Path, path: str, cycles: int) -> dict[str, Any]:
 
 
 def compare(var: Path, path: str) -> dict[str, Any]:
-    """Against a fork from the middle with other weights; a fork before the last cycle, until it is done."""
+    """Compare with a fork from the middle with other weights. Create a fork before the last cycle."""
     with product(var) as address:
         run = call(f"{address}{path}")[0]
         cycles, number = run["cycles_done"], run["id"]
@@ -178,7 +180,7 @@ def compare(var: Path, path: str) -> dict[str, Any]:
 
 
 def forked(address: str, path: str, wanted: dict[str, Any]) -> tuple[int, float]:
-    """A finished fork's number, and after how many milliseconds it was done."""
+    """Return the number of a finished fork, and its milliseconds."""
     began = time.perf_counter()
     fork, _ = call(f"{address}{path}/fork", wanted)
     while call(f"{address}{fork['url']}")[0]["state"] in ("queued", "running"):

@@ -49,7 +49,7 @@ def _node(i: int) -> Iterator[Raw]:
 
 
 def objects(nodes: int, claims: int, kinds: int) -> Iterator[Raw]:
-    """The cluster, and a pending pod per claim."""
+    """Return the cluster, and a pending pod per claim."""
     of_driver = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
     yield _object("DeviceClass", "gpu", {"selectors": [of_driver]})
     for i in range(nodes):

@@ -43,7 +43,7 @@ def _pod(name: str, cpu: str, **spec: Any) -> Raw:
 
 
 def objects(workload: str, nodes: int, members: int, movable: int) -> Iterator[Raw]:
-    """The cluster, its gang pending."""
+    """Return the cluster with its gang pending."""
     status = {"allocatable": {"cpu": "32", "memory": "128Gi", "pods": "110"}}
     for i in range(nodes):
         labels = {ZONE: f"zone-{i % 10}", "kubernetes.io/hostname": f"node-{i:05}"}

@@ -1,4 +1,4 @@
-"""A run of 200,000 pods and what asking about it costs: how long pages, answers and exports take, and web's memory.
+"""Measure a run of 200,000 pods: times of its pages, API responses and exports, and the memory of the web process.
 
     python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--var FOLDER] [--run N] [--only WORDS]
 
@@ -31,11 +31,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 APPS = 200
-PATIENCE = 900.0  # seconds for one answer
+PATIENCE = 900.0  # seconds for one response
 
 
 def cluster(pods: int, nodes: int) -> bytes:
-    """A snapshot, gzipped: `pods` pending ones of which one in forty does not fit."""
+    """Return a gzipped snapshot. One in forty of its `pods` pending pods does not fit."""
     per_node = pods * 39 // 40 // nodes
     items: list[dict[str, Any]] = []
     for number in range(nodes):
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(var: Path) -> Iterator[str]:
-    """The product's address, for the time of the block."""
+    """Start the product for the block. Return its address."""
     port = free_port()
     environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     product = subprocess.Popen(
@@ -76,7 +76,7 @@ def running(var: Path) -> Iterator[str]:
 
 
 def memory(var: Path, part: str) -> dict[str, float]:
-    """Resident and peak megabytes of the largest process of this data folder with `part` in its command line."""
+    """Return resident and peak MB of the largest process of this data folder with `part` in its command line."""
     found = {"mb": 0.0, "peak_mb": 0.0}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -92,7 +92,7 @@ def memory(var: Path, part: str) -> dict[str, float]:
 
 
 def fetched(address: str) -> dict[str, Any]:
-    """{status, first_s, s, mb} of one GET; of a page that is being made (202) until it is there."""
+    """Return {status, first_s, s, mb} of a GET. A page that is being computed (202) is awaited."""
     first = got(address)
     start, last = time.perf_counter(), first
     while last["status"] == 202:
@@ -103,7 +103,7 @@ def fetched(address: str) -> dict[str, Any]:
 
 
 def got(address: str) -> dict[str, Any]:
-    """{status, first_s, s, mb} of one GET."""
+    """Return {status, first_s, s, mb} of one GET."""
     start = time.perf_counter()
     try:
         with OPENER.open(address, timeout=PATIENCE) as answer:
@@ -118,7 +118,7 @@ def got(address: str) -> dict[str, Any]:
 
 
 def at_once(count: int, ask: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-    """Seconds until the last of `count` questions is answered."""
+    """Return the seconds until the last of `count` simultaneous requests is answered."""
     answers: list[dict[str, Any]] = []
     threads = [threading.Thread(target=lambda n=n: answers.append(ask(n))) for n in range(count)]  # type: ignore[misc]
     start = time.perf_counter()
@@ -137,7 +137,7 @@ def posted(address: str, body: bytes, kind: str) -> Any:
 
 
 def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
-    """(the run's number, what it took)."""
+    """Return (number of the run, figures)."""
     began = time.perf_counter()
     scenario = posted(f"{base}/api/scenarios", cluster(pods, nodes), "application/octet-stream")["id"]
     read = time.perf_counter()
@@ -154,7 +154,7 @@ def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
 
 
 def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
-    """The queries, in this order; each of a pod of its own, so that nothing was answered before."""
+    """Return the queries in this order, each for a pod of its own, so that none is cached."""
     with OPENER.open(f"{base}/api/runs/{run}/pods?result=unschedulable&page_size=50") as answer:
         pending = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
     with OPENER.open(f"{base}/api/runs/{run}/pods?result=scheduled&page=700") as answer:
@@ -205,7 +205,7 @@ def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 def during(ask: Callable[[int], dict[str, Any]], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The slowest of the pages that are opened, one a quarter of a second, while four questions are answered."""
+    """Return the slowest of pages opened every quarter of a second during four requests."""
     asking = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
     for thread in asking:
         thread.start()

@@ -1,4 +1,4 @@
-"""A class of 200: how soon a student's view follows; whether answers count once while processes die.
+"""Measure a class of 200 students: delay of their pages; whether answers count once while processes are killed.
 
     python benchmarks/live_class.py [--students 200] [--no-kills] [--run]
 
@@ -39,13 +39,13 @@ from benchmarks.watchers import DEFLATE, HELLO, frame, masked  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
 LESSON = "02-requests-and-allocatable"
-SPREAD_S = 3.0  # over which a class answers
+SPREAD_S = 3.0  # time in which a class answers
 KILLS = {
     "celery": 2.0,
     "kubesched_ui.server": 5.0,
     "valkey-server": 8.0,
-}  # a part of the command line -> after so many seconds
-KILLED_SPREAD_S = 0.5  # before and after one of these moments each student answers
+}  # a part of the command line -> seconds
+KILLED_SPREAD_S = 0.5  # each student answers before and after one of these moments
 PATIENCE_S = 60.0
 
 
@@ -57,7 +57,7 @@ class Answer:
 
 
 async def ask(port: int, method: str, path: str, cookies: dict[str, str], form: dict[str, Any] | None = None) -> Answer:
-    """One request on a connection of its own. Raises OSError, ValueError where nothing whole comes back."""
+    """Send one request on its own connection. Raise OSError or ValueError if the response is incomplete."""
     body = urlencode(form or {}, doseq=True).encode()
     lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close", "X-Requested-With: fetch"]
     if form is None or "name" in form:
@@ -86,7 +86,7 @@ async def ask(port: int, method: str, path: str, cookies: dict[str, str], form: 
 
 @dataclass(eq=False)
 class Student:
-    """`at`: (step, revealed) -> when its parts arrived last."""
+    """`at`: (step, revealed) -> time at which its last parts arrived."""
 
     port: int
     code: str
@@ -100,7 +100,7 @@ class Student:
     task: asyncio.Task[None] | None = None
 
     async def join(self) -> None:
-        """By the form, then the socket."""
+        """Join with the form, then connect the socket."""
         page = await ask(self.port, "GET", f"/join/{self.code}/", self.cookies)
         self.token = token_in(page.body)
         form = {"name": self.name, "csrfmiddlewaretoken": self.token}
@@ -109,7 +109,7 @@ class Student:
         self.task = asyncio.create_task(self.follow())
 
     async def follow(self) -> None:
-        """The socket, again and again."""
+        """Follow the socket and reconnect."""
         while True:
             with suppress(OSError, ValueError, asyncio.IncompleteReadError):
                 await self.listen()
@@ -140,12 +140,12 @@ class Student:
                         packed = bool(first & 64) if first & 15 else packed
                         parts.append(payload)
                         if first & 128:
-                            self.hear(b"".join(parts), packed)
+                            self.receive(b"".join(parts), packed)
                             parts = []
         finally:
             writer.close()
 
-    def hear(self, payload: bytes, packed: bool) -> None:
+    def receive(self, payload: bytes, packed: bool) -> None:
         now = time.perf_counter()
         text = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff") if packed else payload
         if (state := json.loads(text).get("room")) is not None:
@@ -154,7 +154,7 @@ class Student:
             self.at[state["step"], state["revealed"]] = now
 
     async def answer(self, step: int, answers: list[str], after_s: float) -> None:
-        """Sends it until it is acknowledged."""
+        """Send the answer until it is acknowledged."""
         await asyncio.sleep(after_s)
         form = {"step": step, "answer": answers, "csrfmiddlewaretoken": self.token}
         while True:
@@ -195,7 +195,7 @@ class Teacher:
         self.code = found[1]
 
     async def move(self, step: int, revealed: bool, measured: bool = True) -> None:
-        """Steps or reveals; returns when all students have it."""
+        """Step or reveal. Return when all students have the result."""
         form: dict[str, Any] = {"reveal" if revealed else "step": step, "csrfmiddlewaretoken": self.token}
         for student in self.students:
             student.at.clear()
@@ -214,7 +214,7 @@ class Teacher:
 
 
 def questions() -> dict[int, list[list[str]]]:
-    """Step -> answers that may be given, the right one first."""
+    """Return step -> possible answers, the right one first."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
     import django
@@ -259,7 +259,7 @@ async def play(instance: Instance, number: int, kills: bool) -> dict[str, Any]:
         return time.perf_counter() - began
 
     answered_s = []
-    for step in range(2, len(answers_of) + 1):  # calm
+    for step in range(2, len(answers_of) + 1):  # without kills
         await teacher.move(step, revealed=False)
         if answers_of[step] and step != steps[-1]:
             answered_s.append(round(await answer(step, lambda: SPREAD_S * random.random()), 2))
@@ -279,7 +279,7 @@ async def play(instance: Instance, number: int, kills: bool) -> dict[str, Any]:
 
 
 async def killed(instance: Instance, teacher: Teacher, answer: Any, step: int) -> dict[str, Any]:
-    """The worker, the web process and the broker, each once while a question is answered."""
+    """Kill the worker, the web process and the broker, each once while a question is answered."""
     before = sum(one.posts for one in teacher.students)
     moments = list(KILLS.values())
     answering = asyncio.create_task(
@@ -304,7 +304,7 @@ async def killed(instance: Instance, teacher: Teacher, answer: Any, step: int) -
 
 
 async def counted(instance: Instance, teacher: Teacher, given: dict[tuple[str, int], bool]) -> dict[str, Any]:
-    """Every answer once, and as it was given: by the table that the teacher takes away and by the rows themselves."""
+    """Compare the exported table and the stored rows with the given answers: each once and unchanged."""
     lines = [row for row in await teacher.results() if row["answered at (UTC)"]]
     seen = {(row["nickname"], int(row["step"])): row["right"] == "yes" for row in lines}
     with sqlite3.connect(f"file:{instance.var}/kubesched.sqlite3?mode=ro", uri=True) as database:

@@ -25,12 +25,12 @@ WAITING = "Simulating fixes"
 
 @dataclass(eq=False)
 class Onlooker(Student):
-    """`came`: (address, whether all of its parts were there) -> when. `octets`: of the last message, on the wire."""
+    """`came`: (address, whether all of its parts were there) -> time. `octets`: size of the last message."""
 
     came: dict[tuple[str, bool], float] = field(default_factory=dict)
     octets: int = 0
 
-    def hear(self, payload: bytes, packed: bool) -> None:
+    def receive(self, payload: bytes, packed: bool) -> None:
         now = time.perf_counter()
         text = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff") if packed else payload
         if (state := json.loads(text).get("room")) is None:
@@ -48,7 +48,7 @@ class Guide(Teacher):
     remedies: list[float] = field(default_factory=list)
 
     async def show(self, run: int) -> None:
-        """Opens the class."""
+        """Open the class."""
         page = await ask(self.port, "GET", f"/runs/{run}/", self.cookies)
         self.token = token_in(page.body)
         form = {"csrfmiddlewaretoken": self.token, "name": "", "address": f"/runs/{run}/?cycle=1"}
@@ -58,7 +58,7 @@ class Guide(Teacher):
         self.code = shown.body.split("/join/")[1][:8]
 
     async def lead(self, address: str, pending: bool) -> None:
-        """To another page; returns when all students have all of it."""
+        """Open another page. Return when all students have all of it."""
         began = time.perf_counter()
         form = {"address": address, "csrfmiddlewaretoken": self.token}
         response = await ask(self.port, "POST", f"/rooms/{self.key}/move/", self.cookies, form)
@@ -73,7 +73,7 @@ class Guide(Teacher):
 
 
 def cluster() -> bytes:
-    """Nodes in three zones, and pods of which some fit nowhere."""
+    """Return nodes in three zones, and pods of which some fit nowhere."""
     offers = {"cpu": "8", "memory": "32Gi", "pods": "110"}
     items: list[dict[str, Any]] = [
         {
@@ -91,7 +91,7 @@ def cluster() -> bytes:
 
 
 async def play(instance: Instance, number: int) -> dict[str, Any]:
-    """All of it; what was measured."""
+    """Run the benchmark. Return the figures."""
     scenario = instance.api("POST", "/scenarios", cluster())["id"]
     run = instance.api("POST", f"/scenarios/{scenario}/runs", {"tie_break": "name"})["id"]
     await asyncio.to_thread(instance.finished, run)

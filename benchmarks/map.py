@@ -1,4 +1,4 @@
-"""The map's benchmark: frames a second in Chromium's own trace, on a large run, while a person pans, zooms and plays.
+"""Benchmark the map: frames per second in Chromium's trace, on a large run, while panning, zooming and playing.
 
     python benchmarks/map.py [--nodes 5000] [--pods 10000] [--seconds 4] [--headed]
 
@@ -40,7 +40,7 @@ CATEGORIES = [
     "disabled-by-default-devtools.timeline.frame",
     "devtools.timeline",
 ]
-# A page that moves one small box a frame: what this machine gives at best.
+# A page that moves one small box per frame: the maximum of this machine.
 CONTROL = """<canvas width=100 height=100></canvas><script>
 const context = document.querySelector("canvas").getContext("2d");
 const frame = (now) => {
@@ -50,11 +50,11 @@ const frame = (now) => {
 };
 requestAnimationFrame(frame);
 </script>"""
-MIDDLE = (450, 420)  # on the map, from the upper left corner of the page's view
+MIDDLE = (450, 420)  # on the map, from the upper left corner of the viewport
 
 
 def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, Any]:
-    """What Chromium's trace says of the frames while something is done."""
+    """Return the frames in Chromium's trace during an action."""
     browser.start_tracing(page=page, categories=CATEGORIES)
     act()
     events = json.loads(browser.stop_tracing())["traceEvents"]
@@ -86,7 +86,7 @@ def pan(page: Page, seconds: float) -> None:
 
 
 def zoom(page: Page, seconds: float) -> None:
-    """The wheel turns once a frame; one that Chromium is sent over its protocol is answered every second frame only."""
+    """Turn the wheel once per frame. Chromium answers an event of its protocol only every second frame."""
     page.evaluate(
         """([x, y, lasts]) => new Promise((done) => {
           const canvas = document.querySelector("#map canvas");
@@ -137,7 +137,7 @@ def measured(browser: Browser, address: str, seconds: float) -> dict[str, Any]:
 
 
 def renderer(browser: Browser) -> dict[str, str]:
-    """Who draws canvases, and who puts the page together."""
+    """Return the renderer of canvases and of the page."""
     features = browser.new_browser_cdp_session().send("SystemInfo.getInfo")["gpu"]["featureStatus"]
     return {"canvas": features["2d_canvas"], "compositing": features["gpu_compositing"], "version": browser.version}
 

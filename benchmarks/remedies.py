@@ -1,4 +1,4 @@
-"""What would have to change, on a large cluster: how long the rewinding and the searches take.
+"""Measure suggested fixes on a large cluster: time to restore it and to search.
 
     python benchmarks/remedies.py [--nodes 5000] [--pods 10000]
 

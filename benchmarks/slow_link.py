@@ -1,4 +1,4 @@
-"""Pages over a slow link: what a person waits for at 50 kB/s, with nothing in the browser's cache.
+"""Measure pages over a slow link: waiting times at 50 kB/s, with an empty browser cache.
 
     python benchmarks/slow_link.py [--nodes 1000] [--pods 2000] [--kbytes 50] [--latency 100] [--visits 3]
                                    [--update docs/performance.md]
@@ -27,7 +27,7 @@ from scheduler_core.commands.bench import workload
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
-# Looks at every frame whether the main content is laid out; no frame comes before the style sheets are there.
+# Checks at every frame whether the main content is laid out. There is no frame before the style sheets are loaded.
 WATCH = """(selector) => {
   const look = () => {
     const box = document.querySelector(selector)?.getBoundingClientRect();
@@ -36,12 +36,12 @@ WATCH = """(selector) => {
   };
   requestAnimationFrame(look);
 }"""
-MAP = "#map:has([data-wait][hidden]) canvas"  # once it has been drawn
+MAP = "#map:has([data-wait][hidden]) canvas"  # once it is drawn
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
-    """What is opened: name -> (path, selector of the main content), of runs made for it."""
+    """Return name -> (path, selector of the main content) of new runs."""
     huge = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "999"}}}]}
     objects = workload("basic", nodes, pods)
     objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "huge"}, "spec": huge})
@@ -63,7 +63,7 @@ def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
 
 
 def finished(address: str, scenario: int) -> int:
-    """A new run of the scenario, once it is over."""
+    """Return a finished new run of the scenario."""
     run: int = call(f"{address}/api/scenarios/{scenario}/runs", {})[0]["id"]
     while call(f"{address}/api/runs/{run}")[0]["state"] in ("queued", "running"):
         time.sleep(0.2)
@@ -71,7 +71,7 @@ def finished(address: str, scenario: int) -> int:
 
 
 def measure(browser: Browser, address: str, path: str, selector: str, link: dict[str, float]) -> dict[str, float]:
-    """One visit with an empty cache."""
+    """Measure one visit with an empty cache."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     network = context.new_cdp_session(page)

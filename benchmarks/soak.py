@@ -1,4 +1,4 @@
-"""A day's use in minutes: requests, runs, uploads and deletions in rounds, and what is left after each.
+"""Run rounds of requests, runs, uploads and deletions, and measure what is left after each.
 
     python benchmarks/soak.py [--rounds 10] [--requests 3000] [--runs 50] [--readers 4]
 
@@ -33,7 +33,7 @@ from benchmarks.app import OPENER, ROLES, call, running
 from scheduler_core.commands.bench import workload
 
 REST_S = 12.0  # longer than it takes until deleted rows leave the file
-SIZES = ((20, 60), (100, 400), (400, 1500))  # nodes and pods of what is uploaded
+SIZES = ((20, 60), (100, 400), (400, 1500))  # nodes and pods of the uploads
 PAGES = ("/", "/scenarios/", "/runs/", "/api/runs?limit=20", "/api/scenarios?limit=20", "/healthz")
 OF_RUN = (
     "/runs/{run}/", "/api/runs/{run}", "/api/runs/{run}/pods", "/api/runs/{run}/events", "/api/runs/{run}/map",
@@ -43,7 +43,7 @@ OF_RUN = (
 
 
 class Soak:
-    """What was done and what it took. `counted`: what -> how often. `seconds`: of each request."""
+    """Actions and their times. `counted`: action -> number. `seconds`: of each request."""
 
     def __init__(self, address: str, var: Path, readers: int) -> None:
         self.address, self.var, self.readers = address, var, readers
@@ -70,7 +70,7 @@ class Soak:
         return answer
 
     def round(self, requests: int, runs: int) -> None:
-        """All of it once."""
+        """Run a round."""
         made = [self.ask("/api/scenarios", data)["id"] for data in self.clusters]
         self.counted["uploads"] += len(made)
         started: list[int] = []
@@ -98,7 +98,7 @@ class Soak:
         return kinds[n % len(kinds)].format(run=runs[n * 7 % len(runs)])
 
     def watch(self, run: int) -> None:
-        """Reads a run's socket to its end."""
+        """Read the socket of a run to its end."""
         url = f"ws{self.address[4:]}/ws/runs/{run}?since=0"
         try:
             with connect(url, proxy=None, max_size=None, open_timeout=60) as client:
@@ -120,7 +120,7 @@ class Soak:
             self.counted["deletions"] += 1
 
     def figures(self) -> dict[str, Any]:
-        """What is there now: resident MB and open files by role, MB of the database's files and of all data."""
+        """Return resident MB and open files by role, and MB of the database files and of all data."""
         database = sum(file.stat().st_size for file in self.var.glob("*.sqlite3*"))
         everything = sum(file.stat().st_size for file in self.var.rglob("*") if file.is_file())
         found: dict[str, Any] = {"database_mb": round(database / 1e6, 1), "data_mb": round(everything / 1e6, 1)}
@@ -128,7 +128,7 @@ class Soak:
 
 
 def processes(var: Path) -> dict[str, Any]:
-    """Of each role: the resident memory of its processes together, MB, and their open files."""
+    """Return for each role the total resident MB and open files of its processes."""
     found = {f"{role}_{what}": 0.0 for role in ROLES for what in ("mb", "files")}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -147,7 +147,7 @@ def processes(var: Path) -> dict[str, Any]:
 
 
 def growth(rounds: list[dict[str, Any]], of: Callable[[dict[str, Any]], float]) -> float:
-    """By how much the last third's mean is above that of the third before, a share."""
+    """Return the relative growth of the mean from the second last to the last third."""
     third = max(1, len(rounds) // 3)
     before = statistics.mean(of(one) for one in rounds[-2 * third : -third] or rounds[:1])
     return round(statistics.mean(of(one) for one in rounds[-third:]) / before - 1, 3) if before else 0.0

@@ -1,4 +1,4 @@
-"""How long `make run` takes until KubeSched answers.
+"""Measure the time from `make run` to the first response.
 
     python benchmarks/start.py [--times 3]
 
@@ -23,7 +23,7 @@ from app import ROOT, call, free_port, worker_answers
 
 
 def started(folder: str) -> tuple[float, float, float]:
-    """Seconds until it tells its address, of the first page, and until a worker answers."""
+    """Return the seconds until the address is logged, of the first page, and until a worker answers."""
     port = free_port()
     environment = {**os.environ, "KUBESCHED_VAR_DIR": folder, "KUBESCHED_PORT": str(port)}
     command = [sys.executable, "manage.py", "run"]

@@ -44,7 +44,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Web:
-    """The web process from outside: its processor time and memory."""
+    """Processor time and memory of the web process."""
 
     def __init__(self, var: Path) -> None:
         self.var = var
@@ -55,17 +55,17 @@ class Web:
         )
 
     def cpu_s(self) -> float:
-        """Seconds of processor time so far."""
+        """Return the seconds of processor time so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def memory_mb(self) -> int:
-        """Resident now."""
+        """Return the resident memory."""
         found = re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{self.pid}/status").read_text())
         return int(found[1]) // 1024 if found else 0
 
     def share(self, seconds: float) -> float:
-        """Percent of a core that it uses in the time to come."""
+        """Return the percentage of a core that it uses in the next seconds."""
         before = self.cpu_s()
         time.sleep(seconds)
         return round((self.cpu_s() - before) / seconds * 100, 1)
@@ -86,7 +86,7 @@ def words(folder: Path) -> bytes:
 
 
 class PageOpener:
-    """Opens pages and lets newcomers in while a crowd watches. `seconds`: page -> how long each took."""
+    """Opens pages and adds viewers while a crowd watches. `seconds`: page -> durations."""
 
     def __init__(self, address: str, run: int) -> None:
         self.address, self.run = address, run
@@ -117,7 +117,7 @@ class PageOpener:
         self.seconds[page].append(call(self.address + page.format(run=self.run))[1])
 
     def newcomer(self, number: int) -> None:
-        """Looks until its first message has come. There is one once the run has begun."""
+        """Wait for the first message of a new viewer, which there is once the run has started."""
         if not self.begun:
             self.begun = call(f"{self.address}/api/runs/{self.run}")[0]["cycles_done"] > 0
             return
@@ -142,7 +142,7 @@ class PageOpener:
 
 
 def quantile(seconds: list[float], share: float) -> int:
-    """Milliseconds."""
+    """Return a quantile in milliseconds."""
     return round(sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * share))] * 1e3) if seconds else 0
 
 
@@ -168,7 +168,7 @@ def finished(address: str, run: int) -> dict[str, Any]:
 
 
 def watched(address: str, web: Web, run: int, path: str, number: int, *options: str) -> dict[str, Any]:
-    """A crowd that watches a run to its end, with the processor time that the web process spends."""
+    """Let viewers watch a run to its end. Measure the processor time of the web process."""
     began, cpu = time.perf_counter(), web.cpu_s()
     report = answer(crowd(address, f"/ws/runs/{run}{path}", number, *options))
     report["seconds"], report["web_cpu_s"] = round(time.perf_counter() - began, 1), round(web.cpu_s() - cpu, 1)
@@ -218,7 +218,7 @@ def of_pods(address: str, web: Web, scenario: int, number: int) -> dict[str, Any
 
 
 def killed(address: str, web: Web, scenario: int, number: int) -> dict[str, Any]:
-    """All viewers are gone at once, in the middle of the run."""
+    """Kill all viewers in the middle of the run."""
     run = start(address, scenario)
     many = crowd(address, f"/ws/runs/{run}{PROGRESS}", number)
     while (found := call(f"{address}/api/runs/{run}")[0])["cycles_done"] < found["cycles_total"] / 5:
@@ -246,7 +246,7 @@ def measure(address: str, var: Path, given: argparse.Namespace) -> dict[str, Any
 
 
 def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The table of docs/performance.md."""
+    """Return the table of docs/performance.md."""
     now, over, alone = report["live"], report["finished"], report["alone"]
     return [
         ("viewers of the run page", now["viewers"]),

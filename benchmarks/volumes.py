@@ -1,4 +1,4 @@
-"""What the volume plugins cost per pod: python -m benchmarks.volumes [nodes ...] prints one JSON line per cluster size.
+"""Measure the volume plugins per pod: python -m benchmarks.volumes [nodes ...] prints one JSON line per cluster size.
 
 Per node there are six running pods with a claim each (CSI volumes in three zones), and one more local volume that is
 free. The pods that are timed have claims that are bound, that find a local volume, or that are to be provisioned where
@@ -102,7 +102,7 @@ def _pods() -> Iterator[Raw]:
 
 
 def _judge(plugin: FilterPlugin, pod: PodInfo) -> float:
-    """Milliseconds of one pod."""
+    """Return the milliseconds of one pod."""
     state, start = CycleState(), time.perf_counter()
     if not isinstance(plugin, PreFilterPlugin) or plugin.pre_filter(state, pod) is not SKIPPED:
         plugin.filter(state, pod)
@@ -110,7 +110,7 @@ def _judge(plugin: FilterPlugin, pod: PodInfo) -> float:
 
 
 def measure(nodes: int, release: str) -> Raw:
-    """The costs on a cluster of so many nodes."""
+    """Measure a cluster of so many nodes."""
     cluster = Cluster(get_release(release))
     pending = cluster.load(decode_all([*_objects(nodes), *_pods()]))
     plugins = [cls(None, cluster) for cls in PLUGINS]
@@ -137,7 +137,7 @@ def measure(nodes: int, release: str) -> Raw:
 
 
 def _place(plugins: list[FilterPlugin], pod: PodInfo, node: str) -> None:
-    """Lets a pod run, so that the columns have something to follow."""
+    """Place a pod, so that the columns change."""
     for plugin in plugins:
         if isinstance(plugin, VolumeBinding):
             state = CycleState()

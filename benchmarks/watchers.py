@@ -1,4 +1,4 @@
-"""Many viewers of one run in one process: real websockets, read without parsing what was read before.
+"""Watch a run with many viewers in one process: real websockets; each distinct message is parsed once.
 
     python benchmarks/watchers.py ws://127.0.0.1:8000/ws/runs/1?since=0 1000
 
@@ -26,13 +26,13 @@ HELLO = (
     "Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n{more}\r\n"
 )
 DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
-AT_ONCE = 64  # handshakes under way
+AT_ONCE = 64  # simultaneous handshakes
 PATIENCE_S = 600
 
 
 @dataclass(frozen=True)
 class MessageFields:
-    """What a message holds: its first and last event's numbers; `whole`: they follow each other; `error`, if any."""
+    """Content of a message: first and last event number; `whole`: they follow each other; `error`, if any."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class MessageFields:
 
 @dataclass(eq=False)
 class Viewer:
-    """One socket. `code`: what it was closed with, 0 where the connection broke."""
+    """One socket. `code`: its close code, 0 if the connection broke."""
 
     since: int
     connection: socket.socket
@@ -60,7 +60,7 @@ class Viewer:
 
 @dataclass
 class Crowd:
-    """All of them. `gaps`: `pod=` leaves out events, so numbers need only rise."""
+    """All viewers. `gaps`: `pod=` leaves out events, so numbers need only rise."""
 
     host: str
     port: int
@@ -75,7 +75,7 @@ class Crowd:
     octets: int = 0
 
     def join(self) -> None:
-        """One more viewer."""
+        """Add a viewer."""
         connection = socket.create_connection((self.host, self.port), timeout=30)
         viewer = Viewer(self.since, connection, seen=self.since)
         key = base64.b64encode(os.urandom(16)).decode()
@@ -87,7 +87,7 @@ class Crowd:
         self.viewers.append(viewer)
 
     def watch(self, number: int, seconds: float = PATIENCE_S) -> None:
-        """Until all sockets are closed, or the time is over."""
+        """Watch until all sockets are closed, or the time is over."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             shaking = sum(1 for viewer in self.viewers[-4 * AT_ONCE :] if not viewer.open and viewer.code is None)
@@ -99,7 +99,7 @@ class Crowd:
                 self.read(key.data)
 
     def read(self, viewer: Viewer) -> None:
-        """Takes what there is of one socket."""
+        """Read the available bytes of one socket."""
         try:
             data = viewer.connection.recv(262_144)
         except OSError:
@@ -122,7 +122,7 @@ class Crowd:
             self.take(viewer, *taken)
 
     def take(self, viewer: Viewer, head: int, payload: bytes) -> None:
-        """One websocket frame: a part of a message, a ping, the end."""
+        """Handle one websocket frame: a part of a message, a ping, the end."""
         opcode = head & 15
         if opcode == 9:
             viewer.connection.send(masked(10, payload))
@@ -135,10 +135,10 @@ class Crowd:
             viewer.parts.append(payload)
             if head & 128:
                 whole, viewer.parts = b"".join(viewer.parts), []
-                self.hear(viewer, whole)
+                self.receive(viewer, whole)
 
-    def hear(self, viewer: Viewer, payload: bytes) -> None:
-        """One message."""
+    def receive(self, viewer: Viewer, payload: bytes) -> None:
+        """Handle one message."""
         self.messages += 1
         if (content := self.known.get((viewer.deflated, payload))) is None:
             content = self.known[viewer.deflated, payload] = content_of(payload, viewer.deflated, self.gaps)
@@ -159,7 +159,7 @@ class Crowd:
         viewer.over_s = viewer.over_s or time.perf_counter() - viewer.began
 
     def report(self) -> dict[str, object]:
-        """What became of them."""
+        """Return the figures."""
         first = sorted(viewer.first_s for viewer in self.viewers if viewer.first_s is not None)
         return {
             "viewers": len(self.viewers),
@@ -175,7 +175,7 @@ class Crowd:
 
 
 def frame(data: bytearray) -> tuple[int, bytes] | None:
-    """(first byte, payload) of the first whole frame, which is taken out of `data`."""
+    """Return (first byte, payload) of the first complete frame, and remove it from `data`."""
     if len(data) < 2:
         return None
     size, start = data[1] & 127, 2
@@ -190,12 +190,12 @@ def frame(data: bytearray) -> tuple[int, bytes] | None:
 
 
 def masked(opcode: int, payload: bytes) -> bytes:
-    """A frame as clients send it; the mask is zero."""
+    """Return a frame as clients send it, with a mask of zero."""
     return bytes([128 | opcode, 128 | len(payload), 0, 0, 0, 0]) + payload
 
 
 def content_of(payload: bytes, deflated: bool, gaps: bool) -> MessageFields:
-    """Parses a message."""
+    """Parse a message."""
     text = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff") if deflated else payload
     message = json.loads(text)
     if "error" in message:

@@ -1,4 +1,4 @@
-"""What forks and causes promise, checked over many runs; prints one JSON line.
+"""Check forks and causes over many runs. Prints one JSON line.
 
     python scripts/check_debugger.py [--runs 30] [--cycles 5] [--cases 200]
 
@@ -38,11 +38,11 @@ from tests.scheduler_core.debugger.recorded_runs import (  # noqa: E402
     played_in_time,
 )
 
-IN_TIME = 6  # of the runs that are forked
+IN_TIME = 6  # runs to fork
 
 
 def changes_at(kept: RecordedRun, cycle: int, chance: random.Random) -> list[dict[str, Any]]:
-    """One skip, one weight, one place, for the pod of that cycle."""
+    """Return one skip, one weight and one place for the pod of that cycle."""
     trace, names = kept.cycles[cycle - 1]
     return [
         {"skip": {"pod": trace.pod, "plugin": chance.choice([*trace.verdicts] or ["NodeResourcesFit"])}},
@@ -86,7 +86,7 @@ def forks_once(runs: int, cycles: int) -> Counter[str]:
 
 
 def some_cases(runs: int) -> list[dict[str, Any]]:
-    """Cases of several pods, spread over the sets."""
+    """Yield cases of several pods, spread over the sets."""
     every = [case for release in ("v1.27", "v1.34") for case in golden_cases(release)]
     several = [case for case in every if len(case.get("pods") or ()) > 4]
     return several[:: max(1, len(several) // max(runs, 1))][:runs]
@@ -113,7 +113,7 @@ def forks_in_time(runs: int, cycles: int) -> Counter[str]:
 
 
 def causes(cases: int) -> dict[str, Any]:
-    """The causes over two releases, up to two pods of each case that differs."""
+    """Check the causes over two releases, up to two pods of each case that differs."""
     checked, sizes, named = 0, Counter[int](), Counter[str]()
     for case in [case for release in ("v1.27", "v1.34") for case in golden_cases(release)]:
         for a, b, pod in differing(case, "1.27", "1.34", most=2):

@@ -1,4 +1,4 @@
-"""Every tree of every cycle of conformance cases, evaluated apart from what built it.
+"""Check every provenance tree of every cycle of conformance cases with another evaluator.
 
     python scripts/check_provenance.py CASES.jsonl.gz ...
 

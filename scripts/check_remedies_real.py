@@ -1,4 +1,4 @@
-"""Remedies over real clusters with pods broken as people break them: does each place the pod, is the undoing first?
+"""Check suggested fixes on real clusters with typical mistakes: each places the pod, and undoing comes first.
 
     python scripts/check_remedies_real.py tests/data/clusters [--most 60]
 
@@ -35,14 +35,14 @@ def main() -> int:
     wrong, without, shown, slowest = [], [], 0, 0.0
     for number, path in enumerate(sorted(args.folder.glob("*.json.gz"))):
         broken = list(broken_pods(read_snapshot(path)))
-        # Each cluster has a few of the ways, so that all of them come up on different clusters.
+        # Each cluster has a few of the mistakes, so that all occur on different clusters.
         for one in [broken[(number * 5 + i) % len(WAYS)] for i in range(3)] if broken else []:
             if sum(tried.values()) >= args.most:
                 break
             simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
             found_stuck = list(unplaced(simulation))
             if not found_stuck:
-                continue  # where it has no hold: it fits all the same
+                continue  # a mistake without an effect: it fits all the same
             trace, again = found_stuck[0]
             tried[one.kind] += 1
             rewound, start = again(), time.perf_counter()

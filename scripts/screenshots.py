@@ -1,4 +1,4 @@
-"""Pictures of every page: at three widths, light and dark, and as people see it who are colour-blind.
+"""Take screenshots of every page: at three widths, light and dark, and with colour blindness.
 
     python scripts/screenshots.py FOLDER [--only WORDS] [--widths N ...] [--looks NAME ...] [--sheets]
 
@@ -30,11 +30,11 @@ from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 WIDTHS = {390: 844, 1440: 900, 2560: 1300}
 BLIND = ("deuteranopia", "protanopia", "tritanopia")
 LOOKS = ("light", "dark", *BLIND)  # simulated on light pages
-TALLEST = 3000  # pixels of a page that are shown
+TALLEST = 3000  # visible pixels of a page
 
 
 def recorded(site: Instance) -> list[Stop]:
-    """The pages of runs made for them, one of them of many pods."""
+    """Create the runs that pages need, one of them with many pods. Return the pages."""
     scenario, run = site.record(shop()).values()
     story = site.record((ROOT / "tests" / "browser" / "story.yaml").read_bytes()).values()
     pod = "{kind: Pod, metadata: {name: copy}, spec: {containers: [{name: c, resources: {requests: {cpu: 2m}}}]}}"
@@ -53,7 +53,7 @@ def recorded(site: Instance) -> list[Stop]:
 def shoot(
     browser: Browser, address: str, stop: Stop, width: int, looks: list[str], folder: Path, errors: list[str]
 ) -> None:
-    """A page in the looks, from one visit each for light and dark."""
+    """Take a page in the looks, with one visit each for light and dark."""
     simulated = [look for look in looks if look in BLIND]
     for scheme in ("light", "dark"):
         if scheme not in looks and not (scheme == "light" and simulated):
@@ -79,7 +79,7 @@ def take(page: Page, folder: Path, name: str, look: str, width: int) -> None:
 
 
 def sheets(browser: Browser, folder: Path, width: int, look: str, across: int = 6, each: int = 12) -> None:
-    """The upper parts of all pages of a width and a look, some on a picture."""
+    """Combine the upper parts of all pages of a width and a look into pictures."""
     files = [file for file in sorted(folder.glob(f"*.{width}.{look}.png")) if not file.name.startswith("sheet")]
     context = browser.new_context(viewport={"width": 2400, "height": 1000})
     page = context.new_page()

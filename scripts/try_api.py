@@ -1,4 +1,4 @@
-"""The whole API under Schemathesis: all of its checks, over requests that the documentation allows and refuses.
+"""Test the whole API with Schemathesis: all of its checks, with documented and invalid requests.
 
 python scripts/try_api.py URL [EXAMPLES [SEED [TOKEN [PHASES]]]]
 
@@ -22,7 +22,7 @@ RUNS: list[dict[str, Any]] = [{}, {"in_time": True}, {"release": "1.16"}, {"copi
 
 
 def ask(url: str, token: str, body: dict[str, Any] | None = None) -> Any:
-    """What the API answers; a body is posted."""
+    """Return the response of the API. A body is posted."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     data = None if body is None else json.dumps(body).encode()
     with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as answer:
@@ -30,7 +30,7 @@ def ask(url: str, token: str, body: dict[str, Any] | None = None) -> Any:
 
 
 def start_runs(url: str, token: str) -> None:
-    """A run of each kind, of the first samples; returns when they are over."""
+    """Start a run of each kind, of the first samples. Return when they are finished."""
     scenarios = ask(f"{url}/api/scenarios", token)
     rows = scenarios["scenarios"] if isinstance(scenarios, dict) else scenarios
     numbers = sorted(row["id"] for row in rows)

@@ -1,4 +1,4 @@
-"""Bad days of a server: nothing may be lost, and what is answered meanwhile is an answer or says what is the matter.
+"""Test outages of a server: nothing is lost, and each response is a result or a clear error.
 
 python scripts/try_bad_days.py [DAY ...]
 
@@ -29,7 +29,7 @@ SECONDS, PODS, MEGABYTES = 12, 1500, 400
 
 @contextmanager
 def place(day: str) -> Iterator[Path | None]:
-    """Where the database may be for the day. Raises CalledProcessError where nothing can be mounted."""
+    """Return the folder of the database. Raise CalledProcessError if a file system cannot be mounted."""
     folder = Path(tempfile.mkdtemp(prefix="kubesched-bad-day-"))
     if day != "full":
         yield None

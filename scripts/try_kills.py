@@ -1,4 +1,4 @@
-"""Kills at random: nothing may be lost, doubled or decided differently.
+"""Kill processes at random: nothing is lost, doubled or decided differently.
 
 python scripts/try_kills.py SEED KILLS
 

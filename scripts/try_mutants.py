@@ -1,4 +1,4 @@
-"""Damaged scenarios through upload, run and every page: nothing may be answered with a 500, and no run may die.
+"""Upload, run and open damaged scenarios: no response has status 500, and no run dies.
 
 python scripts/try_mutants.py SEED SECONDS
 
@@ -43,7 +43,7 @@ ODD = [
 ]
 KEYS = ["\0", "", "../x", "metadata"]
 LINK = re.compile(rb'(?:href|src|data-url|hx-get|data-src)="(/[^"]*)"')
-OF_EACH = 2  # addresses of a kind that are opened
+OF_EACH = 2  # URLs of a kind that are opened
 QUERIES = (
     "", "/pods", "/events", "/lanes", "/lanes/overview", "/moment?t=1", "/state?cycle=1", "/map", "/map/tape?after=0",
     "/find?where=attempt%3E0", "/groups", "/remedies", "/breakpoints", "/cycles/1", "/export",
@@ -60,7 +60,7 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def mutant(document: Any, chance: random.Random) -> tuple[Any, list[str]]:
-    """A damaged copy, and what was done to it."""
+    """Return a damaged copy, and a description of the damage."""
     made, done = copy.deepcopy(document), []
     for _ in range(chance.randint(1, 4)):
         *way, last = chance.choice(list(paths(made)))
@@ -81,7 +81,7 @@ def mutant(document: Any, chance: random.Random) -> tuple[Any, list[str]]:
 
 
 def damaged(text: bytes, chance: random.Random) -> tuple[str, bytes]:
-    """A file name and its bytes: `text` packed in some way, with a few places turned, cut out or repeated."""
+    """Return a file name and its bytes: `text` packed in some format, with a few bytes changed, removed or repeated."""
     how = chance.choice(["json", "yaml", "json.gz", "tar", "tar.gz", "zip"])
     data = packed(how, scratched(text, chance) if chance.random() < 0.5 else text)
     return f"cluster.{how}", scratched(data, chance)
@@ -117,12 +117,12 @@ def scratched(data: bytes, chance: random.Random) -> bytes:
 
 
 async def gathered(answer: Any) -> bytes:
-    """All of an export."""
+    """Read a whole export."""
     return b"".join([part async for part in answer.streaming_content])
 
 
 class Trial:
-    """What happened to the mutants. `found`: problem -> how often."""
+    """Results of the mutants. `found`: problem -> number."""
 
     def __init__(self) -> None:
         from django.test import Client
@@ -174,7 +174,7 @@ class Trial:
         self.crawl(scenario, run, done)
 
     def crawl(self, scenario: int, run: Any, done: list[str]) -> None:
-        """Opens what there is of a run, and what those pages link to, OF_EACH of a kind."""
+        """Open the pages and URLs of a run and the pages that they link to, OF_EACH of a kind."""
         todo = [f"/scenarios/{scenario}/", f"/runs/{run.pk}/", f"/compare/{run.pk}/{run.pk}/"]
         todo += [f"/api/scenarios/{scenario}", f"/api/scenarios/{scenario}/export"]
         todo += [f"/api/runs/{run.pk}{fields}" for fields in QUERIES]
@@ -201,7 +201,7 @@ class Trial:
 
     @staticmethod
     def kind_of(link: str) -> str:
-        """The name of the page, with the names of its query; "" for files and what is no page."""
+        """Return the name of a page with the names of its query, "" for files and other sites."""
         from django.urls import Resolver404, resolve
 
         path, _, query = link.partition("#")[0].partition("?")

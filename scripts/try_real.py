@@ -51,7 +51,7 @@ CLUSTER = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*NODES, *POD
 
 @dataclass
 class Answer:
-    """Of one way: refused with `error`, or accepted with remarks and outcomes."""
+    """Result of one interface: an `error`, or remarks and outcomes."""
 
     error: str = ""
     warnings: list[str] = field(default_factory=list)
@@ -60,7 +60,9 @@ class Answer:
 
 @dataclass
 class Case:
-    """`files`: name, content. `unbind`: pods to place again. `config`: text given to the run, None for the upload's."""
+    """`files`: name, content. `unbind`: pods to reschedule. `config`: configuration of the run, None for the uploaded
+    one.
+    """
 
     files: list[tuple[str, bytes]]
     unbind: list[str] = field(default_factory=list)
@@ -104,7 +106,7 @@ def only_if_unknown(answers: list[Answer]) -> bool:
 
 
 def row(name: str, case: Case, wanted: Callable[[list[Answer]], bool] = bool, ways: Any = None) -> int:
-    """Prints the line of a case; 1 if the ways differ."""
+    """Print the line of a case. Return 1 if the interfaces differ."""
     answers = [way(case) for way in ways or WAYS]
     if not wanted(answers):
         return 0
@@ -148,11 +150,11 @@ def cluster_case(path: Path) -> Case:
     return Case([(path.name, data)], bound[:PLACED_AGAIN])
 
 
-# ---------------------------------------------------------------- the three ways
+# ---------------------------------------------------------------- the three interfaces
 
 
 def by_page(case: Case) -> Answer:
-    """What a person is shown: the drop zone's form, the scenario's page, the start form."""
+    """Return the result of the pages: upload form, scenario page, start form."""
     from django.test import Client
     from django.urls import resolve, reverse
 
@@ -177,7 +179,7 @@ def by_page(case: Case) -> Answer:
         "unknown_plugins": "leave_out" if case.leave_out else "error",
     }
     started = client.post(f"/scenarios/{scenario_id}/run/", form)
-    if started.status_code != 302 and case.config is None:  # the page then has a button to start without
+    if started.status_code != 302 and case.config is None:  # the page then has a button to start without it
         started = client.post(f"/scenarios/{scenario_id}/run/", form | {"without_config": "on"})
     if started.status_code != 302:
         return Answer(refusal(started.context))
@@ -245,7 +247,7 @@ def uploads(case: Case) -> list[Any]:
 
 
 def refusal(context: Any) -> str:
-    """What a page that was shown again says is wrong."""
+    """Return the error of a page that was shown again."""
     form = context.get("form")
     if form is None:
         return str(context["error"])
@@ -257,7 +259,7 @@ def refusal(context: Any) -> str:
 
 
 def without_way_out(error: str) -> str:
-    """Each way says in its own words how to leave plugins out."""
+    """Remove the hint how to leave plugins out, which depends on the interface."""
     return re.split(r"; --leave-out-unknown|; \"unknown_plugins\"|\nIts equivalent for this release:", error)[0]
 
 
@@ -268,7 +270,7 @@ def remarks(scenario_id: int) -> list[dict[str, Any]]:
 
 
 def finished(run_id: int) -> Answer:
-    """The run, done by this process, with the remarks about its files and itself."""
+    """Return the run, finished by this process, with the remarks about its files and itself."""
     from kubesched_ui.models import Run
     from kubesched_ui.presenters.cycle_rows import warnings_of
     from kubesched_ui.runs.tasks import execute_run

@@ -1,4 +1,4 @@
-"""Upgrade previews of random clusters, checked by playing what they name as causes.
+"""Check upgrade previews of random clusters by replaying the causes that they name.
 
     python scripts/try_upgrades.py [CLUSTERS, 1000] [FIRST SEED]
 
