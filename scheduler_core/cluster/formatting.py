@@ -14,8 +14,8 @@ _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": 
 
 
 def count(number: int, one: str = "node", many: str = "") -> str:
-    """Return `1 node`, `1,200 nodes`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    """Return `1 node`, `1,200 nodes`, `2 classes`."""
+    return f"{number:,} {one if number == 1 else many or one + ('es' if one.endswith('s') else 's')}"
 
 
 def listing(parts: Sequence[str], last: str = "and") -> str:

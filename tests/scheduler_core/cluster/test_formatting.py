@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_core.cluster.formatting import amount, balance, free_amount
+from scheduler_core.cluster.formatting import amount, balance, count, free_amount
 
 MI, GI = 1 << 20, 1 << 30
 
@@ -12,6 +12,10 @@ MI, GI = 1 << 20, 1 << 30
 )
 def test_cpu_is_in_cores(number: int, text: str) -> None:
     assert amount("cpu", number) == text
+
+
+def test_plurals() -> None:
+    assert (count(1), count(1200), count(2, "storage class")) == ("1 node", "1,200 nodes", "2 storage classes")
 
 
 def test_free_quantities_are_rounded_down() -> None:
