@@ -134,7 +134,7 @@ def test_pages_say_that_no_worker_is_free(pool: Pool, written: WrittenLesson) ->
     ada = opened.join("Ada")
     parts._cache.clear()
     pool.busy = True
-    for page in (f"/rooms/{opened.key}/", f"/wall/{opened.room.code}/", f"/join/{opened.room.code}/"):
+    for page in (f"/rooms/{opened.key}/", f"/wall/{opened.row.code}/", f"/join/{opened.row.code}/"):
         answer = (ada if "join" in page else opened.teacher).get(page)
         assert (answer.status_code, "The server is busy" in answer.content.decode()) == (503, True)
     assert opened.answer(ada, 1, "n2").status_code == 503, "the page sends it again"
