@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { byCycle, byPod, byTime, difference } from "../../static/js/map/alignment.js";
 import { maps } from "./helpers.js";
 
-test("by cycle the shorter run stays at its end, and a step is the same step", () => {
+test("aligned by cycle, the shorter run stays at its end and the step is the same", () => {
   const focus = { cycle: 4, point: "filter", plugin: "NodeName", node: "n1", t: undefined };
   assert.deepEqual(byCycle(focus, 4, 9), { cycle: 4, point: "filter", plugin: "NodeName", node: "n1" });
   assert.equal(byCycle(focus, 4, 2).cycle, 3);
   assert.deepEqual(byCycle({ node: "n1" }, 5, 9), { node: "n1", cycle: 5, bare: true });
 });
 
-test("by pod the partner is in hand, and without one the other run waits", () => {
+test("aligned by pod, the other run shows the matching cycle or waits", () => {
   const partners = [3, -4, 1];
   assert.deepEqual(byPod({ cycle: 1 }, 1, 5, partners), { node: undefined, cycle: 3 });
   assert.deepEqual(byPod({ cycle: 2 }, 2, 5, partners), { node: undefined, cycle: 4, bare: true });
@@ -18,7 +18,7 @@ test("by pod the partner is in hand, and without one the other run waits", () =>
   assert.equal(byPod({ cycle: 4 }, 4, 5, partners).cycle, 6);
 });
 
-test("by time the same pod at the same second is in hand, else it is that second", () => {
+test("aligned by time, the other run shows the same pod at that second or the second itself", () => {
   const cycle = new Map([
     [1, { number: 1, at: 3, pod: "a/x" }],
     [2, { number: 2, at: 5, pod: "a/y" }],
@@ -32,7 +32,7 @@ test("by time the same pod at the same second is in hand, else it is that second
 
 const world = (...pods) => ({ pods: new Map(pods.map(([key, node, state = 3], id) => [id, { key, node, state }])) });
 
-test("pods lie differently if they are on another node, or on one in one run alone", () => {
+test("pods differ if they are on another node, or placed in one run only", () => {
   const a = world(["x/same", "n1"], ["x/moved", "n1"], ["x/lost", "n2"], ["x/none", "", 1], ["x/old", "n9", 0]);
   const b = world(["x/moved", "n3"], ["x/same", "n1"], ["x/lost", "", 1], ["x/new", "n3"], ["x/waits", "", 1]);
   const { keys, nodes } = difference(a, b);

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "../../static/js/timeline/axis.js";
 
-test("a moment and its place are each other's", () => {
+test("times and positions are converted both ways", () => {
   const axis = { from: 100, to: 300, until: 1000 };
   assert.equal(placeOf(axis, 150), 0.25);
   for (const t of [100, 101.5, 250, 300]) assert.ok(Math.abs(momentAt(axis, placeOf(axis, t)) - t) < 1e-9);
   assert.equal(momentAt(axis, -0.1), 100);
   assert.equal(momentAt(axis, 7), 300);
-  assert.equal(placeOf(whole(0), 0), 0, "a run that has not begun");
+  assert.equal(placeOf(whole(0), 0), 0, "a queued run");
 });
 
-test("looking closer leaves the moment where it was", () => {
+test("zooming keeps the position of the current time", () => {
   const near = zoomed(whole(1000), 500, 1 / 4);
   assert.deepEqual(near, { from: 375, to: 625, until: 1000 });
   assert.equal(placeOf(near, 500), 0.5);
@@ -20,7 +20,7 @@ test("looking closer leaves the moment where it was", () => {
   assert.deepEqual(zoomed(whole(1000), 1000, 1 / 4), { from: 750, to: 1000, until: 1000 });
 });
 
-test("there is a shortest part, and nothing beyond the run", () => {
+test("the visible interval has a minimum and stays within the run", () => {
   let axis = whole(1000);
   for (let times = 0; times < 20; times += 1) axis = zoomed(axis, 3, 1 / 4);
   assert.ok(axis.to - axis.from >= 1 - 1e-9);
@@ -29,10 +29,10 @@ test("there is a shortest part, and nothing beyond the run", () => {
   assert.ok(axis.to >= 3);
   for (let times = 0; times < 20; times += 1) axis = zoomed(axis, 3, 4);
   assert.deepEqual(axis, whole(1000));
-  assert.deepEqual(zoomed(whole(0.5), 0.2, 1 / 4), whole(0.5), "a run of half a second is seen whole");
+  assert.deepEqual(zoomed(whole(0.5), 0.2, 1 / 4), whole(0.5), "a run of half a second is not zoomed");
 });
 
-test("the page is turned when the moment leaves it", () => {
+test("the visible interval moves on when the current time leaves it", () => {
   const axis = { from: 100, to: 200, until: 1000 };
   assert.equal(showing(axis, 100), axis);
   assert.equal(showing(axis, 200), axis);
@@ -42,7 +42,7 @@ test("the page is turned when the moment leaves it", () => {
   assert.deepEqual(showing(axis, 0), { from: 0, to: 100, until: 1000 });
 });
 
-test("the whole of a run that goes on stays the whole", () => {
+test("the whole of a running run stays visible", () => {
   assert.deepEqual(grown(whole(10), 20), whole(20));
   assert.deepEqual(grown({ from: 2, to: 4, until: 10 }, 20), { from: 2, to: 4, until: 20 });
 });

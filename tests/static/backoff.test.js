@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { afterClose } from "../../static/js/backoff.js";
 
-test("a run that is over, or not ours to see, is not asked for again", () => {
+test("a finished or forbidden run is not reconnected", () => {
   assert.deepEqual(afterClose(1000, "", 0, 0.5), { wait: null, says: "" });
   assert.deepEqual(afterClose(4404, "There is no run 7.", 0, 0.5), { wait: null, says: "There is no run 7." });
   assert.match(afterClose(4403, "", 0, 0.5).says, /Live updates of this run have ended/);
 });
 
-test("every other close is followed by a new try, each later than the one before, up to half a minute", () => {
+test("every other close is retried, with growing delays up to half a minute", () => {
   for (const code of [1001, 1005, 1006, 1011, 1012, 1013]) {
     let before = 0;
     for (let tries = 0; tries < 6; tries++) {
@@ -20,7 +20,7 @@ test("every other close is followed by a new try, each later than the one before
   }
 });
 
-test("those who were cut off together come back one after the other", () => {
+test("clients that were disconnected together reconnect at different times", () => {
   const waits = [0, 0.25, 0.5, 0.75, 1].map((dice) => afterClose(1006, "", 3, dice).wait);
   assert.deepEqual(waits, [1000, 1250, 1500, 1750, 2000]);
 });

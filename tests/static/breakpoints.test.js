@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALWAYS, nearest, ofNode, ofPlugin, ofPod, ofReason, quoted, unused } from "../../static/js/map/breakpoints.js";
 
-test("what a click makes is an expression, whatever the name is", () => {
+test("a click creates a valid expression for any name", () => {
   assert.equal(quoted('a "b" \\ c'), '"a \\"b\\" \\\\ c"');
   assert.deepEqual(ofNode('n"1')[0], { name: 'n"1 refuses', where: 'refused_on("n\\"1")' });
   assert.equal(ofPod("shop/web")[1].where, '"shop/web" in victims');
@@ -11,13 +11,13 @@ test("what a click makes is an expression, whatever the name is", () => {
   assert.ok(ALWAYS.every(({ name, where }) => name && where));
 });
 
-test("names are not given twice", () => {
+test("names are unique", () => {
   assert.equal(unused("a tie", []), "a tie");
   assert.equal(unused("a tie", ["a tie", "a tie (2)"]), "a tie (3)");
   assert.ok(unused("x".repeat(500), []).length <= 200);
 });
 
-test("the nearest hit, with all that hit there", () => {
+test("the nearest match, with all breakpoints that match there", () => {
   const hits = [
     { name: "a", cycle: 9 },
     { name: "b", cycle: 4, t: 12.5 },

@@ -8,14 +8,14 @@ const [view, map] = [
 ];
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
 
-test("places on the map and in the view are each other's", () => {
+test("positions on the map and in the view are converted both ways", () => {
   const camera = { x: 30, y: 40, zoom: 2.5 };
   const { x, y } = toView(camera, 100, 90);
   assert.deepEqual([x, y], [175, 125]);
   assert.deepEqual(toMap(camera, x, y), { x: 100, y: 90 });
 });
 
-test("zooming leaves what is under the pointer there", () => {
+test("zooming keeps the point under the pointer", () => {
   const before = { x: 100, y: 100, zoom: 2 };
   const after = zoomed(before, 3, 200, 120, view, map);
   assert.equal(after.zoom, 6);
@@ -26,7 +26,7 @@ test("zooming leaves what is under the pointer there", () => {
   assert.equal(zoomed(after, 1e9, 0, 0, view, map).zoom, CLOSEST);
 });
 
-test("the camera stays over the map", () => {
+test("the camera stays within the map", () => {
   assert.deepEqual(within({ x: -50, y: -50, zoom: 0.2 }, view, map), whole());
   assert.deepEqual(within({ x: 900, y: 900, zoom: 2 }, view, map), { x: 400, y: 400, zoom: 2 });
   assert.deepEqual(panned({ x: 100, y: 100, zoom: 2 }, 20, -40, view, map), { x: 90, y: 120, zoom: 2 });
@@ -39,7 +39,7 @@ test("a part of the map fills the view", () => {
   assert.equal(onto({ x: 0, y: 0, width: 1, height: 1 }, view, map, 12).zoom, 12);
 });
 
-test("on the way the ends are the ends", () => {
+test("an animation starts and ends exactly", () => {
   const [from, to] = [whole(), { x: 300, y: 200, zoom: 6 }];
   assert.deepEqual(between(from, to, 0), from);
   const end = between(from, to, 1);

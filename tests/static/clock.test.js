@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { advanced, clock, SPEEDS, span, speedFor, ticks } from "../../static/js/timeline/clock.js";
 
-test("moments are written as a clock shows them", () => {
+test("times are formatted like a clock", () => {
   const written = {
     0: "0 s",
     1.256: "1.26 s",
@@ -15,13 +15,13 @@ test("moments are written as a clock shows them", () => {
   for (const [t, text] of Object.entries(written)) assert.equal(clock(Number(t)), text);
 });
 
-test("a moment just below a round one is not written with sixty seconds", () => {
+test("a time just below a full minute is not formatted with sixty seconds", () => {
   assert.equal(clock(59.97), "1:00");
   assert.equal(clock(119.96), "2:00");
   assert.equal(clock(3599.99), "1:00:00");
 });
 
-test("lengths are written in two units at most", () => {
+test("durations are formatted with at most two units", () => {
   const written = {
     0: "0 s",
     0.004: "0 s",
@@ -35,12 +35,12 @@ test("lengths are written in two units at most", () => {
   for (const [seconds, text] of Object.entries(written)) assert.equal(span(Number(seconds)), text);
 });
 
-test("a length just below an hour is an hour", () => {
+test("a duration just below an hour is formatted as an hour", () => {
   assert.equal(span(3599.7), "1 h");
   assert.equal(span(59.99), "1 min");
 });
 
-test("marks of an axis are round, in order, within it and not too many", () => {
+test("ticks of an axis are round, sorted, within it and few", () => {
   for (const [from, to] of [
     [0, 1],
     [0, 0.07],
@@ -63,13 +63,13 @@ test("marks of an axis are round, in order, within it and not too many", () => {
   assert.deepEqual(ticks(0, 60, 6), [0, 10, 20, 30, 40, 50, 60]);
 });
 
-test("a run is played in a minute where a speed is high enough", () => {
+test("the default speed plays a run within a minute if possible", () => {
   for (const until of [1, 60, 61, 3600, 86_400]) assert.ok(until / speedFor(until) <= 60, String(until));
   assert.equal(speedFor(60), 1);
   assert.equal(speedFor(1e9), SPEEDS.at(-1));
 });
 
-test("the clock goes on by what has passed on the wall, and a page that slept jumps nowhere", () => {
+test("the clock follows real time, and a suspended page does not jump", () => {
   assert.equal(advanced(10, 100, 20), 12);
   assert.equal(advanced(10, 60_000, 20), 15);
 });

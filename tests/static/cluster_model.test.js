@@ -14,7 +14,7 @@ const facts = (ids) => ({
 });
 const node = { allocatable: { cpu: 4000, gpu: 2 }, taints: [], unschedulable: 0, labels: { zone: "b" } };
 
-// Moment 5: p1 and p0 on a, p2 pends. At 6 p2 comes to a, at 7 p1 goes and node b comes, at 9 p2 is bound.
+// At 5: p1 and p0 on a, p2 pending. At 6 p2 is placed on a, at 7 p1 is deleted and node b added, at 9 p2 is bound.
 const picture = () => ({
   moment: 5,
   end: 9,
@@ -57,7 +57,7 @@ const after = () => ({
 const moves = (world, moment) => world.go(moment).map(({ pod, from, to }) => `${pod.key}: ${from} to ${to}`);
 const there = (world) => [...world.on].map(([name, pods]) => [name, pods.map(({ key, state }) => `${key} ${state}`)]);
 
-test("a moment is read", () => {
+test("a time is parsed", () => {
   const world = new World(picture());
   assert.deepEqual(there(world), [["a", ["shop/p1 3", "shop/p0 3"]]]);
   assert.deepEqual(world.nodes.get("a").labels, { zone: "x" });
@@ -67,7 +67,7 @@ test("a moment is read", () => {
   assert.ok(!world.covers(6));
 });
 
-test("the tape is followed forth and back", () => {
+test("the change stream is applied forwards and backwards", () => {
   const world = new World(picture());
   world.add(after());
   const begin = JSON.stringify([there(world), [...world.nodes]]);
@@ -82,7 +82,7 @@ test("the tape is followed forth and back", () => {
   assert.equal(JSON.stringify([there(world), [...world.nodes]]), begin);
 });
 
-test("pieces are put together on both ends", () => {
+test("chunks are added at both ends", () => {
   const world = new World({
     ...picture(),
     moment: 9,
@@ -98,9 +98,9 @@ test("pieces are put together on both ends", () => {
   assert.equal(world.from, 5);
 });
 
-test("moments, cycles and seconds", () => {
+test("timepoints, cycles and seconds", () => {
   const world = new World(picture());
-  assert.equal(world.beforeCycle(2), undefined, "not on the tape yet");
+  assert.equal(world.beforeCycle(2), undefined, "not loaded yet");
   assert.equal(world.cycleAfter(5), undefined);
   assert.equal(world.afterTime(30), undefined);
   world.add(after());
@@ -110,7 +110,7 @@ test("moments, cycles and seconds", () => {
   maps((moment) => world.timeOf(moment), [5, 6, 8, 9], [10, 12, 12, 20]);
 });
 
-test("nominated pods are ghosts of their node until they are placed", () => {
+test("nominated pods are marked on their node until they are placed", () => {
   const world = new World({ ...picture(), nominated: {} });
   world.add({ ...after(), nominated: [{ at: 6, pod: "shop/p2", now: "a", was: "" }] });
   assert.deepEqual(
@@ -124,7 +124,7 @@ test("nominated pods are ghosts of their node until they are placed", () => {
     "the node is drawn again",
   );
   assert.equal(world.nominated.get("shop/p2"), "a");
-  assert.equal(world.ghosts("a").length, 0, "placed on it, so no ghost");
+  assert.equal(world.ghosts("a").length, 0, "placed, so no longer nominated");
   world.go(5);
   assert.equal(world.nominated.size, 0);
   const ghostly = new World({ ...picture(), nominated: { "shop/p2": "a" } });

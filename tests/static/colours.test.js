@@ -20,7 +20,7 @@ test("every class has its own colour and letter, in both themes", () => {
     }
 });
 
-test("the most frequent namespaces have a class, the others share one", () => {
+test("the most frequent namespaces have a class each, the others share one", () => {
   const pods = Array.from({ length: 10 }, (_, i) => pod(`ns${i}/p`)).concat([pod("big/a"), pod("big/b")]);
   const found = colouring("namespace", pods, "light", about);
   assert.equal(found.classes[0].name, "big");
@@ -44,15 +44,15 @@ test("owners, priorities, ages, outcomes", () => {
   maps(outcomes.of, each, [0, 1, 2, 3]);
 });
 
-test("letters are those of the names where they can be", () => {
+test("letters are taken from the names if possible", () => {
   assert.deepEqual(lettersOf(["shop", "system", "s", "é"]), ["s", "y", "a", "b"]);
 });
 
-test("scores have a colour from end to end", () => {
+test("scores cover the whole colour scale", () => {
   maps((value) => heatOf(value, "light"), [0, 0.5, 1], [0, HEAT.light.length / 2, HEAT.light.length - 1]);
 });
 
-// How a colour is seen: relative luminance, and as by who has no red or no green cones (Machado and others, 2009).
+// Relative luminance of a colour, and the colour with red or green colour blindness (Machado and others, 2009).
 const channels = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
 const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const MATRICES = {
@@ -70,7 +70,7 @@ const MATRICES = {
 const weighted = (row, rgb) => row.reduce((sum, part, index) => sum + part * rgb[index], 0);
 const luminance = (colour) => weighted([0.2126, 0.7152, 0.0722], channels(colour).map(linear));
 
-// CIE 1976 L*a*b* of a colour as it is seen.
+// CIE 1976 L*a*b* of a perceived colour.
 function seen(colour, matrix) {
   const rgb = channels(colour).map(linear);
   const [r, g, b] = matrix.map((row) => Math.max(0, weighted(row, rgb)));
@@ -81,7 +81,7 @@ function seen(colour, matrix) {
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
 }
 
-test("what stands on a colour is read", () => {
+test("text on a colour has enough contrast", () => {
   const pods = Array.from({ length: 8 }, (_, i) => pod(`ns${i}/p`));
   for (const theme of ["light", "dark"])
     for (const { colour } of colouring("namespace", pods, theme, about).classes) {
@@ -90,7 +90,7 @@ test("what stands on a colour is read", () => {
     }
 });
 
-test("scores go from light to dark or back, so that grey shows them, too", () => {
+test("score colours are ordered by lightness, so that they differ in greyscale", () => {
   for (const theme of ["light", "dark"]) {
     const grey = HEAT[theme].map(luminance);
     const sorted = [...grey].sort((a, b) => (theme === "light" ? b - a : a - b));
@@ -98,7 +98,7 @@ test("scores go from light to dark or back, so that grey shows them, too", () =>
   }
 });
 
-test("who sees no red or no green still tells the namespaces apart", () => {
+test("namespaces differ with red or green colour blindness", () => {
   const pods = Array.from({ length: 8 }, (_, i) => pod(`ns${i}/p`));
   for (const theme of ["light", "dark"])
     for (const matrix of Object.values(MATRICES)) {

@@ -5,7 +5,7 @@ import { maps, seeded } from "./helpers.js";
 
 const mark = (t, kind = "taint", more = {}) => ({ kind, t, to: t, count: 1, texts: [`${kind} at ${t}`], ...more });
 
-test("marks that would touch are drawn as one", () => {
+test("marks that would touch are merged", () => {
   const found = clusters([mark(0), mark(30), mark(10, "label"), mark(100)], (t) => t, 15);
   maps(({ left, right, count, kinds }) => `${left} to ${right}: ${count}, ${kinds.join(" ")}`, found, [
     "0 to 10: 2, taint,1 label,1",
@@ -16,7 +16,7 @@ test("marks that would touch are drawn as one", () => {
   assert.deepEqual([found[0].t, found[0].to], [0, 10]);
 });
 
-test("no two of what is drawn touch, and none is lost", () => {
+test("drawn marks do not touch, and none is lost", () => {
   const random = seeded(3);
   const kinds = Object.keys(KINDS);
   for (const [some, room] of [
@@ -41,7 +41,7 @@ test("no two of what is drawn touch, and none is lost", () => {
   }
 });
 
-test("what a mark says", () => {
+test("text of a mark", () => {
   assert.equal(wordsOf(mark(65)), "1:05: taint at 65");
   const two = { t: 60, to: 65, count: 2, kinds: Object.entries({ taint: 1, label: 1 }), texts: ["a", "b"] };
   assert.equal(wordsOf(two), "1:00 to 1:05: 1 taint changed, 1 label changed: a; b");
@@ -49,7 +49,7 @@ test("what a mark says", () => {
   assert.equal(wordsOf(many), "1:00: 8,062 pods preempted: a; b; c; …");
 });
 
-test("the latest mark until a moment", () => {
+test("the latest mark up to a time", () => {
   const marks = [mark(10), mark(10, "label"), mark(5), mark(20)];
   assert.equal(latest(marks, 4), null);
   assert.equal(latest(marks, 5)?.t, 5);
@@ -57,7 +57,7 @@ test("the latest mark until a moment", () => {
   assert.equal(latest([], 5), null);
 });
 
-test("counts where there is little room", () => {
+test("short counts", () => {
   const shown = { 1: "1", 87: "87", 999: "999", 1000: "1.0k", 1249: "1.2k", 9949: "9.9k", 9950: "10k", 31400: "31k" };
   for (const [count, text] of Object.entries(shown)) assert.equal(brief(Number(count)), text);
 });

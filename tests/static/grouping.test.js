@@ -21,7 +21,7 @@ test("by zone if there are zones", () => {
   assert.equal(usual(offered), ZONE);
 });
 
-test("else by pool, instance type, role, or what splits them", () => {
+test("otherwise by pool, instance type, role, or a label that splits them", () => {
   const type = "node.kubernetes.io/instance-type";
   assert.equal(usual(choices(many(9, (i) => ({ [ZONE]: "one", [type]: `m${i % 4}`, pool: `p${i % 2}` })))), "pool");
   assert.equal(usual(choices(many(9, (i) => ({ [type]: `m${i % 4}` })))), type);
@@ -33,13 +33,13 @@ test("else by pool, instance type, role, or what splits them", () => {
   assert.equal(usual(choices(many(9, () => ({})))), BY_NOTHING);
 });
 
-test("names of hosts are no groups, nor is what hundreds of values split", () => {
+test("host names and labels with hundreds of values do not form groups", () => {
   const offered = choices(many(200, (i) => ({ serial: `s${i >> 1}` })));
   assert.deepEqual(offered, [["serial", 100]]);
   assert.equal(usual(offered), BY_NOTHING);
 });
 
-test("groups and nodes stand as people sort them", () => {
+test("groups and nodes are in natural order", () => {
   const nodes = [node("n10", { rack: "r10" }), node("n9", { rack: "r9" }), node("n2", { rack: "r9" }), node("n1")];
   assert.deepEqual(grouped(nodes, "rack"), [
     { name: "no rack", nodes: ["n1"] },

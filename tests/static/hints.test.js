@@ -5,7 +5,7 @@ import { offers, pathAt } from "../../static/js/editor/hints.js";
 
 const file = new URL("../../kubesched_ui/editor/kubernetes.json", import.meta.url);
 const schema = JSON.parse(readFileSync(file, "utf8"));
-// What is offered where ¶ stands.
+// Completions at ¶.
 function at(text, release = "") {
   const lines = text.split("\n");
   const line = lines.findIndex((one) => one.includes("¶"));
@@ -13,7 +13,7 @@ function at(text, release = "") {
   lines[line] = lines[line].replace("¶", "");
   return offers(lines, line, column, schema, release);
 }
-// A scheduler's configuration, small: tests in Python hold the served one to the core.
+// A small scheduler configuration. Python tests compare the served one with the core.
 const V1 = "kubescheduler.config.k8s.io/v1";
 const BETA = "kubescheduler.config.k8s.io/v1beta2";
 const text = ["text", ""];
@@ -41,7 +41,7 @@ const CONFIG = `apiVersion: ${V1}\nkind: KubeSchedulerConfiguration\n`;
 const named = (...place) => at(...place).list.map(({ text }) => text.replace(/:\s*$/, ""));
 const POD = "apiVersion: v1\nkind: Pod\nspec:\n  nodeName: n1\n";
 
-test("fields of where the cursor stands, without those that are there", () => {
+test("fields at the cursor, without existing ones", () => {
   const found = named(`${POD}  ¶`);
   assert.ok(found.includes("nodeSelector") && !found.includes("nodeName"));
   assert.deepEqual(named(`${POD}  nodeSe¶`), ["nodeSelector"]);
@@ -67,12 +67,12 @@ test("kinds and their versions", () => {
   assert.deepEqual(named("kind: Deployment\napiVersion: ¶"), ["apps/v1"]);
 });
 
-test("nothing where a value stands, or nothing is known", () => {
+test("no fields at a value or for an unknown kind", () => {
   assert.deepEqual(at(`${POD}  nodeName: n¶`).list, []);
   assert.deepEqual(at("kind: Strange\nspec:\n  a¶").list, []);
 });
 
-test("the fields of a new element of a list are all offered", () => {
+test("all fields of a new list element are offered", () => {
   assert.ok(named(`${POD}  containers:\n  - name: c\n  - na¶`).includes("name"));
 });
 
@@ -84,7 +84,7 @@ test("fields of a scheduler's configuration, of the version that it names", () =
   assert.deepEqual(named(`${CONFIG}enableProfiling: ¶`), ["true", "false"]);
 });
 
-test("fields of a plugin's arguments, whose name stands before or behind", () => {
+test("fields of a plugin's arguments, with the name before or after them", () => {
   const config = `${CONFIG}profiles:\n- pluginConfig:\n  - name: Other\n  - `;
   assert.deepEqual(named(`${config}name: NodeResourcesFit\n    args:\n      sco¶`), ["scoringStrategy"]);
   assert.deepEqual(named(`${config}args:\n      ¶\n    name: NodeResourcesFit`), [
@@ -95,7 +95,7 @@ test("fields of a plugin's arguments, whose name stands before or behind", () =>
   assert.deepEqual(named(`${config}name: Strange\n    args:\n      ¶`), []);
 });
 
-test("names of the plugins that the release has at that point", () => {
+test("plugins that the release has at that extension point", () => {
   const list = (point, which) => `${CONFIG}profiles:\n- plugins:\n    ${point}:\n      ${which}:\n      - name: ¶`;
   assert.deepEqual(named(list("score", "enabled")), ["NodeResourcesFit", "ImageLocality"]);
   assert.deepEqual(named(list("multiPoint", "enabled"), "1.36"), ["NodeResourcesFit", "NodeName", "ImageLocality"]);
@@ -126,7 +126,7 @@ test("the first fields of an object", () => {
   assert.deepEqual(named("ki¶"), ["kind"]);
 });
 
-test("the way to a place", () => {
+test("the path to a position", () => {
   const lines = "spec:\n  template:\n    spec:\n      containers:\n        - name: c\n          ".split("\n");
   assert.deepEqual(pathAt(lines, 5, 10).path, ["spec", "template", "spec", "containers"]);
 });

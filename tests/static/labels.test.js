@@ -13,12 +13,12 @@ test("a long name keeps its beginning and its end", () => {
   for (const size of [5, 6, 22]) assert.equal(shortened("x".repeat(99), size).length, size);
 });
 
-test("names of one kind still differ when they are shortened", () => {
+test("shortened names of one kind still differ", () => {
   const names = [1, 2, 3].map((index) => `gke-production-europe-west1-pool-standard-${index}`);
   assert.equal(new Set(names.map((name) => shortened(name))).size, 3);
 });
 
-test("an address holds whatever a name may be", () => {
+test("URLs escape any name", () => {
   assert.equal(podAddress("/runs/7/pods/", "shop/front-1"), "/runs/7/pods/shop/front-1/");
   assert.equal(podAddress("/runs/7/pods/", "shop/a?b#c", 1.2345678), "/runs/7/pods/shop/a%3Fb%23c/?t=1.234568");
   assert.equal(podAddress("/runs/7/pods/", "shop/front-1", 0), "/runs/7/pods/shop/front-1/?t=0");
@@ -27,7 +27,7 @@ test("an address holds whatever a name may be", () => {
   assert.equal(exact(3.0000004), 3);
 });
 
-test("every lane that is passed through is called and drawn as something", () => {
+test("every queue has a label and a colour", () => {
   assert.equal(nameOf("popped"), "in a cycle");
   assert.equal(nameOf(""), "new");
   assert.equal(nameOf(null), "new");

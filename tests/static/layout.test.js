@@ -6,7 +6,7 @@ const groups = (...sizes) =>
   sizes.map((size, g) => ({ name: `g${g}`, nodes: Array.from({ length: size }, (_, i) => `g${g}n${i}`) }));
 const all = (found) => found.tiles.flatMap((tile) => tile.nodes.map((_, index) => placeOf(found, tile, index)));
 
-test("every node has a place of its own, within its group, within the width", () => {
+test("every node has its own position within its group and the width", () => {
   for (const sizes of [[1], [6], [2, 2, 2], [100, 150, 50], [834, 834, 833, 833], Array(40).fill(7), [1, 4000, 3, 900]])
     for (const [width, height] of Object.entries({ 1000: 560, 340: 400, 1600: 620 })) {
       const found = layout(groups(...sizes), Number(width), height);
@@ -34,14 +34,14 @@ test("boxes are as large as fits", () => {
   assert.ok(many.pitch > 8 && many.pitch < 13 && many.height <= 560.001);
 });
 
-test("what cannot fit is there nevertheless", () => {
+test("nodes that do not fit are still laid out", () => {
   const found = layout(groups(...Array(300).fill(30)), 300, 200);
   assert.equal(all(found).length, 9000);
   assert.ok(found.height > 200);
   assert.deepEqual(layout([], 300, 200).tiles, []);
 });
 
-test("what is at a point", () => {
+test("the node at a point", () => {
   const found = layout(groups(5, 7), 1000, 560);
   for (const tile of found.tiles)
     tile.nodes.forEach((_, index) => {

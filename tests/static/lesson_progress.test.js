@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { done, finished, note, summary } from "../../static/js/lesson_progress.js";
 
-test("what is done is kept by lesson, each step once and in order", () => {
+test("finished steps are stored by lesson, once and in order", () => {
   const text = note(note(note(null, "a", 3), "a", 2), "a", 3);
   assert.deepEqual(done(text, "a"), [2, 3]);
   assert.deepEqual(done(text, "b"), []);
@@ -15,7 +15,7 @@ test("invalid stored values are ignored", () => {
     assert.deepEqual(done(text, "a"), []);
 });
 
-test("the course goes on at the first lesson that is not finished", () => {
+test("the course continues with the first unfinished lesson", () => {
   const lessons = [
     { name: "a", questions: 1 },
     { name: "b", questions: 2 },
@@ -26,7 +26,7 @@ test("the course goes on at the first lesson that is not finished", () => {
   assert.equal(text, "1 of 3 questions answered, 1 of 2 lessons finished");
 });
 
-test("progress of version 1.0.0, stored with numbers, stays", () => {
+test("progress of version 1.0.0, stored by number, is kept", () => {
   const old = '{"07-topology-spread": [2, 3], "a": [1]}';
   assert.deepEqual(done(old, "topology-spread"), [2, 3]);
   assert.equal(note(old, "topology-spread", 4), '{"topology-spread":[2,3,4],"a":[1]}');

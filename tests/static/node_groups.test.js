@@ -12,7 +12,7 @@ const node = (name, zone, more = {}) => ({
 });
 const pod = { kind: "Pod", name: "p", value: { kind: "Pod", metadata: { name: "p" } } };
 const three = [node("n-1", "a"), pod, node("n-2", "b"), node("n-3", "a")];
-// What the text holds once the changes are made.
+// The objects of the text after the changes.
 function after(things, changes) {
   const gone = new Set(changes.filter((one) => one.remove).map((one) => one.thing));
   const now = things.map((thing, at) => changes.find((one) => one.thing === at && one.value)?.value ?? thing.value);
@@ -21,7 +21,7 @@ function after(things, changes) {
 const zones = (values) =>
   values.filter(({ kind }) => kind === "Node").map(({ metadata }) => `${metadata.name} ${metadata.labels?.[ZONE]}`);
 
-test("nodes that are alike but for name and zone are one group", () => {
+test("nodes that differ only by name and zone are one group", () => {
   const [group, ...rest] = groups(three);
   assert.deepEqual(group.things, [0, 2, 3]);
   assert.deepEqual(group.zones, ["a", "b"]);
@@ -32,7 +32,7 @@ test("nodes that are alike but for name and zone are one group", () => {
   assert.equal(groups([node("gpu", "a"), node("cpu", "a")]).length, 2);
 });
 
-test("a group grows over its zones, and shrinks from its end", () => {
+test("a group grows across its zones and shrinks from its end", () => {
   const [group] = groups(three);
   const six = after(three, resized(group, { count: 6, zones: ["a", "b", "c"] }, []));
   assert.deepEqual(zones(six), ["n-1 a", "n-2 b", "n-3 c", "n-4 a", "n-5 b", "n-6 c"]);
@@ -41,20 +41,20 @@ test("a group grows over its zones, and shrinks from its end", () => {
   assert.equal(zones(after(three, resized(group, { zones: [] }, [])))[1], "n-2 undefined");
 });
 
-test("names that others have are passed over", () => {
+test("existing names are skipped", () => {
   const [group] = groups(three);
   assert.deepEqual(zones(after(three, resized(group, { stem: "m-" }, ["m-2"]))), ["m-1 a", "m-3 b", "m-4 a"]);
   assert.deepEqual(zones(after(three, resized(group, { count: 4 }, ["n-4"]))), ["n-1 a", "n-2 b", "n-3 a", "n-5 b"]);
 });
 
-test("what is changed of a group is changed of each", () => {
+test("a change of a group applies to each node", () => {
   const [group] = groups(three);
   const changes = grouping.edited(group, (value) => ({ ...value, spec: { unschedulable: true } }));
   maps(({ thing }) => thing, changes, [0, 2, 3]);
   assert.ok(changes.every(({ value }) => value.spec.unschedulable));
 });
 
-test("a group is copied under other names, in the same zones", () => {
+test("a group is copied with other names, in the same zones", () => {
   const [group] = groups(three);
   const stem = unusedStem(group.stem, ["n-1", "n-2", "n-3"]);
   assert.equal(stem, "n2-");
@@ -64,7 +64,7 @@ test("a group is copied under other names, in the same zones", () => {
   assert.equal(unusedStem("gpu", ["gpu"]), "gpu-");
 });
 
-test("stems", () => {
+test("common prefixes", () => {
   assert.equal(stemOf("n-12"), "n-");
   assert.equal(stemOf("gpu"), "gpu");
 });

@@ -10,13 +10,13 @@ test("the common end is removed from a boundary on", () => {
   assert.deepEqual(forms(names[0], commonParts(names)), ["ip-10-0-1-123", "…3", "3"]);
 });
 
-test("digits that differ stay, at the end, in the middle and at the beginning", () => {
+test("different digits are kept at the end, in the middle and at the start", () => {
   assert.deepEqual(first(["gke-pool-a1b2-wx10", "gke-pool-a1b2-wx11"]), ["0", "1"]);
   assert.deepEqual(first(["a-1-b-pool", "a-2-b-pool"]), ["1", "2"]);
-  assert.deepEqual(first(["1x", "2x"]), ["1x", "2x"], "a short end stays");
+  assert.deepEqual(first(["1x", "2x"]), ["1x", "2x"], "a short common end is kept");
 });
 
-test("names of which one is the end of another stay whole", () => {
+test("a name that is the end of another is not shortened", () => {
   assert.equal(commonParts(["a.example.com", ".example.com"]).suffix, "");
   assert.deepEqual(commonParts(["n1"]), { suffix: "", prefix: "" });
   assert.deepEqual(commonParts([]), { suffix: "", prefix: "" });

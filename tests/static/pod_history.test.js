@@ -19,7 +19,7 @@ const MOVES = [
 ];
 const BOUND = { t: 12, seq: 99, type: "pod.bound", lane: "bound", text: "d/a was bound to n9" };
 
-test("a pod is in one lane after the other; what takes no time is no stay", () => {
+test("a pod is in one queue after the other; intervals of no length are left out", () => {
   assert.deepEqual(staysOf(MOVES, [BOUND], 30), [
     { lane: "unschedulable", from: 0, to: 8 },
     { lane: "backoff", from: 8, to: 10 },
@@ -28,7 +28,7 @@ test("a pod is in one lane after the other; what takes no time is no stay", () =
   ]);
 });
 
-test("a pod that was there from the start was bound until it went", () => {
+test("a pod bound at the start stays bound until it is deleted", () => {
   const gone = { t: 5, seq: 1, type: "pod.deleted", lane: "gone", text: "d/a is gone" };
   assert.deepEqual(staysOf([], [gone], 30), [{ lane: "bound", from: 0, to: 5 }]);
   const evicted = { t: 5, seq: 1, type: "pod.evicted", text: "d/a is evicted" };
@@ -36,7 +36,7 @@ test("a pod that was there from the start was bound until it went", () => {
   assert.deepEqual(staysOf([], [], 30), []);
 });
 
-test("the part in which it waited ends a little after the last wait, not after the run", () => {
+test("the visible interval ends shortly after the last wait, not with the run", () => {
   const stays = staysOf(MOVES, [BOUND], 1000);
   const [from, to] = waitedOf(stays, 0, 1000);
   assert.equal(from, 0);
@@ -45,7 +45,7 @@ test("the part in which it waited ends a little after the last wait, not after t
   assert.deepEqual(waitedOf(stays, 0, 12), [0, 12]);
 });
 
-test("what woke it is named; its own attempts do not wake it", () => {
+test("the event that woke the pod is named; its own attempts do not wake it", () => {
   const found = wakings(MOVES, [{ pod: "d/king", t: 20, node: "n1" }]);
   const expected = ["20 displaced by king true", "8 NodeAdd: n9 false", "10 BackoffComplete false"];
   maps(({ t, text, strong }) => `${t} ${text} ${strong}`, found, expected);
@@ -53,7 +53,7 @@ test("what woke it is named; its own attempts do not wake it", () => {
   assert.equal(found[2].title, "10 s BackoffComplete");
 });
 
-test("rows are in the order of time, and of events within a moment", () => {
+test("rows are ordered by time and event number", () => {
   const attempts = [{ t: 0, seq: 2.5, number: 1, result: "unschedulable" }];
   const rows = rowsOf({ moves: MOVES.map((one, index) => ({ ...one, seq: index + 1 })), attempts, happened: [BOUND] });
   const expected = ["active", "popped", "attempt", "unschedulable", "backoff", "active", "popped", "event"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { amount, blocks, resourceName } from "../../static/js/map/quantities.js";
 
-test("amounts as people write them", () => {
+test("formatted quantities", () => {
   assert.equal(amount(250, "cpu"), "0.25");
   assert.equal(amount(32_000, "cpu"), "32");
   assert.equal(amount(8 * 2 ** 30, "memory"), "8Gi");
@@ -12,7 +12,7 @@ test("amounts as people write them", () => {
   assert.equal(resourceName("nvidia.com/gpu"), "gpu");
 });
 
-test("blocks stand on each other", () => {
+test("blocks are stacked", () => {
   const pods = [{ requests: { cpu: 1000 } }, { requests: {} }, { requests: { cpu: 500 } }];
   assert.deepEqual(blocks(pods, "cpu", 2000), [
     [0, 0.5],
@@ -24,6 +24,6 @@ test("blocks stand on each other", () => {
     [0.25, 0.5],
     [0.5, 0.75],
   ]);
-  assert.ok(blocks(pods, "cpu", 0).at(-1)[1] > 1, "asked of a node that has none");
+  assert.ok(blocks(pods, "cpu", 0).at(-1)[1] > 1, "requested from a node without the resource");
   assert.deepEqual(blocks([], "cpu", 2000), []);
 });

@@ -23,13 +23,13 @@ test("a node's blocks and their colours", () => {
   assert.equal(`${share}: ${parts.join(" ")}, ${classes}`, "1: 0,0.4 0.4,1, 0,0");
 });
 
-test("a group comes to what its nodes come to", () => {
+test("a group sums up its nodes", () => {
   const { nodes, pods, share, bins } = new Scene(world(), "cpu", colouring).sum(tile);
   assert.deepEqual([nodes, pods, share], [3, 3, 2500 / 4000]);
-  assert.deepEqual(bins, [0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0], "a node without the resource is in none");
+  assert.deepEqual(bins, [0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0], "a node without the resource is not counted");
 });
 
-test("what changed is looked at again, and nothing else", () => {
+test("only changed nodes are computed again", () => {
   const changing = world();
   const scene = new Scene(changing, "cpu", colouring);
   const [a, b] = [scene.box("a"), scene.box("b")];
@@ -41,11 +41,11 @@ test("what changed is looked at again, and nothing else", () => {
   assert.equal(scene.sum(tile).share, 1500 / 4000);
 });
 
-test("how full, in tenths", () => {
+test("usage in tenths", () => {
   assert.deepEqual([0, 0.05, 0.1, 0.3, 0.99, 1, 1.2].map(binOf), [0, 0, 1, 3, 9, 9, BINS - 1]);
 });
 
-test("how a group came out of a step", () => {
+test("outcome of a step for a group", () => {
   const of = new Map([
     ["a", { kind: "refused", by: 1 }],
     ["b", { kind: "heat", value: 0.5 }],
@@ -55,7 +55,7 @@ test("how a group came out of a step", () => {
   assert.deepEqual(tally(tile, { plugins, of }), { refused: [0, 1], unseen: 1 });
 });
 
-test("a place whose node is not there counts for nothing", () => {
+test("a pod on a missing node is not counted", () => {
   const { nodes, bins } = new Scene(world(), "cpu", colouring).sum({ name: "z", nodes: ["a", "elsewhere"] });
   assert.equal(nodes, 1);
   assert.deepEqual(bins, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);

@@ -5,7 +5,7 @@ import { maps } from "./helpers.js";
 
 const lines = ["kind: Pod", "name: pod-a.b", "POD"];
 
-test("words are found whatever their case, and are no pattern", () => {
+test("search ignores case and is not a pattern", () => {
   const found = matches(lines, "pod");
   assert.deepEqual(found, [
     { line: 0, from: 6, to: 9 },
@@ -22,12 +22,12 @@ test("overlapping words are counted once each", () => {
   maps(({ from }) => from, matches(["aaaa"], "aa"), [0, 2]);
 });
 
-test("no more than so many are looked at", () => {
+test("the number of matches is limited", () => {
   assert.equal(matches(["e".repeat(MOST + 5)], "e").length, MOST);
   assert.equal(position(0, MOST), "1 of 10,000 or more");
 });
 
-test("from a place on, and from the beginning behind the last", () => {
+test("search continues from a position and wraps around", () => {
   const found = matches(lines, "pod");
   assert.equal(from(found, { line: 0, ch: 6 }), 0);
   assert.equal(from(found, { line: 0, ch: 7 }), 1);
@@ -35,7 +35,7 @@ test("from a place on, and from the beginning behind the last", () => {
   assert.equal(from([], { line: 0, ch: 0 }), -1);
 });
 
-test("which line is meant", () => {
+test("the matching line", () => {
   assert.equal(lineOf("3", 10), 2);
   assert.equal(lineOf(" :99 ", 10), 9);
   assert.equal(lineOf("0", 10), 0);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, followPod } from "../../static/js/socket.js";
 
-// Stands for the browser's WebSocket; the test plays the server.
+// Replaces the WebSocket of the browser; the test acts as the server.
 class FakeSocket {
   static OPEN = 1;
   static opened = [];
@@ -25,7 +25,7 @@ function inBrowser(t) {
 const says = (socket, message) => socket.onmessage({ data: JSON.stringify(message) });
 const events = (...seqs) => ({ events: seqs.map((seq) => ({ seq, type: "bind" })) });
 
-test("a pod's events arrive once and in order, however often the socket breaks", (t) => {
+test("the events of a pod arrive once and in order over reconnects", (t) => {
   const last = inBrowser(t);
   const seen = [];
   followPod("/ws/runs/7", "ns/p", 3, { onEvents: (fresh) => seen.push(...fresh.map((event) => event.seq)) });
@@ -44,7 +44,7 @@ test("a pod's events arrive once and in order, however often the socket breaks",
   assert.equal(FakeSocket.opened.length, 3);
 });
 
-test("a socket that the server ends is not opened again", (t) => {
+test("a socket closed by the server is not reconnected", (t) => {
   for (const code of [1000, 4403]) {
     const last = inBrowser(t);
     let ended = 0;

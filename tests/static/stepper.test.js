@@ -16,7 +16,7 @@ test("within a cycle by plugin and by point", () => {
   maps((at) => within(steps, at, "point", -1), [4, 3, 2, 1, 0, -1], [2, 2, 0, 0, -1, null]);
 });
 
-test("forth and back by plugin passes the same steps", () => {
+test("forwards and backwards by plugin have the same steps", () => {
   const forth = [];
   let at = { cycle: 1, step: -1 };
   while (at.cycle === 1) {
@@ -30,7 +30,7 @@ test("forth and back by plugin passes the same steps", () => {
 
 test("from cycle to cycle, not beyond the ends", () => {
   assert.deepEqual(next({ cycle: 3, step: 2 }, steps, "cycle", 1, 9), { cycle: 4, step: -1 });
-  assert.deepEqual(next({ cycle: 3, step: 2 }, steps, "cycle", -1, 9), { cycle: 3, step: -1 }, "its beginning first");
+  assert.deepEqual(next({ cycle: 3, step: 2 }, steps, "cycle", -1, 9), { cycle: 3, step: -1 }, "first the start of the cycle");
   assert.deepEqual(next({ cycle: 3, step: -1 }, steps, "cycle", -1, 9), { cycle: 2, step: -1 });
   assert.deepEqual(next({ cycle: 1, step: -1 }, steps, "cycle", -1, 9), { cycle: 1, step: -1 });
   assert.deepEqual(next({ cycle: 9, step: -1 }, steps, "cycle", 1, 9), { cycle: 10, step: -1 });
@@ -38,24 +38,24 @@ test("from cycle to cycle, not beyond the ends", () => {
   assert.deepEqual(next({ cycle: 1, step: -1 }, steps, "point", -1, 9), { cycle: 1, step: -1 });
 });
 
-test("what is due after a frame", () => {
+test("steps due after a frame", () => {
   const [count, left] = due(0.5, 100, 10);
   assert.equal(count, 1);
   assert.ok(Math.abs(left - 0.5) < 1e-9);
-  assert.deepEqual(due(0, 60_000, 4), [1, 0], "a page that was hidden does not leap");
+  assert.deepEqual(due(0, 60_000, 4), [1, 0], "a hidden page does not jump");
   assert.equal(speedFor(10), 5);
   assert.equal(speedFor(1e9), SPEEDS.at(-1));
 });
 
-test("playing stops at the first place to stop, in both directions", () => {
+test("playing stops at the first breakpoint in both directions", () => {
   assert.deepEqual(played(5, 10, 1, [], 100), { cycle: 15, stopped: false });
   assert.deepEqual(played(5, 10, 1, [3, 12, 9], 100), { cycle: 9, stopped: true });
   assert.deepEqual(played(20, 15, -1, [3, 12, 9], 100), { cycle: 12, stopped: true });
-  assert.deepEqual(played(9, 5, 1, [9], 100), { cycle: 14, stopped: false }, "not where it stands");
+  assert.deepEqual(played(9, 5, 1, [9], 100), { cycle: 14, stopped: false }, "not at the current cycle");
   assert.deepEqual(played(95, 10, 1, [], 100), { cycle: 101, stopped: true });
   assert.deepEqual(played(3, 10, -1, [], 100), { cycle: 1, stopped: true });
 });
 
-test("names of points", () => {
+test("labels of extension points", () => {
   assert.deepEqual(["prefilter", "other"].map(pointName), ["PreFilter", "other"]);
 });

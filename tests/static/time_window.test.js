@@ -6,7 +6,7 @@ import { maps, seeded } from "./helpers.js";
 const LANES = ["active", "backoff", "unschedulable", "bound"];
 const [ACTIVE, BACKOFF, UNSCHEDULABLE, BOUND] = LANES.keys();
 
-// `moves`: [t, pod, lane] in order. `there`: lane -> pods in it before.
+// `moves`: [t, pod, queue] in order. `there`: queue -> pods in it at the start.
 function stretch(moves, { pods = ["d/a", "d/b", "d/c"], there = {}, counts, from = 0, to = 10, ...more } = {}) {
   const inside = LANES.map((_, lane) => there[lane] ?? []);
   return new Stretch({
@@ -27,7 +27,7 @@ function stretch(moves, { pods = ["d/a", "d/b", "d/c"], there = {}, counts, from
   });
 }
 
-// a comes, fails, waits and is bound; b comes at the same moment as a and stays.
+// a is created, fails, waits and is bound; b is created at the same time and stays.
 const SMALL = [
   [0, 0, ACTIVE],
   [0, 1, ACTIVE],
@@ -36,7 +36,7 @@ const SMALL = [
   [6, 0, BOUND],
 ];
 
-test("a pod is in the lane of its latest move", () => {
+test("a pod is in the queue of its latest move", () => {
   const found = stretch(SMALL);
   for (const [t, lanes, done] of [
     [-1, [-1, -1, -1], 0],
@@ -53,8 +53,8 @@ test("a pod is in the lane of its latest move", () => {
   assert.deepEqual([...found.at(1).counts], [1, 0, 1, 0]);
 });
 
-test("who was there before counts, named or not", () => {
-  // A thousand pods are bound, of which two are named: one that leaves and the newest that stays.
+test("pods bound at the start are counted", () => {
+  // A thousand pods are bound. Two are named: one that leaves and the newest that stays.
   const found = stretch([[3, 1, BACKOFF]], { there: { [BOUND]: [1, 2] }, counts: [0, 0, 0, 1000] });
   assert.deepEqual([...found.at(0).counts], [0, 0, 0, 1000]);
   assert.deepEqual(found.newest(found.at(0), 24)[BOUND], [2, 1]);
@@ -63,7 +63,7 @@ test("who was there before counts, named or not", () => {
   assert.deepEqual([newest[BOUND], newest[BACKOFF]], [[2], [1]]);
 });
 
-test("who comes back to a lane is its newest", () => {
+test("a pod that returns to a queue is its newest", () => {
   const moves = [
     [1, 0, ACTIVE],
     [2, 0, BOUND],
@@ -75,7 +75,7 @@ test("who comes back to a lane is its newest", () => {
   assert.deepEqual(found.newest(found.at(2), 1)[BOUND], [0]);
 });
 
-test("any moment of many moves is what replaying all of them gives", () => {
+test("any time equals a replay of all moves", () => {
   const random = seeded(7);
   const pods = Array.from({ length: 300 }, (_, index) => `d/p${index}`);
   const there = { [BOUND]: Array.from({ length: 100 }, (_, index) => index) };
@@ -100,7 +100,7 @@ test("any moment of many moves is what replaying all of them gives", () => {
   }
 });
 
-test("what moved at the last moment, and shortly before", () => {
+test("pods that moved at the last time, and shortly before", () => {
   const found = stretch(SMALL, { moments: [0, 1, 3, 5, 6, 10] });
   assert.deepEqual([...found.recent(2, 0)], [[UNSCHEDULABLE, new Set([0])]]);
   const recent = Object.fromEntries(found.recent(1, 1));
@@ -109,7 +109,7 @@ test("what moved at the last moment, and shortly before", () => {
   assert.equal(found.recent(-1, 1).size, 0);
 });
 
-test("one goes from moment to moment, and beyond the edges to the next stretch", () => {
+test("stepping goes from time to time, and beyond the edges to the next interval", () => {
   const found = stretch(SMALL);
   assert.equal(found.after(0), 1);
   assert.equal(found.after(3), 5);
@@ -122,7 +122,7 @@ test("one goes from moment to moment, and beyond the edges to the next stretch",
   assert.equal(middle.before(4), null);
 });
 
-test("a moment belongs to the stretch that begins with it; the end of the run to the last", () => {
+test("a time belongs to the interval that starts with it, and the end of the run to the last", () => {
   const first = stretch([[0, 0, ACTIVE]], { to: 4, moments: [0] });
   const last = stretch([[4, 0, BOUND]], { from: 4, to: 9, moments: [4, 9] });
   maps((t) => first.holds(t), [0, 3.999, 4, 9, 9.1], [true, true, false, false, false]);
@@ -136,7 +136,7 @@ test("a run without moves", () => {
   assert.ok(empty.holds(0));
 });
 
-test("names need their namespace where there are several", () => {
+test("names include the namespace if there are several", () => {
   assert.equal(stretch(SMALL).oneNamespace, true);
   assert.equal(stretch(SMALL, { pods: ["d/a", "e/b", "d/c"] }).oneNamespace, false);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { focusIn, lastStepOf, stepOf, withFocus } from "../../static/js/map/url_state.js";
 
-test("a focus and its address are each other's", () => {
+test("a selection and its URL are converted both ways", () => {
   for (const focus of [
     {},
     { cycle: 42, point: "filter", plugin: "NodeAffinity", node: "gpu 1&2" },
@@ -12,17 +12,17 @@ test("a focus and its address are each other's", () => {
     assert.deepEqual(focusIn(withFocus("", focus)), focus);
 });
 
-test("what is not ours stays, what is over goes", () => {
+test("foreign parameters stay, old ones are removed", () => {
   assert.equal(withFocus("?q=web&cycle=3&point=filter", { t: 5 }), "?q=web&t=5");
   assert.equal(withFocus("?cycle=3", {}), "");
 });
 
-test("nonsense in an address is no focus", () => {
+test("invalid parameters select nothing", () => {
   assert.deepEqual(focusIn("?cycle=x&t=-1&seq=1.5&point=&plugin=+&node=n"), { node: "n" });
   assert.deepEqual(focusIn("?cycle=-3&t=1e999x"), {});
 });
 
-test("the step that is named", () => {
+test("the named step", () => {
   const steps = [
     { point: "filter", plugin: "A", node: "" },
     { point: "filter", plugin: "B", node: "" },
@@ -34,12 +34,12 @@ test("the step that is named", () => {
   const at = (point, plugin, node) => stepOf(steps, { point, plugin, node });
   assert.equal(at("filter", "B"), 1);
   assert.equal(at("score", "B"), 4);
-  assert.equal(at("score"), 5, "all together");
+  assert.equal(at("score"), 5, "the total");
   assert.equal(at("postfilter", "P", "n1"), 2);
-  assert.equal(at("filter", "Gone"), 0, "the point's first");
+  assert.equal(at("filter", "Gone"), 0, "the first step of the point");
   assert.equal(at(undefined, "B"), -1);
   assert.equal(at("bind"), -1);
-  assert.deepEqual([at("weighted", "B"), at("preemption", "P", "n1")], [4, 2], "the number of a tree");
+  assert.deepEqual([at("weighted", "B"), at("preemption", "P", "n1")], [4, 2], "the number of a provenance tree");
 });
 
 test("the last step that a pod page selects", () => {

@@ -37,7 +37,7 @@ const kinds = (picture) =>
     ]),
   );
 
-test("rows of ranges", () => {
+test("rows in ranges", () => {
   const ranges = [
     [0, 2],
     [5, 5],
@@ -45,7 +45,7 @@ test("rows of ranges", () => {
   assert.deepEqual([...rowsOf(ranges)], [0, 1, 2, 5]);
 });
 
-test("what was decided up to a step counts", () => {
+test("verdicts up to a step are included", () => {
   assert.deepEqual(kinds(pictured(cycle(), 0)), {});
   assert.deepEqual(kinds(pictured(cycle(), 1)), { a: "refused Taints true", d: "refused PreFilter false" });
   const fit = pictured(cycle(), 2);
@@ -59,18 +59,18 @@ test("what was decided up to a step counts", () => {
   assert.equal(words(fit.of.get("b"), fit), "Fit refuses: Insufficient cpu");
 });
 
-test("scores are heat, from the least to the most", () => {
+test("scores are scaled from the lowest to the highest", () => {
   const total = pictured(cycle(), 4);
   assert.deepEqual(total.scored, [10, 30]);
   assert.deepEqual(total.of.get("e"), { kind: "heat", score: 10, value: 0 });
   assert.deepEqual(total.of.get("f"), { kind: "heat", score: 30, value: 1 });
-  assert.equal(pictured(cycle(), 3).scored, null, "points of a plugin that were not asked for");
+  assert.equal(pictured(cycle(), 3).scored, null, "scores of a plugin that were not requested");
   const least = pictured(cycle({ scores: { plugin: "Least", raw: [0, 0], normalized: [7, 7] } }), 3);
   assert.deepEqual(least.scored, [7, 7]);
   assert.equal(least.of.get("e").value, 1);
 });
 
-test("the winner, at the end and of the whole", () => {
+test("the selected node, at the end and in total", () => {
   for (const at of [6, -1]) {
     const picture = pictured(cycle(), at);
     assert.equal(picture.of.get("f").kind, "chosen");
@@ -79,7 +79,7 @@ test("the winner, at the end and of the whole", () => {
   }
 });
 
-test("nominated pods counted in", () => {
+test("nominated pods are counted", () => {
   const full = { row: 4, status: { plugin: "Fit", reasons: ["full by then"] } };
   const done = steps("filter Taints", "filter Fit", "filter");
   const some = cycle({ steps: done, nominated: [full, { row: 1, status: null }], left_out: null, node: "" });
@@ -89,7 +89,7 @@ test("nominated pods counted in", () => {
   assert.equal(counted.b, undefined);
 });
 
-test("preemption: each candidate, then the chosen one", () => {
+test("preemption: each candidate, then the selected one", () => {
   const candidates = [
     { node: "a", victims: ["x/1"], violations: 0 },
     { node: "b", victims: ["x/2", "x/3"], violations: 1 },
@@ -102,7 +102,7 @@ test("preemption: each candidate, then the chosen one", () => {
   for (const at of [3, -1]) assert.deepEqual(kinds(pictured(some, at)), { a: "candidate", b: "chosen" });
 });
 
-test("a pod that is refused as a whole", () => {
+test("a pod rejected for all nodes", () => {
   const rejected = { plugin: "Volumes", code: "Unschedulable", reasons: ["no claim"] };
   const done = steps("prefilter Ports", "prefilter Volumes");
   const some = cycle({ rejected, filters: [], feasible: [], node: "", left_out: null, steps: done });
@@ -110,7 +110,7 @@ test("a pod that is refused as a whole", () => {
   for (const at of [1, -1]) assert.equal(pictured(some, at).plugins[0].nodes, 6);
 });
 
-test("nodes that were not looked at; a cycle of nothing", () => {
+test("nodes that were not evaluated; an empty cycle", () => {
   assert.equal(kinds(pictured(cycle({ unlooked: [[5, 5]], node: "e" }), 1)).f, "unseen");
   assert.deepEqual(kinds(pictured(cycle({ steps: [], node: "" }), -1)), {});
 });
