@@ -17,9 +17,9 @@ def played(client: Client, *objects: Any, **settings: Any) -> int:
     return ran(client, as_list(*objects), **{"tie_break": "name", **settings}).pk
 
 
-@pytest.mark.parametrize("settings", [{}, {"in_time": True, "until": 30}])
-def test_fixes_for_a_pod(client: Client, settings: dict[str, Any]) -> None:
-    run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **settings)
+@pytest.mark.parametrize("choices", [{}, {"in_time": True, "until": 30}])
+def test_fixes_for_a_pod(client: Client, choices: dict[str, Any]) -> None:
+    run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **choices)
     found = client.get(f"/api/runs/{run}/pods/default/big/remedies?attempt=1").json()
     assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "tied", "cost"}
     assert found[0]["text"] == "request 4 cpu instead of 9 (no node has more than 4), which n1 has left"
@@ -47,9 +47,9 @@ def test_fixes_that_prefer_a_node(client: Client) -> None:
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 
 
-@pytest.mark.parametrize("settings", [{}, {"in_time": True, "until": 60}])
-def test_fixes_for_all_pending_pods(client: Client, settings: dict[str, Any]) -> None:
-    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **settings)
+@pytest.mark.parametrize("choices", [{}, {"in_time": True, "until": 60}])
+def test_fixes_for_all_pending_pods(client: Client, choices: dict[str, Any]) -> None:
+    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **choices)
     answer = client.get(f"/api/runs/{run}/remedies").json()
     assert (answer["pending"], answer["looked"]) == (3, 3)
     assert [(b["plugin"], b["pods"]) for b in answer["bottlenecks"]] == [("NodeResourcesFit", 3)]
