@@ -2,8 +2,8 @@
 
     python benchmarks/app.py [--nodes 5000] [--pods 10000] [--update docs/performance.md]
 
-Starts the product (`manage.py run`) on a free port with a data folder of its own, uploads one JSON file, runs it with
-every node looked at, opens pages and websockets meanwhile, and prints one JSON line.
+Starts the product (`manage.py run`) on a free port with its own data folder, uploads one JSON file, runs it with every
+node evaluated, opens pages and websockets meanwhile, and prints one JSON line.
 """
 
 from __future__ import annotations

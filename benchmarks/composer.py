@@ -2,8 +2,8 @@
 
     python benchmarks/composer.py [--only WORDS]
 
-Prints one JSON line: of each shape the milliseconds of the processor for a text that is small enough to be read in the
-web process, and for one as large as there may be the seconds until its page has an answer, with the answer.
+Prints one JSON line: for each shape the milliseconds of processor time of a text that is small enough for the web
+process, and for a text of the maximum size the seconds until its page has a response, with the response.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/core.py [--runs 3] [--quick] [--update docs/performance.md]
 
-Prints one JSON line per workload and size (the run with the median time), and with --update puts the table and this
-machine's description between the markers in the document.
+Prints one JSON line per workload and size (the run with the median time), and with --update writes the table and a
+description of this machine between the markers in the document.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks.crowd [--postgres] [--uploads 20] [--mb 20] [--pods 200000] [--seconds 60]
 
-Starts the product (`manage.py run`) with a data folder of its own, on SQLite or on a PostgreSQL server of its own, and
-prints one JSON line: how long 1 kB uploads and the first page took while the large uploads arrived, waited and were
-read; how long a sample's run waited for a worker, and took with its answer, while a run of so many pods was under way.
+Starts the product (`manage.py run`) with its own data folder, on SQLite or on its own PostgreSQL server, and prints one
+JSON line: times of 1 kB uploads and of the first page during the large uploads; waiting and total times of runs of
+samples during a run of so many pods.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/day.py [--seed N] [--hours H]
 
-Prints JSON; `digest` is the same for the same seed, to the byte.
+Prints JSON; `digest` is reproducible for a seed.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python benchmarks/debugger.py [--nodes 5000] [--pods 10000] [--workload basic] [--update docs/performance.md]
 
-Starts the product with a data folder of its own, uploads a snapshot, runs it with every node looked at and asks. Cold
-is the first such question after the product was started again. Prints one JSON line; times are milliseconds.
+Starts the product with its own data folder, uploads a snapshot, runs it with every node evaluated and sends queries.
+Cold is the first query of a kind after a restart of the product. Prints one JSON line; times are milliseconds.
 """
 
 from __future__ import annotations

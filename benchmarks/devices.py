@@ -1,8 +1,8 @@
-"""What devices for claims cost: python -m benchmarks.devices [--nodes 1000] [--claims 1000] [--kinds 10] prints JSON.
+"""Measure devices for claims: python -m benchmarks.devices [--nodes 1000] [--claims 1000] [--kinds 10] prints JSON.
 
-Every node has eight devices of two models, in two slices. Every pod has a claim of its own, for one device or two, of
-`kinds` different wordings; pods are placed as long as devices are left. `first`: milliseconds of the slowest cycle, in
-which an expression is evaluated and all nodes are searched for the first time.
+Every node has eight devices of two models, in two slices. Every pod has its own claim for one or two devices, with one
+of `kinds` different expressions; pods are placed until all devices are allocated. `first`: milliseconds of the slowest
+cycle, in which an expression is evaluated and all nodes are searched for the first time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a pod group costs: python -m benchmarks.gang [--nodes 1000] [--members 100] prints a line of JSON a workload.
+"""Measure pod groups: python -m benchmarks.gang [--nodes 1000] [--members 100] prints a JSON line per workload.
 
-`plain`: a gang that fits. `short`: one member asks for too much, so that none is bound. `domains`: with
+`plain`: a gang that fits. `short`: one member requests too much, so that none is bound. `domains`: with
 TopologyAwareWorkloadScheduling, over ten zones with free resources. `gates`: all gates on, a gang that fits anywhere.
-`preempts`: WorkloadAwarePreemption in a full cluster, `--movable` of whose pods may be evicted. `ms`: the group's
-cycle, all members' traces encoded; `cycles`: members' cycles run for it, trials included.
+`preempts`: WorkloadAwarePreemption in a full cluster with `--movable` pods that may be evicted. `ms`: the cycle of the
+group, with the encoded traces of all members; `cycles`: cycles of members, including dry runs.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--var FOLDER] [--run N] [--only WORDS]
 
-Starts the product (`manage.py run`) with a data folder of its own, or with FOLDER, which is kept: with --run a run that
-is in it is queried, instead of one that is recorded first. Prints JSON: seconds until the first byte and until the
-last, megabytes received, and web's memory (resident, peak) after each.
+Starts the product (`manage.py run`) with its own data folder, or with FOLDER, which is not deleted. With --run, a run
+of that folder is queried; otherwise a new one is recorded. Prints JSON: seconds until the first and the last byte,
+megabytes received, and the memory of the web process (resident, peak) after each query.
 """
 
 from __future__ import annotations

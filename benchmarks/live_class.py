@@ -2,10 +2,9 @@
 
     python benchmarks/live_class.py [--students 200] [--no-kills] [--run]
 
-Starts the product with data of its own. Students are real browsers' requests without the browser: they join by the
-form, hold a websocket that comes back when it is cut off, and send their answer until it is acknowledged. A student's
-view follows when the message with the step's parts has arrived. With --run the class is at a run, where nothing is
-answered (benchmarks/live_class_run.py). Prints JSON.
+Starts the product with its own data. Students send the requests of a browser: they join with the form, keep a websocket
+that reconnects, and send their answer until it is acknowledged. The delay ends when the message with the parts of the
+step arrives. With --run the class is on a run, which has no questions (benchmarks/live_class_run.py). Prints JSON.
 """
 
 from __future__ import annotations

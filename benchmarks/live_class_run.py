@@ -1,10 +1,9 @@
-"""A class at a run (`benchmarks/live_class.py --run`).
+"""Measure a class on a run (`benchmarks/live_class.py --run`).
 
-Measures how soon a student's view follows from page to page, and how soon
-the suggested fixes of a pending pod are there.
+The figures are the delay of students' pages, and the time until the suggested fixes of a pending pod arrive.
 
-The teacher goes through cycles on the run's page, then through pages of pods that found a node and of ones that did
-not, each for the first time. A student's view follows when the message with that page and its cluster has arrived.
+The teacher goes through cycles on the run's page, then through pages of placed and of pending pods, each for the first
+time. The delay ends when the message with the page and its cluster arrives.
 """
 
 from __future__ import annotations

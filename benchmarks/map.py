@@ -2,13 +2,12 @@
 
     python benchmarks/map.py [--nodes 5000] [--pods 10000] [--seconds 4] [--headed]
 
-Starts the product with a data folder of its own, runs a workload and opens the run's page in a headless Chromium of
-1440 by 900 pixels. The map has no groups, so that every node in view is drawn as a box of its own. Of each thing that
-is done: the frames a second that Chromium began and did not drop (`frames`: it keeps up with one in which nothing
-changes), those that it had something to draw in (`drawn`) and those it dropped (`dropped`), the gap between two that
-were begun that 1% exceed (`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`: median, p95).
-`control` is a page that draws next to nothing: more frames than there this machine does not give at that time.
-`renderer` says what draws: without a GPU that is the processor. Prints one JSON line.
+Starts the product with its own data folder, runs a workload and opens the page of the run in a headless Chromium of
+1440 by 900 pixels. The map has no groups, so that every visible node is drawn as a box. For each action: frames per
+second that Chromium started and did not drop (`frames`, including frames without a change), frames with something to
+draw (`drawn`), dropped frames (`dropped`), the 99th percentile of the gap between two frames (`gap_ms_p99`), and the
+time of scripts per frame (`script_ms`: median, p95). `control` is a page that draws almost nothing: the maximum of this
+machine at that time. `renderer` is the GPU, or the processor without a GPU. Prints one JSON line.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/remedies.py [--nodes 5000] [--pods 10000]
 
-Prints one JSON line; seconds.
+Prints one JSON line with seconds.
 """
 
 from __future__ import annotations

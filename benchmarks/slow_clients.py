@@ -2,10 +2,10 @@
 
     python benchmarks/slow_clients.py [--seconds 25]
 
-Starts the product with accounts. One user opens pages, uploads and exports, first alone, then while others hold what
-they can: 40 slow bodies of anonymous clients and of a user, 3,000 requests with slow headers, two exports that are
-read at 1 kB/s, and 25 uploads at once with a quota of 3 scenarios. They come back when they are disconnected. Prints
-one JSON object: attack -> request of the user -> median and 95th percentile in milliseconds, and failures.
+Starts the product with accounts. One user opens pages, uploads and exports, first alone, then during attacks: 40 slow
+bodies of anonymous clients and of a user, 3,000 requests with slow headers, two exports that are read at 1 kB/s, and 25
+uploads at once with a quota of 3 scenarios. Attackers reconnect. Prints one JSON object: attack -> request of the user
+-> median and 95th percentile in milliseconds, and failures.
 """
 
 from __future__ import annotations

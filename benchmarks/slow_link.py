@@ -3,9 +3,9 @@
     python benchmarks/slow_link.py [--nodes 1000] [--pods 2000] [--kbytes 50] [--latency 100] [--visits 3]
                                    [--update docs/performance.md]
 
-Starts the product, runs a snapshot and a sample in time, and opens pages in Chromium, each in a new profile, through
-the DevTools' network emulation. Prints one JSON object: page -> requests, kilobytes received until all is loaded,
-seconds until anything is painted and until the page's main content is there (median of the visits).
+Starts the product, runs a snapshot and a sample in virtual time, and opens pages in Chromium, each in a new profile,
+through the DevTools' network emulation. Prints one JSON object: page -> requests, kilobytes received until all is
+loaded, seconds until the first paint and until the main content is visible (median of the visits).
 """
 
 from __future__ import annotations

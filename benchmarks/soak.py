@@ -2,10 +2,10 @@
 
     python benchmarks/soak.py [--rounds 10] [--requests 3000] [--runs 50] [--readers 4]
 
-Starts the product (`manage.py run`) with a data folder of its own. A round uploads clusters, runs them and samples (in
-one pass and in time), watches some over websockets, opens pages and API addresses from several threads, and deletes
-again all that it made. Then it rests, and memory, files and the database are measured. Prints one JSON line: the
-figures of each round, and how the last third of the rounds compares with the third before.
+Starts the product (`manage.py run`) with its own data folder. A round uploads clusters, runs them and samples (single
+pass and virtual time), watches some over websockets, opens pages and API URLs from several threads, and deletes all
+that it created. After a pause, memory, files and the database are measured. Prints one JSON line: the figures of each
+round, and the change from the second to the last third of the rounds.
 """
 
 from __future__ import annotations

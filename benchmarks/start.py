@@ -2,9 +2,8 @@
 
     python benchmarks/start.py [--times 3]
 
-`first`: with an empty data folder; `later`: with the one it made; `page`: the first page that is requested then;
-`first_worker`, `later_worker`: until a worker answers as well. Each is the minimum of several, in seconds. Prints
-one JSON line.
+`first`: with an empty data folder; `later`: with the folder of the first start; `page`: the first page; `first_worker`,
+`later_worker`: until a worker answers as well. Each is the minimum of several, in seconds. Prints one JSON line.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure the volume plugins per pod: python -m benchmarks.volumes [nodes ...] prints one JSON line per cluster size.
 
-Per node there are six running pods with a claim each (CSI volumes in three zones), and one more local volume that is
-free. The pods that are timed have claims that are bound, that find a local volume, or that are to be provisioned where
-the driver reports free capacity. Figures are milliseconds of PreFilter and Filter: the median of the pods, and the
-slowest pod, for which the columns are computed.
+Per node there are six running pods with a claim each (CSI volumes in three zones), and one free local volume. The
+measured pods have claims that are bound, that match a local volume, or that are provisioned where the driver reports
+free capacity. Figures are milliseconds of PreFilter and Filter: the median of the pods, and the slowest pod, for which
+the columns are computed.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/watchers.py ws://127.0.0.1:8000/ws/runs/1?since=0 1000
 
-Of the log (/ws/runs/{id}), the numbers of the events must follow each other, in a message and from message to message.
-Of the progress (/ws/runs/{id}/progress), they must not fall. The same message may go to many viewers, so each distinct
-one is parsed once. Prints one JSON line when all sockets are closed.
+Event numbers of the log (/ws/runs/{id}) must be consecutive, in and between messages. Those of the progress
+(/ws/runs/{id}/progress) must not decrease. Many viewers receive the same message, so each distinct one is parsed once.
+Prints one JSON line when all sockets are closed.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python scripts/check_debugger.py [--runs 30] [--cycles 5] [--cases 200]
 
-Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must be the run.
-With skip, weight and place its beginning must be the run's, and all its cycles those of a run made from scratch that
-has the changes at that cycle. Causes: of pods that come to something else in the newer release a set of behaviours is
-named; it must give that outcome, and no smaller one may.
+Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must equal the run.
+With skip, weight and place its beginning must equal the run's, and all of its cycles those of a new run that gets the
+changes at that cycle. Causes: the set of behaviours that explains another outcome in the newer release must give that
+outcome, and no smaller set may.
 """
 
 from __future__ import annotations

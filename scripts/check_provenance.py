@@ -2,7 +2,7 @@
 
     python scripts/check_provenance.py CASES.jsonl.gz ...
 
-Prints what is wrong, then how many trees there were by point and plugin, as JSON. Ends with 1 if anything is wrong.
+Prints the errors, then the number of trees by point and plugin, as JSON. Exit code 1: there are errors.
 """
 
 import gzip

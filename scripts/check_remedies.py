@@ -2,11 +2,11 @@
 
     python scripts/check_remedies.py v1.34 [--every N] [--show]
 
-Each remedy is proved anew, apart from the search: the case is run from its beginning up to the cycle, the changes are
-done there, and the pod is tried and bound; then again without any one of the changes. Where none is of the pod's side,
-`relaxing.py` reports whether any change of the pod's own fields places it. Prints one JSON line: the cycles without a
-remedy; those without one of the pod's side though a change of the pod suffices (none, or it ends with 1), by what has
-to change; and those where none suffices, by what is in the way then.
+Each fix is proved again, apart from the search: the case is run from its beginning up to the cycle, the changes are
+applied there, and the pod is tried and bound; then again without any one of the changes. If no fix changes the pod,
+`pod_relaxation.py` finds out whether any change of the pod's own fields places it. Prints one JSON line: the cycles
+without a fix; those without a fix of the pod though a change of the pod suffices (exit code 1 if there are any), by the
+required change; and those where no change suffices, by the obstacle that remains.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python scripts/check_remedies_real.py tests/data/clusters [--most 60]
 
-Prints one JSON line: by kind of break how many there were, in how many the first or second remedy undoes it.
+Prints one JSON line: for each kind of mistake the number of pods, and how often the first or second fix undoes it.
 """
 
 from __future__ import annotations

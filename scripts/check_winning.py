@@ -2,10 +2,10 @@
 
     python scripts/check_winning.py v1.34 [--every N] [--show]
 
-Of each cycle that placed its pod three nodes are queried: the best that lost (or tied), the worst that was scored,
-and one that refused the pod. Each answer is proved anew as in check_remedies.py: the case is run from its beginning,
-the changes are done, and the node has to win alone; without any one of the changes it must not. Prints one JSON line;
-those without an answer by what stands in the way: the plugins that refuse the node, or "points".
+For each cycle that placed its pod three nodes are queried: the best that was not selected, the worst that was scored,
+and one that rejects the pod. Each fix is proved again as in check_remedies.py: the case is run from its beginning, the
+changes are applied, and the node must be the only best one; without any one of the changes it must not. Prints one JSON
+line; nodes without a fix are counted by the rejecting plugins, or "points".
 """
 
 from __future__ import annotations

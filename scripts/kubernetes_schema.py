@@ -4,7 +4,7 @@
     python scripts/kubernetes_schema.py kubernetes_validate-1.37.0-*.whl > kubesched_ui/editor/kubernetes.json
 
 The wheel carries the OpenAPI description of each release as JSON schemas, 72 MB unpacked in 17,000 files: too much to
-be installed for what the types of one release say.
+install for the types of one release.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python scripts/screenshots.py FOLDER [--only WORDS] [--widths N ...] [--looks NAME ...] [--sheets]
 
-Starts the product with data of its own, uploads the clusters of the browser tests, runs them and opens every page of
-`tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.png`,
-a dozen pages side by side. Prints what the pages' scripts complained about; exit code 1 if they did.
+Starts the product with its own data, uploads the clusters of the browser tests, runs them and opens every page of
+`tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.png`, a
+dozen pages side by side. Prints the errors of page scripts; exit code 1 if there are any.
 """
 
 from __future__ import annotations

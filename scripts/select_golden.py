@@ -1,7 +1,7 @@
 """python scripts/select_golden.py FOLDER [N]: write selection.txt, the names of the N smallest cases (10) of each kind.
 
-A case is as large as its line and its decisions together. Of `sampling`, which needs more than 100 nodes, two fifths
-of N. The cases stay in the order of the set.
+The size of a case includes its decisions. `sampling`, which needs more than 100 nodes, gets two fifths of N. The cases
+stay in the order of the set.
 """
 
 import gzip

@@ -1,8 +1,8 @@
-"""Store small runs of the present format among the tests' data, so that every later version is tested with them.
+"""Store small runs of the current format in the test data, so that every later version is tested with them.
 
     python scripts/store_recording.py
 
-Writes a database, what the API answers about its runs, and a backup, named after the version in pyproject.toml;
+Writes a database, the API responses about its runs, and a backup, named after the version in pyproject.toml;
 tests/kubesched_ui/event_log/stored/README.md says when to run it.
 """
 

@@ -2,9 +2,9 @@
 
 python scripts/try_api.py URL [EXAMPLES [SEED [TOKEN [PHASES]]]]
 
-URL: where KubeSched runs, with data that may be lost. A few runs of samples are started first, so that there is
-something to ask about. EXAMPLES: requests an operation at most (default 100). PHASES: of
-Schemathesis' examples, coverage, fuzzing, stateful (default all). Exit code 1: something was found.
+URL: of a KubeSched whose data may be lost. A few runs of samples are started first as test data. EXAMPLES: maximum of
+requests per operation (default 100). PHASES: of Schemathesis' examples, coverage, fuzzing, stateful (default all). Exit
+code 1: something was found.
 """
 
 from __future__ import annotations

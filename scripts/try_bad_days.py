@@ -2,9 +2,9 @@
 
 python scripts/try_bad_days.py [DAY ...]
 
-Days: slow, silent, locked, "read only" and full (the database), clocks (of two workers and a web process); all of
-them where none is named. A JSON line a day. Exit code 1: something was found. `full` needs a small file system, which
-root may mount; elsewhere it is left out with a remark. tests/deployment/ has a sample.
+Days: slow, silent, locked, "read only" and full (the database), clocks (of two workers and a web process); all by
+default. Prints a JSON line per day. Exit code 1: something was found. `full` needs a small file system, which root may
+mount; otherwise it is skipped with a remark. tests/deployment/ has a sample.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 python scripts/try_kills.py SEED KILLS
 
-Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 clients (sockets and HTTP), four runs
-under way at any time. Each kill hits a web process, a worker, the broker or the database: kill -9 with its children, a
-restart as `docker restart` does it, or SIGSTOP for up to eight seconds. A JSON line a kill, and one with what came of
-it.
-Exit code 1: something was found. It keeps two processors busy; tests/deployment/test_kills.py is a sample.
+Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 clients (sockets and HTTP), four active
+runs at any time. Each kill hits a web process, a worker, the broker or the database: kill -9 with its children, a
+restart as `docker restart` does it, or SIGSTOP for up to eight seconds. Prints a JSON line per kill, and one with the
+results. Exit code 1: there are problems. It keeps two processors busy; tests/deployment/test_machines.py runs a sample.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 python scripts/try_mutants.py SEED SECONDS
 
-Each mutant is one of the samples with one to four values replaced, taken out, moved or joined by a null; of every
-fourth the file is damaged too: bytes are turned, cut out or repeated, plain, packed or in an archive. It is uploaded,
-run as a single pass and in virtual time; pages that its pages link to and API endpoints are opened, a few of each kind.
-Everything happens in this process, in a database that is thrown away (DATABASE_URL: in that one). Exit code 1:
-something was found; each kind of it is printed once.
+Each mutant is one of the samples with one to four values replaced, removed, moved or joined by a null. The file of
+every fourth is damaged as well: bytes are changed, removed or repeated, plain, compressed or in an archive. It is
+uploaded and run as a single pass and in virtual time; its pages, their links and API URLs are opened, a few of each
+kind. Everything runs in this process, in a temporary database (or in DATABASE_URL). Exit code 1: there are problems;
+each kind is printed once.
 """
 
 from __future__ import annotations

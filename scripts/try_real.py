@@ -1,11 +1,10 @@
-"""Real clusters and configurations through the page, the API and `manage.py simulate`: what each is answered, and
-whether the three agree.
+"""Run real clusters and configurations with the page, the API and `manage.py simulate`, and compare the results.
 
 python scripts/try_real.py CLUSTERS CONFIGS > table.md
 
-CLUSTERS and CONFIGS are folders (or single files). A cluster is run with up to eight of its bound pods placed again; a
-configuration with a small cluster, as it is and, where plugins are missing, without them. Everything happens in this
-process, in a database that is thrown away. Exit code 1: some answers differ.
+CLUSTERS and CONFIGS are folders (or single files). A cluster is run with up to eight of its bound pods rescheduled; a
+configuration with a small cluster, unchanged and, if plugins are missing, without them. Everything runs in this
+process, in a temporary database. Exit code 1: some results differ.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python scripts/try_upgrades.py [CLUSTERS, 1000] [FIRST SEED]
 
-Previews each random cluster between each two successive releases, and plays what the preview names as the cause of a
-difference. Prints how many pods each set of behaviours explains, also if it is interrupted, and every difference
-without a cause or with a cause that does not give it. Exit code 1: there is one.
+Previews each random cluster between each two successive releases, and replays the named causes of differences. Prints
+the number of pods that each set of behaviours explains, also when interrupted, and every difference without a
+sufficient cause. Exit code 1: there is one.
 """
 
 from __future__ import annotations
