@@ -41,13 +41,10 @@ def by_importance(pods: Iterable[PodInfo]) -> list[PodInfo]:
     Upstream compares a pod without a start time by the time of the comparison, so its insertion sort reverses the order
     of such pods.
     """
-
-    def key(entry: tuple[int, PodInfo]) -> tuple[int, float, int]:
-        position, pod = entry
-        start = start_of(pod)
-        return -pod.priority, start, -position if start == NOW else position
-
-    return [pod for _, pod in sorted(enumerate(pods), key=key)]
+    pods = list(pods)
+    if unknown := [pod for pod in pods if pod.start_time <= 0]:
+        pods = [pod for pod in pods if pod.start_time > 0] + unknown[::-1]
+    return sorted(pods, key=lambda pod: (-pod.priority, pod.start_time if pod.start_time > 0 else NOW))
 
 
 class Budgets:
