@@ -117,7 +117,7 @@ def got(address: str) -> dict[str, Any]:
     return {"status": status, "first_s": round(first, 3), "s": round(took, 3), "mb": round(size / 1e6, 2)}
 
 
-def at_once(count: int, ask: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+def simultaneously(count: int, ask: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
     """Return the seconds until the last of `count` simultaneous requests is answered."""
     answers: list[dict[str, Any]] = []
     threads = [threading.Thread(target=lambda n=n: answers.append(ask(n))) for n in range(count)]  # type: ignore[misc]
@@ -195,7 +195,7 @@ def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
         "compare page": f"{base}/compare/{run}/{run}/",
     }
     found: dict[str, Callable[[], dict[str, Any]]] = {n: (lambda a=a: fetched(a)) for n, a in one.items()}  # type: ignore[misc]
-    found["why, four at once"] = lambda: at_once(4, lambda n: fetched(f"{page}/pods/{pending[10 + n]}/why/"))
+    found["why, four at once"] = lambda: simultaneously(4, lambda n: fetched(f"{page}/pods/{pending[10 + n]}/why/"))
     found["pages during four why"] = lambda: during(
         lambda n: fetched(f"{page}/pods/{pending[20 + n]}/why/"), lambda: fetched(f"{page}/pods/{placed[5]}/")
     )

@@ -49,7 +49,7 @@ def losers(trace: CycleTrace, names: list[str]) -> Iterator[tuple[str, int]]:
         yield "refused", refused[0][1]
 
 
-def in_the_way(trace: CycleTrace, row: int) -> str:
+def obstacles(trace: CycleTrace, row: int) -> str:
     found = [plugin for plugin, verdict in trace.verdicts.items() if verdict.at(row) is not None]
     return " ".join(found) or "points"
 
@@ -76,7 +76,7 @@ def main() -> int:
                 shown += len(found)
                 first.update(remedy.kind for remedy in found[:1])
                 if not found:
-                    without[f"{which}: {in_the_way(trace, row)}"] += 1
+                    without[f"{which}: {obstacles(trace, row)}"] += 1
                 if args.show or not found:
                     print(f"{case['name']} {trace.pod} to {names[row]} ({which})", file=sys.stderr)
                     for remedy in found:

@@ -204,7 +204,7 @@ def by_api(case: Case) -> Answer:
     address = f"/api/scenarios/{response.json()['id']}/runs"
     started = client.post(address, body, content_type="application/json")
     if started.status_code != 202:
-        return Answer(without_way_out(started.json()["error"]))
+        return Answer(without_hint(started.json()["error"]))
     return finished(started.json()["id"])
 
 
@@ -230,7 +230,7 @@ def by_command(case: Case) -> Answer:
             with redirect_stdout(io.StringIO()):
                 call_command("simulate", *map(str, paths), **options)
         except CommandError as error:
-            return Answer(without_way_out(str(error)))
+            return Answer(without_hint(str(error)))
         except SystemExit:
             pass  # a pod stays pending
     return finished(Run.objects.latest("pk").pk)
@@ -257,7 +257,7 @@ def refusal(context: Any) -> str:
     return "; ".join(str(error) for errors in form.errors.values() for error in errors) or "no reason is shown"
 
 
-def without_way_out(error: str) -> str:
+def without_hint(error: str) -> str:
     """Remove the hint how to leave plugins out, which depends on the interface."""
     return re.split(r"; --leave-out-unknown|; \"unknown_plugins\"|\nIts equivalent for this release:", error)[0]
 

@@ -36,8 +36,8 @@ def golden_decisions(name: str, whole: bool = False) -> dict[str, Raw]:
     return {case["name"]: case for case in decoded}
 
 
-class Decided(msgspec.Struct):
-    """A case of which the cycles, or the attempts in virtual time, are counted alone."""
+class CaseDecisions(msgspec.Struct):
+    """The decisions of a case, undecoded."""
 
     cycles: list[msgspec.Raw] = []
     attempts: list[msgspec.Raw] = []
@@ -46,7 +46,7 @@ class Decided(msgspec.Struct):
 def cycle_counts(name: str) -> list[int]:
     """Return how many cycles, or attempts in virtual time, each case of a set has."""
     lines = _lines(f"{name}/expected.jsonl.gz", whole=True)
-    decided = (msgspec.json.decode(line, type=Decided) for line in lines)
+    decided = (msgspec.json.decode(line, type=CaseDecisions) for line in lines)
     return [len(case.cycles or case.attempts) for case in decided]
 
 

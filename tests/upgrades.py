@@ -1,4 +1,4 @@
-"""Upgrade previews of random clusters, checked by playing what they name as causes."""
+"""Upgrade previews of random clusters, checked by replaying the causes that they name."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 
-def goes_to(page: Page, key: str, heading: str) -> None:
+def press_key(page: Page, key: str, heading: str) -> None:
     page.keyboard.press(key)
     expect(page.locator("#t-slide")).to_contain_text(heading)
 
@@ -18,14 +18,14 @@ def test_by_keys_alone(page: Page, recorded: dict[str, Any]) -> None:
     page.keyboard.press("s")
     page.wait_for_url("**/present/**")
     expect(page.locator("#t-slide")).to_have_text("Total scores")
-    goes_to(page, "ArrowRight", "The decision")
+    press_key(page, "ArrowRight", "The decision")
     expect(page.locator("[data-status]")).to_contain_text("The decision")
-    goes_to(page, "PageUp", "Total scores")
+    press_key(page, "PageUp", "Total scores")
     page.keyboard.press("h")
     expect(page.locator("#go-toggle")).to_have_text("Show later steps")
     page.keyboard.press("Home")
     expect(page.locator(".figures")).to_contain_text("pods")
-    goes_to(page, "ArrowRight", "front-3")
+    press_key(page, "ArrowRight", "front-3")
     expect(page.locator(".rail li")).to_have_count(1)
     assert "The decision" not in page.content()
     assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)") >= 40

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 CHARTS = "() => [...document.querySelectorAll('[data-chart] .wait')].length === 0"
 
 
-def nothing(page: Page) -> None: ...
+def no_steps(page: Page) -> None: ...
 
 
 class Stop(NamedTuple):
@@ -19,7 +19,7 @@ class Stop(NamedTuple):
 
     name: str
     address: str
-    then: Callable[[Page], None] = nothing
+    then: Callable[[Page], None] = no_steps
 
     def visit(self, page: Page) -> None:
         """Open the page and wait until everything is loaded."""
@@ -263,4 +263,4 @@ def _wrong_object(page: Page) -> None:
 
 KEYS = [stop.key for stop in stops(*[0] * 8)]
 # Opened by URL, with the shop only; other stops take longer.
-QUICK = [stop.key for stop in stops(1, 1, *[0] * 6) if stop.then is nothing and "/0/" not in stop.address]
+QUICK = [stop.key for stop in stops(1, 1, *[0] * 6) if stop.then is no_steps and "/0/" not in stop.address]

@@ -35,10 +35,10 @@ def test_many_processes_are_one_service(tmp_path: Path) -> None:
     try:
         machines.up(preparing=2)
         visitor = Browser(machines.url)
-        one_has_prepared(machines)
+        migrations_run_once(machines)
         both_answer(machines, visitor)
         no_secret_is_logged(machines, visitor)
-        a_form_and_its_notice(visitor)
+        a_form_shows_its_message(visitor)
         progress_is_shared(machines)
         origins_are_distinguished(visitor)
         runs_on_all_workers(visitor)
@@ -65,7 +65,7 @@ def no_secret_is_logged(machines: Machines, visitor: Browser) -> None:
     assert not [text for text in logs if "s3cret" in text]
 
 
-def a_form_and_its_notice(visitor: Browser) -> None:
+def a_form_shows_its_message(visitor: Browser) -> None:
     """They may reach different processes."""
     for number in range(4):
         made = visitor.api("POST", f"/scenarios?name=short-lived-{number}", cluster(1, 1))["id"]
@@ -122,7 +122,7 @@ def origins_are_distinguished(visitor: Browser) -> None:
         assert visitor.ask("POST", "/api/scenarios", cluster(1, 1), Origin=origin)[0] == status, origin
 
 
-def one_has_prepared(machines: Machines) -> None:
+def migrations_run_once(machines: Machines) -> None:
     """An empty database, and two machines that started together."""
     stored = [re.findall(r"sample scenarios, (\d+) new", machines.log_of(f"migrate-{n}"))[0] for n in (1, 2)]
     assert sorted(number == "0" for number in stored) == [False, True]

@@ -1,4 +1,4 @@
-"""The forms of a written lesson: they change only what was changed, and lose nothing that they do not show."""
+"""Forms of a written lesson: they change only the edited fields, and keep what they do not show."""
 
 import re
 from dataclasses import replace
@@ -51,8 +51,8 @@ Two.
 """
 
 
-def sent(fields: StepFields) -> QueryDict:
-    """A form as a browser sends it."""
+def form_data(fields: StepFields) -> QueryDict:
+    """Return the data of a form as a browser sends it."""
     form = QueryDict(mutable=True)
     for name in fields.__dataclass_fields__:
         if name not in ("options", "mistakes"):
@@ -67,7 +67,7 @@ def sent(fields: StepFields) -> QueryDict:
     return form
 
 
-def test_every_step_of_the_course_passes_through_the_form() -> None:
+def test_every_step_of_all_lessons_is_unchanged_by_the_form() -> None:
     for path in catalog.paths()[::5]:
         text, _, _ = written_lessons.separated(path.read_bytes())
         source = lesson_source.split(text)
@@ -75,7 +75,7 @@ def test_every_step_of_the_course_passes_through_the_form() -> None:
         for number in range(1, len(source.steps) + 1):
             fields = step_fields.fields_of(source, number)
             assert fields is not None
-            assert step_fields.posted(sent(fields)) == fields
+            assert step_fields.posted(form_data(fields)) == fields
             assert step_fields.problems(fields) == []
             step_fields.apply(source, number, fields)
         assert source.text == text, "nothing changed"
@@ -87,7 +87,7 @@ def test_every_step_of_the_course_passes_through_the_form() -> None:
         assert parser.parsed("x", source.text.encode(), {}).head.steps == parser.read(path).head.steps
 
 
-def test_what_the_form_cannot_show_stays() -> None:
+def test_fields_that_the_form_does_not_show_are_kept() -> None:
     source = lesson_source.split(ODD.replace("~~~", "```"))
     assert [step_fields.fields_of(source, number) is None for number in (1, 2)] == [True, False]
     assert [source.editable(name) for name in ("title", "summary", "lights")] == [False, False, True]
@@ -171,7 +171,7 @@ def post(client: Client, written: WrittenLesson, do: str = "save", number: int =
     if number:
         fields = step_fields.fields_of(source, number)
         assert fields is not None
-        form = sent(fields)
+        form = form_data(fields)
     form.update({"version": version_of(written), "step": number, "do": do})
     for name, value in values.items():
         form[name] = value
@@ -209,7 +209,7 @@ def test_steps_are_added_moved_and_deleted(client: Client, written: WrittenLesso
     assert titles(written) == ["Uno"], "one step stays"
 
 
-def test_the_lesson_itself_is_edited(client: Client, written: WrittenLesson) -> None:
+def test_fields_of_the_lesson_are_edited(client: Client, written: WrittenLesson) -> None:
     post(client, written, number=0, title="T: new", summary="S", lights="queue", runs="old: {release: '1.30'}")
     head = parser.parsed("x", written.text.encode(), {}).head
     assert (head.title, head.lights, head.runs["old"].release) == ("T: new", ["queue"], "1.30")
@@ -224,7 +224,7 @@ def test_the_lesson_itself_is_edited(client: Client, written: WrittenLesson) -> 
     assert "runs" not in written.text
 
 
-def test_odd_values_of_the_head_stay(client: Client, written: WrittenLesson) -> None:
+def test_unknown_values_of_the_front_matter_are_kept(client: Client, written: WrittenLesson) -> None:
     odd = written.text.replace("lights: [filter]", "lights: [{a: b}, gone]").replace("title: A", "title: 5 # A", 1)
     for text in (odd, odd.replace("[{a: b}, gone]", "{a: b}"), odd.replace("[{a: b}, gone]", "5")):
         written_lessons.save(written, text)
@@ -234,7 +234,7 @@ def test_odd_values_of_the_head_stay(client: Client, written: WrittenLesson) -> 
         assert written.text == text.replace("What this lesson is about.", "New")
 
 
-def test_input_that_is_refused_stays_on_the_page(client: Client, written: WrittenLesson) -> None:
+def test_rejected_input_is_kept_on_the_page(client: Client, written: WrittenLesson) -> None:
     before = written.text
     refused = post(client, written, before="Mine\n## Other", hint="<b>")
     page = refused.content.decode()
@@ -253,7 +253,7 @@ def test_input_that_is_refused_stays_on_the_page(client: Client, written: Writte
     assert written.text == before
 
 
-def test_a_step_that_the_form_cannot_show_is_edited_as_markdown(client: Client, written: WrittenLesson) -> None:
+def test_a_step_that_the_form_does_not_support_is_edited_as_markdown(client: Client, written: WrittenLesson) -> None:
     written_lessons.save(
         written, written.text.replace("  - title: The first step\n", "  - title: The first step\n    # why\n")
     )
@@ -276,7 +276,7 @@ def test_a_step_that_the_form_cannot_show_is_edited_as_markdown(client: Client, 
     assert "must be of one step" in refused.content.decode()
 
 
-def test_a_text_without_forms_says_why(client: Client, written: WrittenLesson) -> None:
+def test_a_text_that_forms_do_not_support_gives_a_reason(client: Client, written: WrittenLesson) -> None:
     written_lessons.save(written, written.text.replace("## The first step", "## Another"))
     page = get(client, f"/lessons/{written.pk}/edit/").source
     assert "The forms cannot edit this text. Line 13: step 1 must have the same title" in " ".join(page.split())

@@ -47,7 +47,7 @@ def two_users_of_a_port(pods: list[PodInfo]) -> bool:
     return len(set(ports)) < len(ports)
 
 
-def counts_nothing_at_first(incoming: PodInfo, moved: list[PodInfo]) -> bool:
+def not_counted_at_first(incoming: PodInfo, moved: list[PodInfo]) -> bool:
     """See test_a_spread_change_counts_pods_that_were_not_counted."""
     constraints = incoming.pod.spec.topology_spread_constraints
     selectors = [each.label_selector for each in constraints]
@@ -71,7 +71,7 @@ def test_a_change_on_one_node_gives_the_verdict_of_the_changed_cluster(release: 
                 change = NodePodsChange(row, come, gone, [*((pod, -1) for pod in gone), *((pod, 1) for pod in come)])
                 known = [
                     *(["NodePorts"] if two_users_of_a_port([*here, *come]) else []),
-                    *(["PodTopologySpread"] if counts_nothing_at_first(incoming, [*gone, *come]) else []),
+                    *(["PodTopologySpread"] if not_counted_at_first(incoming, [*gone, *come]) else []),
                 ]
                 before = {p.name: judged(p, incoming, row) for p in plugins if p.name not in known}
                 verdicts = {p.name: judged(p, incoming, row, change) for p in plugins if p.name not in known}

@@ -20,12 +20,12 @@ def one(release: str, *objects: Raw, **more: Any) -> CycleTrace:
     return next(iter(Simulation(list(objects), release=release, tie_break="name", **more).run()))
 
 
-def apart(*selected: dict[str, str], key: str = HOSTNAME) -> Raw:
+def anti_affinity(*selected: dict[str, str], key: str = HOSTNAME) -> Raw:
     terms = [{"topologyKey": key, "labelSelector": selector(**labels)} for labels in selected]
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def near(labels: dict[str, str]) -> Raw:
+def affinity(labels: dict[str, str]) -> Raw:
     terms = [{"topologyKey": HOSTNAME, "labelSelector": selector(**labels)}]
     return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
@@ -47,9 +47,9 @@ def test_a_node_reports_one_short_resource() -> None:
 
 def test_pod_affinity_reports_its_rule_only_if_it_is_unresolvable() -> None:
     common, rule = "node(s) didn't match pod affinity/anti-affinity", "node(s) didn't match pod affinity rules"
-    assert reasons("1.17", node("a"), pod("p", affinity=near(WEB))) == [(rule,)]
-    assert reasons("1.18", node("a"), pod("p", affinity=near(WEB))) == [(common, rule)]
-    repelled = pod("q", on="a", labels=WEB), pod("p", affinity=apart(WEB))
+    assert reasons("1.17", node("a"), pod("p", affinity=affinity(WEB))) == [(rule,)]
+    assert reasons("1.18", node("a"), pod("p", affinity=affinity(WEB))) == [(common, rule)]
+    repelled = pod("q", on="a", labels=WEB), pod("p", affinity=anti_affinity(WEB))
     assert reasons("1.17", node("a"), *repelled) == [(common,)]
     assert len(reasons("1.18", node("a"), *repelled)[0]) == 2
 
@@ -132,8 +132,8 @@ def test_victims_do_not_use_up_budgets(release: str) -> None:
 @BOTH
 def test_a_restored_pod_violates_all_terms(release: str) -> None:
     """q matches the term by rack, which a lacks; in 1.17 it also counts by hostname."""
-    both = apart(WEB)
-    both["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] += apart(DB, key="rack")[
+    both = anti_affinity(WEB)
+    both["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] += anti_affinity(DB, key="rack")[
         "podAntiAffinity"
     ]["requiredDuringSchedulingIgnoredDuringExecution"]
     low = [pod("q", on="a", labels=DB), pod("r", on="a", labels=WEB)]
