@@ -127,7 +127,7 @@ UNNOTICED: Mapping[str, str] = {
     "1.20 preemption_samples_nodes": "no pod preempts with more than 100 candidates",
     "1.23 missing_volume_reason_reworded": "no claim names a missing volume",
     "1.26 waits_only_for_preempted_pods": "on nominated nodes, no pod terminates for another reason than preemption",
-    "1.27 local_volumes_prefilter_nodes": "no claim of a pending pod is bound to a local volume",
+    "1.27 local_volumes_prefilter_nodes": "no pending pod up to 1.29 has a claim that is bound to a local volume",
     "1.28 rejects_sidecars": "no pod of 1.28 has a sidecar",
     "1.31 affinity_label_keys": "no affinity term has matchLabelKeys",
     "1.31 portworx_migration": "no case has Portworx volumes",
