@@ -31,7 +31,7 @@ def test_a_changed_number_keeps_its_comment() -> None:
 def test_an_added_field_is_inserted_at_its_place() -> None:
     web = values(MIXED)[1]
     web["spec"]["template"]["spec"]["priorityClassName"] = "high"
-    web["spec"]["template"]["spec"]["containers"].append({"name": "beside"})
+    web["spec"]["template"]["spec"]["containers"].append({"name": "other"})
     text = edited(MIXED, {"thing": 1, "value": web})
     assert text.startswith(MIXED.rstrip("\n"))
     assert text.removeprefix(MIXED) == "        - name: other\n      priorityClassName: high\n"

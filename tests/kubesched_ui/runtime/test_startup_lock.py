@@ -62,11 +62,11 @@ def test_an_unusable_database_is_reported_and_stops_the_start(tmp_path: Path) ->
 def test_an_interrupted_start_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     """While its database is prepared."""
     instance = Instance(tmp_path)
-    command, log = [sys.executable, "manage.py", "run"], (tmp_path / "log").open("wb")
+    command, log = [sys.executable, "manage.py", "run"], (tmp_path / "stderr").open("wb")
     starting = subprocess.Popen(command, cwd=CHECKOUT, env=instance.environment, stderr=log, start_new_session=True)
     until((tmp_path / startup_lock.LOCK).exists, "the preparation")
     until(lambda: len(instance.pids("")) > 1, "the others")
     os.kill(starting.pid, number)
     assert starting.wait(60) == 1
-    assert (tmp_path / "log").read_bytes() == b""
+    assert (tmp_path / "stderr").read_bytes() == b""
     until(lambda: not instance.pids(""), "the end of all processes")
