@@ -30,7 +30,11 @@ test("forwards and backwards by plugin have the same steps", () => {
 
 test("from cycle to cycle, not beyond the ends", () => {
   assert.deepEqual(next({ cycle: 3, step: 2 }, steps, "cycle", 1, 9), { cycle: 4, step: -1 });
-  assert.deepEqual(next({ cycle: 3, step: 2 }, steps, "cycle", -1, 9), { cycle: 3, step: -1 }, "first the start of the cycle");
+  assert.deepEqual(
+    next({ cycle: 3, step: 2 }, steps, "cycle", -1, 9),
+    { cycle: 3, step: -1 },
+    "first the start of the cycle",
+  );
   assert.deepEqual(next({ cycle: 3, step: -1 }, steps, "cycle", -1, 9), { cycle: 2, step: -1 });
   assert.deepEqual(next({ cycle: 1, step: -1 }, steps, "cycle", -1, 9), { cycle: 1, step: -1 });
   assert.deepEqual(next({ cycle: 9, step: -1 }, steps, "cycle", 1, 9), { cycle: 10, step: -1 });
