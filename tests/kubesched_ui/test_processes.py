@@ -67,31 +67,8 @@ def scenario(instance: Instance) -> int:
     return number
 
 
-def test_a_slow_reader_of_an_export_leaves_its_process_to_others(instance: Instance, scenario: int) -> None:
-    """It reads 64 kB a second of 40 MB, and may use one process."""
-    run = start_run(instance, scenario)
-    check(instance, run)
-    path, ended = f"/api/runs/{run}/export?format=jsonl", threading.Event()
-
-    def read_slowly(client: socket.socket) -> None:
-        while not ended.wait(1):
-            client.recv(1 << 16)
-
-    with socket.create_connection(("127.0.0.1", instance.port)) as client:
-        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        assert client.recv(12) == b"HTTP/1.1 200"
-        reader = threading.Thread(target=read_slowly, args=(client,))
-        reader.start()
-        try:
-            with urlopen(f"http://127.0.0.1:{instance.port}{path}", timeout=60) as answer:
-                assert len(answer.read().splitlines()) == PODS + 1
-        finally:
-            ended.set()
-            reader.join()
-
-
 def test_generated_requests_find_no_error_in_the_api(instance: Instance) -> None:
-    """A sample of what scripts/try_api.py sends."""
+    """A sample of what scripts/try_api.py sends. It deletes scenarios, so it precedes the tests of `scenario`."""
     command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "1", "1", "", "fuzzing"]
     tried = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
     assert tried.returncode == 0, tried.stdout[-5000:] + tried.stderr[-1000:]
@@ -120,6 +97,29 @@ def start_run(instance: Instance, scenario: int, **settings: Any) -> int:
 def running(instance: Instance, run: int) -> None:
     """Wait until the run is half done."""
     until(lambda: instance.api("GET", f"/runs/{run}")["cycles_done"] > 20, "the run's first cycles")
+
+
+def test_a_slow_reader_of_an_export_leaves_its_process_to_others(instance: Instance, scenario: int) -> None:
+    """It reads 64 kB a second of 40 MB, and may use one process."""
+    run = start_run(instance, scenario)
+    check(instance, run)
+    path, ended = f"/api/runs/{run}/export?format=jsonl", threading.Event()
+
+    def read_slowly(client: socket.socket) -> None:
+        while not ended.wait(1):
+            client.recv(1 << 16)
+
+    with socket.create_connection(("127.0.0.1", instance.port)) as client:
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 200"
+        reader = threading.Thread(target=read_slowly, args=(client,))
+        reader.start()
+        try:
+            with urlopen(f"http://127.0.0.1:{instance.port}{path}", timeout=60) as answer:
+                assert len(answer.read().splitlines()) == PODS + 1
+        finally:
+            ended.set()
+            reader.join()
 
 
 def test_a_killed_worker_is_replaced_and_the_run_continues(instance: Instance, scenario: int) -> None:
@@ -181,9 +181,8 @@ def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None
     crowds = [crowd(instance, runs[0]), crowd(instance, runs[0], "&pod=default/p00700", "--gaps")]
     crowds.append(crowd(instance, in_time))
     metrics = [json.loads(one.communicate(timeout=150)[0]) for one in crowds]
-    metrics.append(
-        json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0])
-    )  # the run is finished
+    # the run is finished
+    metrics.append(json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0]))
     last = [str(instance.finished(run)["last_seq"]) for run in (runs[0], runs[0], in_time, runs[0])]
     assert [one["codes"] for one in metrics] == [{"1000": 30}] * 4
     assert [one["wrong"] for one in metrics] == [{}] * 4
