@@ -170,7 +170,7 @@ class _Mixed(NamedTuple):
     """The default plugins of a release between `a` and `b`.
 
     `in_bs_order`: whether their order, and the meaning of configuration versions, is that of b. `changed`: the plugins
-    with another weight, or that only one of the releases has. `taken`: those of them that are as in b.
+    with another weight, or that only one of the releases has. `taken`: the changed plugins that are as in b.
     """
 
     a: Release
