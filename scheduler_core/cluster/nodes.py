@@ -31,7 +31,7 @@ _MEMO_LIMIT = 4096
 _OF_PODS = ("is_bare", "_memo", "images", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+_BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 
 
 def zone_key(node: Node, stable: bool = True) -> str:
@@ -40,8 +40,8 @@ def zone_key(node: Node, stable: bool = True) -> str:
     Beta labels have precedence. `stable`: whether the stable labels count.
     """
     labels = node.metadata.labels
-    zone = labels.get(BETA_ZONE, labels.get(ZONE, "") if stable else "")
-    region = labels.get(BETA_REGION, labels.get(REGION, "") if stable else "")
+    zone = labels.get(_BETA_ZONE, labels.get(ZONE, "") if stable else "")
+    region = labels.get(_BETA_REGION, labels.get(REGION, "") if stable else "")
     return f"{region}:\0:{zone}" if zone or region else ""
 
 

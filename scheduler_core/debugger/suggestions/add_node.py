@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.nodes import BETA_REGION, BETA_ZONE, REGION, ZONE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, is_ready
 from scheduler_core.debugger.suggestions.steps import ADD, Step
 
-PLACE_LABELS = (ZONE, REGION, BETA_ZONE, BETA_REGION)
+PLACES = ("zone", "region")  # names of labels, with any prefix: each CSI driver has its own
 
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
@@ -27,12 +27,15 @@ def kinds(nodes: Iterable[Node]) -> list[Node]:
 
 
 def shape(node: Node) -> object:
-    """Return a key that is equal for nodes that differ only in zone, region and hostname."""
-    return _kind(node, PLACE_LABELS)
+    """Return a key that is equal for nodes that differ only in zone, region and hostname, or by less than a tenth in a
+    resource: machines of one type rarely report the same memory."""
+    resources, labels, taints = _kind(node)
+    rounded = frozenset((name, f"{quantity.milli_value(amount):.2g}") for name, amount in resources)
+    return rounded, frozenset((k, v) for k, v in labels if k.rpartition("/")[2] not in PLACES), taints
 
 
-def _kind(node: Node, without: Container[str] = ()) -> object:
-    labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name and k not in without)
+def _kind(node: Node) -> tuple[frozenset[Any], frozenset[tuple[str, str]], frozenset[Any]]:
+    labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name)
     taints = frozenset((t.key, t.value, t.effect) for t in _lasting(node))
     return frozenset(node.status.allocatable.items()), labels, taints
 

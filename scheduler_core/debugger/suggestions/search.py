@@ -211,7 +211,7 @@ class FixSearch:
                 self._show(plan, node)
                 helpful.add(add_node.shape(like))
         if not any(remedy.kind == ADD for remedy in self.found.values()):
-            for like in there[:3]:
+            for like in list({add_node.shape(one): one for one in reversed(there)}.values())[:3]:
                 step = add_node.step(cluster, like)
                 name = str(step.changes[0].create["metadata"]["name"]) if step.changes[0].create else ""
                 end = self.what_if.runs + 12

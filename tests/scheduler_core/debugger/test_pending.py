@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.objects import decode
+from scheduler_core.debugger.suggestions.add_node import shape
 from scheduler_core.debugger.suggestions.pending import all_pending
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.test_suggestions import node, pod
@@ -53,6 +54,20 @@ def test_nodes_that_differ_only_by_zone_are_one_line() -> None:
     found = all_pending(Simulation([*objects, big, *waiting], release="1.34"))
     assert [(more.like, more.count, more.places) for more in found.remedies] == [("n2", 3, 3), ("big", 1, 2)]
     assert [other.like for other in found.remedies[0].alternatives] == ["n0", "n1", "n3"]
+
+
+def test_nodes_of_one_machine_type_have_one_shape() -> None:
+    """Their memory differs by a little, and each driver has a label for the zone."""
+
+    def shape_of(zone: str, memory: str, size: str = "m") -> object:
+        labels = {"topology.cinder.csi.openstack.org/zone": zone, "node.kubernetes.io/instance-type": size}
+        raw = node("n", **labels)
+        raw["status"]["allocatable"]["memory"] = memory
+        return shape(decode(raw))
+
+    assert shape_of("az1", "3903516Ki") == shape_of("az2", "3903508Ki")
+    assert shape_of("az1", "3903516Ki") != shape_of("az1", "7903516Ki")
+    assert shape_of("az1", "3903516Ki") != shape_of("az1", "3903516Ki", "l")
 
 
 def test_placing_another_pod_may_make_pods_feasible() -> None:
