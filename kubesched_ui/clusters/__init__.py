@@ -1,0 +1,1 @@
+"""Live clusters: the follower, the stored history, and the queries that their pages use."""

@@ -1,0 +1,44 @@
+"""The last known objects of a live cluster.
+
+Source: k8s.io/client-go/tools/cache/store.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from scheduler_core.api.objects import Object
+from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
+
+
+class Store:
+    """The objects by kind and key. `resource_versions`: kind -> resourceVersion up to which the kind is known."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[str, Object]] = {}
+        self.resource_versions: dict[str, int] = {}
+
+    def get(self, kind: str, key: str) -> Object | None:
+        """Return an object, or None if it does not exist."""
+        return self._objects.get(kind, {}).get(key)
+
+    def objects(self, kind: str) -> Collection[Object]:
+        """Return the objects of a kind."""
+        return self._objects.get(kind, {}).values()
+
+    def by_key(self, kind: str) -> Mapping[str, Object]:
+        """Return key -> object of a kind."""
+        return self._objects.get(kind, {})
+
+    def apply(self, item: Item) -> None:
+        """Apply an item of a source. Items of a kind are in the order of their resourceVersion."""
+        if isinstance(item, Listed):
+            self._objects[item.kind] = {obj.key: obj for obj in item.objects}
+        elif isinstance(item, WatchEvent):
+            objects = self._objects.setdefault(item.kind, {})
+            if item.type == DELETED:
+                objects.pop(item.key, None)
+            else:
+                objects[item.key] = item.object
+        if not isinstance(item, Gap):
+            self.resource_versions[item.kind] = item.resource_version

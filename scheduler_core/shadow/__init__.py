@@ -1,0 +1,1 @@
+"""Checks the decisions of a real scheduler: decides each pod on the same state and classifies the difference."""
