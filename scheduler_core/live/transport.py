@@ -1,0 +1,273 @@
+"""HTTP to an API server: GET requests whose responses are read as a stream of bytes.
+
+A reflector uses the `Transport` protocol alone. `AiohttpTransport` is the implementation; the modules `kubectl_proxy`,
+`in_cluster` and `kubeconfig` say how it reaches an API server. No error, log line or `repr` has a credential.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import aiohttp
+from yarl import URL
+
+CONNECT_TIMEOUT = 10.0
+# Credentials that expire are loaded again this many seconds before, and not more often than this.
+RENEW_BEFORE = 60.0
+RENEW_INTERVAL = 10.0
+READ_BUFFER = 2**18
+
+
+class TransportError(Exception):
+    """A request failed before its response was complete. `str()` is one sentence, without credentials and queries."""
+
+
+class Response(Protocol):
+    """The response to a GET. `headers` ignores case."""
+
+    @property
+    def status(self) -> int:
+        """Return the HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, decompressed. Chunks end anywhere. Raises TransportError if the line breaks."""
+
+
+class Transport(Protocol):
+    """Sends GET requests to one API server."""
+
+    def get(
+        self, path: str, query: Mapping[str, str], *, read_timeout: float = 60.0
+    ) -> AbstractAsyncContextManager[Response]:
+        """Request `path?query`. Leaving the context closes the response.
+
+        `path`: absolute, such as /api/v1/pods. `query`: values are encoded here. `read_timeout`: longest silence in
+        seconds, before the status and between two chunks. Any status is a response. Raises TransportError.
+        """
+
+    async def close(self) -> None:
+        """Close all connections."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where an API server is and how to authenticate.
+
+    `name`: for messages. `url`: with a path if the server has one. `unix_socket`: path of the socket to use instead of
+    the host of the URL. `tls`: None for http. `authorization`: returns the headers of a request; called for each
+    request, so that it can read a token file again. `expires`: Unix seconds at which the credentials end, if known.
+    """
+
+    name: str
+    url: str
+    unix_socket: str | None = None
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    server_hostname: str | None = None
+    proxy: str | None = field(default=None, repr=False)
+    authorization: Callable[[], Mapping[str, str]] = field(default=lambda: {}, repr=False)
+    expires: float | None = None
+
+
+class _Pool:
+    """The connections to one endpoint. It closes when it has been replaced and its last response has ended."""
+
+    def __init__(self, endpoint: Endpoint, user_agent: str) -> None:
+        self.endpoint = endpoint
+        self.created = time.time()
+        self.responses = 0
+        self.replaced = False
+        connector: aiohttp.BaseConnector
+        if endpoint.unix_socket:
+            connector = aiohttp.UnixConnector(endpoint.unix_socket, limit=0)
+        else:
+            connector = aiohttp.TCPConnector(limit=0, ssl=endpoint.tls or True)
+        # trust_env would also send the passwords of ~/.netrc; the proxies of the environment are in `proxy_of`.
+        self.session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "gzip"},
+            read_bufsize=READ_BUFFER,
+        )
+
+    async def release(self) -> None:
+        if self.replaced and not self.responses:
+            await self.session.close()
+
+
+class AiohttpTransport:
+    """Sends requests with aiohttp.
+
+    `connect` returns the endpoint. It is called at the first request, before credentials expire, after a 401 and after
+    a failed TLS handshake; it raises TransportError if there is no way to the server.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[Endpoint]], user_agent: str = "kubesched") -> None:
+        self._connect = connect
+        self._user_agent = user_agent
+        self._pool: _Pool | None = None
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def get(
+        self, path: str, query: Mapping[str, str], *, read_timeout: float = 60.0
+    ) -> AsyncIterator[AiohttpResponse]:
+        """Request `path?query` (see Transport.get). After a 401, load the credentials again and repeat once."""
+        pool = await self._current()
+        pool.responses += 1
+        try:
+            response = await self._send(pool, path, query, read_timeout)
+            if response.status == 401:
+                response.close()
+                renewed = await self._renew(pool)
+                pool.responses -= 1
+                await pool.release()
+                pool = renewed
+                pool.responses += 1
+                response = await self._send(pool, path, query, read_timeout)
+            try:
+                yield AiohttpResponse(response, pool.endpoint.name, read_timeout)
+            finally:
+                response.close()
+        finally:
+            pool.responses -= 1
+            await pool.release()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._pool:
+            await self._pool.session.close()
+            self._pool = None
+
+    async def _send(
+        self, pool: _Pool, path: str, query: Mapping[str, str], read_timeout: float
+    ) -> aiohttp.ClientResponse:
+        endpoint = pool.endpoint
+        timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_TIMEOUT, sock_connect=CONNECT_TIMEOUT, sock_read=read_timeout
+        )
+        try:
+            return await pool.session.get(
+                URL(endpoint.url.rstrip("/") + path, encoded=True).with_query(query),
+                headers=endpoint.authorization(),
+                timeout=timeout,
+                allow_redirects=False,  # a redirect would send the token to any address
+                proxy=proxy_of(endpoint),
+                server_hostname=endpoint.server_hostname,
+            )
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
+                with suppress(TransportError):  # perhaps the certificates have been rotated
+                    await self._renew(pool)
+            raise TransportError(describe(error, endpoint.name, read_timeout)) from None
+
+    async def _current(self) -> _Pool:
+        pool = self._pool
+        if pool is None:
+            return await self._renew(None)
+        expires = pool.endpoint.expires
+        if expires is not None and max(expires - RENEW_BEFORE, pool.created + RENEW_INTERVAL) <= time.time():
+            return await self._renew(pool)
+        return pool
+
+    async def _renew(self, used: _Pool | None) -> _Pool:
+        """Return a pool with newly loaded credentials, unless another request has replaced `used` already."""
+        async with self._lock:
+            if self._pool is not None and self._pool is not used:
+                return self._pool
+            pool = _Pool(await self._connect(), self._user_agent)
+            if used is not None:
+                used.replaced = True
+                await used.release()
+            self._pool = pool
+            return pool
+
+
+class AiohttpResponse:
+    """A response of AiohttpTransport."""
+
+    def __init__(self, response: aiohttp.ClientResponse, name: str, read_timeout: float) -> None:
+        self._response = response
+        self._name = name
+        self._read_timeout = read_timeout
+
+    @property
+    def status(self) -> int:
+        """Return the HTTP status."""
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers; names ignore case."""
+        return self._response.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, decompressed. Raises TransportError if the line breaks."""
+        try:
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise TransportError(describe(error, self._name, self._read_timeout)) from None
+
+
+def proxy_of(endpoint: Endpoint) -> str | None:
+    """Return the proxy of an endpoint: its own, or HTTPS_PROXY and NO_PROXY of the environment, as client-go does."""
+    if endpoint.proxy or endpoint.unix_socket:
+        return endpoint.proxy
+    url = URL(endpoint.url)
+    if not url.host or urllib.request.proxy_bypass_environment(f"{url.host}:{url.port}"):  # type: ignore[attr-defined]
+        return None
+    return urllib.request.getproxies_environment().get(url.scheme)
+
+
+def describe(error: Exception, name: str, read_timeout: float) -> str:
+    """Return one sentence about a failed request.
+
+    The texts of aiohttp are not used: they have addresses with queries and the passwords of proxies.
+    """
+    sentence = _sentence(error, name, read_timeout)
+    return sentence[0].upper() + sentence[1:]
+
+
+def _sentence(error: Exception, name: str, read_timeout: float) -> str:
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            reason = getattr(error.certificate_error, "verify_message", "") or "verification failed"
+            return f"The certificate of {name} is not trusted: {reason}."
+        case aiohttp.ClientConnectorSSLError():
+            reason = getattr(error.os_error, "reason", None) or "the handshake failed"
+            return f"TLS with {name} failed: {str(reason).replace('_', ' ').lower()}."
+        case aiohttp.ClientHttpProxyError():
+            return f"The proxy of {name} answered {error.status}."
+        case aiohttp.ClientProxyConnectionError():
+            return f"The proxy of {name} could not be reached: {_reason(error.os_error)}."
+        case aiohttp.ClientConnectorDNSError():
+            return f"The host of {name} has no address."
+        case aiohttp.ConnectionTimeoutError():
+            return f"{name} could not be reached within {CONNECT_TIMEOUT:g} s."
+        case aiohttp.ClientConnectorError():
+            return f"{name} could not be reached: {_reason(error.os_error)}."
+        case TimeoutError():
+            return f"{name} sent nothing for {read_timeout:g} s."
+        case aiohttp.InvalidURL():
+            return f"The address of {name} is not valid."
+        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | ConnectionError():
+            return f"The connection to {name} ended before the response was complete."
+        case _:
+            return f"The request to {name} failed: {type(error).__name__}."
+
+
+def _reason(error: OSError) -> str:
+    # The strerror of asyncio has the address.
+    return os.strerror(error.errno).lower() if error.errno else "no connection"
