@@ -8,7 +8,7 @@ from scheduler_core.explain.answer import NodeObjections, Part, RejectedNodes
 
 NEVER: Literal["never"] = "never"
 NOT_NOW: Literal["not now"] = "not now"
-NOT_ASKED: Literal["not asked"] = "not asked"
+UNDECIDED: Literal["not asked"] = "not asked"
 Category = Literal["never", "not now", "not asked"]
 
 # Identifiers of causes. Pages and clients may rely on them.
