@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Page, expect
 
-CHARTS = "() => [...document.querySelectorAll('[data-chart] .wait')].length === 0"
+DRAWN_IN_VIEW = "[data-chart], .map-main"
+LOADING = re.compile("Loading|Drawing")
 
 
 def no_steps(page: Page) -> None: ...
@@ -28,14 +30,13 @@ class Stop(NamedTuple):
         page.evaluate(
             "() => document.querySelectorAll('details:has([data-chart])').forEach((one) => (one.open = true))"
         )
-        for chart in page.locator("[data-chart]").all():  # drawn when it scrolls into view
-            chart.scroll_into_view_if_needed()
-        page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        page.wait_for_function(CHARTS, timeout=30_000)
+        for place in page.locator(DRAWN_IN_VIEW).all():  # charts and maps are loaded when they scroll into view
+            if place.is_visible():
+                place.scroll_into_view_if_needed()
+                waits = place.locator(".wait, [data-wait]").filter(has_text=LOADING, visible=True)
+                expect(waits, self.name).to_have_count(0, timeout=30_000)
         page.wait_for_load_state("networkidle")
         page.evaluate("scrollTo(0, 0)")
-        maps = page.locator("[data-wait]").filter(has_text="Loading the cluster", visible=True)
-        expect(maps).to_have_count(0, timeout=30_000)
 
     @property
     def key(self) -> str:
