@@ -103,6 +103,10 @@ class Cluster:
         table = self._tables.get(type(obj))
         return table.get(obj.key) if table is not None else None
 
+    def holds(self, obj: Object) -> bool:
+        """Whether objects of this kind, except pods, are part of the state."""
+        return type(obj) in self._tables or isinstance(obj, Node | Namespace)
+
     def others(self) -> Iterator[Object]:
         """Yield all objects except pods, nodes and namespaces, kind by kind."""
         for table in self._tables.values():

@@ -168,6 +168,15 @@ class NodeTable:
         if not self._zones[zone]:
             del self._zones[zone]
 
+    def zones(self) -> dict[str, list[str]]:
+        """Return a copy of zone -> node names: the order of the nodes."""
+        return {zone: list(names) for zone, names in self._zones.items()}
+
+    def restore_zones(self, zones: Mapping[str, list[str]]) -> None:
+        """Restore an earlier order of the same nodes."""
+        self._zones = {zone: list(names) for zone, names in zones.items()}
+        self._stale = True
+
     def changed(self) -> None:
         """Clear the memo after a change of a node object or a CSINode."""
         self._memo.clear()

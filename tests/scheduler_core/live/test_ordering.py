@@ -1,0 +1,56 @@
+import random
+
+from scheduler_core.api.objects import Object
+from scheduler_core.live.ordering import Ordering, in_order
+from scheduler_core.live.watch_events import Bookmark, Gap, Listed, WatchEvent
+
+
+def change(kind, version):
+    return WatchEvent(kind, "MODIFIED", f"{kind}-{version}", version, Object(), float(version))
+
+
+def test_a_change_waits_until_every_kind_is_known_beyond_it():
+    ordering = Ordering(["Pod", "Node"])
+    assert len(list(ordering.add(Listed("Pod", 5, (), 0.0)))) == 1
+    assert len(list(ordering.add(Listed("Node", 6, (), 0.0)))) == 1
+    assert not list(ordering.add(change("Pod", 8)))
+    assert [item.resource_version for item in ordering.add(change("Node", 7))] == [7]
+    assert [item.resource_version for item in ordering.add(Bookmark("Node", 9, 1.0))] == [8]
+    assert ordering.resource_version == 8
+
+
+def test_a_refused_kind_is_not_waited_for():
+    ordering = Ordering(["Pod", "Node"])
+    assert not list(ordering.add(change("Pod", 8)))
+    assert list(ordering.forget("Node")) == [change("Pod", 8)]
+    assert list(ordering.add(change("Pod", 9))) == [change("Pod", 9)]
+
+
+def test_events_hold_nothing_back():
+    ordering = Ordering(["Pod", "Event"])
+    assert list(ordering.add(change("Pod", 8))) == [change("Pod", 8)]
+
+
+def test_a_gap_comes_before_the_changes_after_it():
+    ordering = Ordering(["Pod", "Node"])
+    released = [
+        *ordering.add(Gap("Pod", 4, 20, 0.0)),
+        *ordering.add(change("Pod", 20)),
+        *ordering.add(change("Node", 9)),
+    ]
+    assert released == [Gap("Pod", 4, 20, 0.0), change("Node", 9)]
+    assert list(ordering.flush()) == [change("Pod", 20)]
+
+
+def test_any_interleaving_of_kinds_gives_one_order():
+    rng = random.Random(3)
+    versions = {kind: sorted(rng.sample(range(1000), 60)) for kind in ("Pod", "Node", "Service")}
+    taken = {version for listed in versions.values() for version in listed}
+    for _ in range(20):
+        left, arrived = {kind: list(listed) for kind, listed in versions.items()}, []
+        while any(left.values()):
+            kind = rng.choice([kind for kind, rest in left.items() if rest])
+            arrived.append(change(kind, left[kind].pop(0)))
+        ordered = [item.resource_version for item in in_order(iter(arrived), versions)]
+        assert ordered == sorted(ordered)
+        assert set(ordered) == taken
