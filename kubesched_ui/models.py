@@ -82,6 +82,7 @@ class Scenario(models.Model):
         EDIT = "edit"
         API = "api"
         COMPOSED = "composed"
+        LIVE = "live"
 
     name = models.CharField(max_length=MAX_NAME)
     description = models.TextField(blank=True, help_text="What the scenario demonstrates.")

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "ninja",  # serves the assets of the API documentation locally instead of from a CDN
     "kubesched_ui",
     "kubesched_ui.accounts",
+    "kubesched_ui.clusters",
     "kubesched_ui.live_classes",
 ]
 MIDDLEWARE = [

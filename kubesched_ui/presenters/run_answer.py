@@ -38,7 +38,7 @@ FIT, SLOTS, LACKS = "NodeResourcesFit", "Too many pods", "Insufficient "
 GATED, FAILED, NOMINATED = "have scheduling gates", "have an error", "wait for pods to be evicted"
 
 
-class PendingPod(NamedTuple):
+class UnplacedPod(NamedTuple):
     """A pod without a node. `cycle`: its last cycle; `nominated`: the node on which preemption frees resources."""
 
     namespace: str
@@ -57,7 +57,7 @@ class PendingCause:
 
     words: str
     count: int = 0
-    pods: list[PendingPod] = field(default_factory=list)
+    pods: list[UnplacedPod] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -84,7 +84,7 @@ class RunAnswer:
         return sum(cause.count for cause in self.causes)
 
     @property
-    def first(self) -> PendingPod | None:
+    def first(self) -> UnplacedPod | None:
         """Return the pod to look at first: one of the most frequent cause."""
         return self.causes[0].pods[0] if self.causes else None
 
@@ -115,7 +115,7 @@ def _pending(run: Run) -> tuple[list[PendingCause], list[tuple[str, str, int]]]:
         cause = causes.setdefault(words, PendingCause(words))
         cause.count += 1
         if len(cause.pods) < PODS:
-            cause.pods.append(PendingPod(namespace, name, nominated, 0))
+            cause.pods.append(UnplacedPod(namespace, name, nominated, 0))
         if result == PodResult.Result.UNSCHEDULABLE and not nominated:
             counted.update({(entry["plugin"], entry["reason"]) for entry in reasons})
     found = sorted(causes.values(), key=lambda cause: (-cause.count, cause.words))

@@ -27,7 +27,7 @@ DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
 PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "containerStatuses")
 
 
-class Cluster(NamedTuple):
+class RunInput(NamedTuple):
     """The objects of a run. `pods`: the pods to schedule, first those of `Run.pods` in their order; None for all that
     are pending. `only`: titles of the workloads whose pods may be created, None for all without pods."""
 
@@ -57,7 +57,7 @@ def without_placement(pod: dict[str, Any]) -> dict[str, Any]:
     return pod | {"metadata": metadata, "spec": spec, "status": status | {"phase": "Pending"}}
 
 
-def cluster_of(run: Run) -> Cluster:
+def cluster_of(run: Run) -> RunInput:
     """Return the scenario's objects according to the run's settings."""
     objects = list(run.scenario.objects_of())
     chosen = set(run.pods or []) | set(run.unbind)
@@ -68,9 +68,9 @@ def cluster_of(run: Run) -> Cluster:
     if taken := {title(obj) for obj in added} & {title(obj) for obj in objects}:
         raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
     if run.pods is None:
-        return Cluster(objects + added, None, None)
+        return RunInput(objects + added, None, None)
     copies = [pod_key(obj) for obj in added if obj["kind"] == "Pod"]
-    return Cluster(objects + added, [*run.pods, *run.unbind, *copies], workloads)
+    return RunInput(objects + added, [*run.pods, *run.unbind, *copies], workloads)
 
 
 def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:

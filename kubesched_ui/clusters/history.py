@@ -1,0 +1,140 @@
+"""The stored history of a cluster: changes in compressed blocks, checkpoints, and the state at a resourceVersion.
+
+A block is the packed JSON list of `ClusterChange` values. An object is the JSON of its struct; an update is a merge
+patch (RFC 7396) of that JSON, so a pod's new condition takes some hundred bytes. The changes of a kind are in the order
+of their resourceVersion; those of different kinds are in the order of their arrival. Therefore a checkpoint names the
+resourceVersion of each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from django.db.models import Q
+
+from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster
+from kubesched_ui.fields import pack, unpack
+
+Raw = dict[str, Any]
+ADD: Literal["A"] = "A"
+MODIFY: Literal["M"] = "M"
+DELETE: Literal["D"] = "D"
+
+
+class ClusterChange(NamedTuple):
+    """A change of one object. `value`: the object for ADD, a merge patch for MODIFY, null for DELETE. `time`: Unix
+    seconds of its arrival."""
+
+    kind: str
+    type: Literal["A", "M", "D"]
+    key: str
+    resource_version: int
+    time: float
+    value: Any
+
+
+_read_changes = msgspec.json.Decoder(list[tuple[str, str, str, int, float, Any]])
+_read_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+def encode_changes(changes: Iterable[ClusterChange]) -> bytes:
+    """Return the data of a block. A value may be a struct or `msgspec.Raw`."""
+    return pack(msgspec.json.encode(list(changes)))
+
+
+def decode_changes(data: bytes | memoryview) -> list[ClusterChange]:
+    """Return the changes of a block."""
+    return [ClusterChange(*change) for change in _read_changes.decode(unpack(data))]  # type: ignore[arg-type]
+
+
+def merge_patch(old: Raw, new: Raw) -> Raw:
+    """Return the merge patch (RFC 7396) that changes `old` to `new`. A struct's JSON contains no null, which a merge
+    patch could not set."""
+    patch: Raw = dict.fromkeys(old.keys() - new.keys())
+    for key, value in new.items():
+        before = old.get(key)
+        if before == value and key in old:
+            continue
+        nested = isinstance(before, dict) and isinstance(value, dict)
+        patch[key] = merge_patch(before, value) if nested else value  # type: ignore[arg-type]
+    return patch
+
+
+def apply_patch(target: Any, patch: Any) -> Any:
+    """Return `target` with a merge patch applied (RFC 7396). Unchanged parts are shared."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = apply_patch(result.get(key), value)
+    return result
+
+
+class State:
+    """The objects of a cluster as JSON values: kind -> key -> object. `versions`: kind -> resourceVersion."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Raw]] = {}
+        self.versions: dict[str, int] = {}
+        self.block = 0
+
+    def apply(self, change: ClusterChange) -> None:
+        """Apply a change."""
+        objects = self.objects.setdefault(change.kind, {})
+        if change.type == DELETE:
+            objects.pop(change.key, None)
+        elif change.type == ADD:
+            objects[change.key] = change.value
+        else:
+            objects[change.key] = apply_patch(objects.get(change.key), change.value)
+        self.versions[change.kind] = max(self.versions.get(change.kind, 0), change.resource_version)
+
+
+def state_at(cluster: Cluster, resource_version: int | None = None) -> State:
+    """Return the state of a cluster after all stored changes up to a resourceVersion; None: after all stored changes.
+    It starts from the newest checkpoint before it."""
+    state = State()
+    points = Checkpoint.objects.filter(cluster=cluster, complete=True)
+    if resource_version is not None:
+        points = points.filter(resource_version__lte=resource_version)
+    if point := points.order_by("block").last():
+        state.block, state.versions = point.block, dict(point.versions)
+        for kind, data in point.parts.values_list("kind", "data").iterator(chunk_size=20):
+            state.objects.setdefault(kind, {}).update(_read_objects.decode(unpack(data)))
+    started = dict(state.versions)
+    for change in changes_after(cluster, state.block, resource_version):
+        if change.resource_version > started.get(change.kind, -1):
+            state.apply(change)
+    return state
+
+
+def changes_after(cluster: Cluster, block: int, until: int | None = None) -> Iterator[ClusterChange]:
+    """Yield the stored changes of the blocks after `block`, up to a resourceVersion."""
+    rows = ChangeBlock.objects.filter(cluster=cluster, number__gt=block)
+    if until is not None:
+        rows = rows.filter(first_version__lte=until)
+    for data in rows.order_by("number").values_list("data", flat=True).iterator(chunk_size=50):
+        for change in decode_changes(data):
+            if until is None or change.resource_version <= until:
+                yield change
+
+
+def changes_between(cluster: Cluster, after: int, until: int, most: int) -> list[ClusterChange]:
+    """Return at most `most` stored changes with a resourceVersion above `after`, up to `until`."""
+    rows = ChangeBlock.objects.filter(Q(last_version__gt=after), cluster=cluster, first_version__lte=until)
+    found: list[ClusterChange] = []
+    for data in rows.order_by("number").values_list("data", flat=True).iterator(chunk_size=50):
+        found += (change for change in decode_changes(data) if after < change.resource_version <= until)
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
+def encode_part(objects: Mapping[str, Any]) -> bytes:
+    """Return the data of a checkpoint's part: key -> object."""
+    return pack(msgspec.json.encode(objects))

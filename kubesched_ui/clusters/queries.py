@@ -1,0 +1,291 @@
+"""Queries about live clusters: all that pages and the API read and request.
+
+Each function returns rows and values of what the follower and its analysis process stored. None contacts a cluster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Max, Min, QuerySet, Sum
+from django.db.models.functions import Now, TruncHour
+from django.utils import timezone
+
+from kubesched_ui.clusters import history as stored_history
+from kubesched_ui.clusters.models import (
+    ChangeBlock,
+    Checkpoint,
+    Cluster,
+    Decision,
+    DecisionQuerySet,
+    HistoryGap,
+    PendingPod,
+    PendingPodQuerySet,
+)
+from kubesched_ui.scenarios.cluster_columns import cluster_columns, decoded
+from scheduler_core.errors import InputError
+
+WATCH_S = 180  # seconds for which one look at a cluster keeps it followed
+SILENT_S = 30  # seconds without a heartbeat after which the follower counts as stopped
+MOST_CHANGES = 1000
+
+
+class Follower(NamedTuple):
+    """The state of the follower of a cluster. `working`: it has sent a heartbeat recently. `sentence`: for people."""
+
+    state: str
+    working: bool
+    sentence: str
+
+
+class KindState(NamedTuple):
+    """A watched kind. `consequence`: what answers lack because of its state; empty if they lack nothing."""
+
+    kind: str
+    state: str
+    resource_version: int
+    event_at: datetime | None
+    message: str
+    consequence: str
+
+
+class HistoryBounds(NamedTuple):
+    """The bounds of the stored history. `first`, `last`: resourceVersions between which `state_at` answers; 0 if
+    nothing is stored. `size`: stored bytes. `positions`: (resourceVersion, time, number of changes) of up to a few
+    hundred positions from old to new, for a slider."""
+
+    first: int
+    last: int
+    first_at: datetime | None
+    last_at: datetime | None
+    gaps: list[HistoryGap]
+    positions: list[tuple[int, datetime, int]]
+    changes: int
+    size: int
+
+
+class HourCount(NamedTuple):
+    """Decisions of one hour by outcome, and messages by outcome."""
+
+    hour: datetime
+    outcomes: dict[str, int]
+    messages: dict[str, int]
+
+
+class ReportCard(NamedTuple):
+    """How our scheduler explains the decisions of the real one. `outcomes`: outcome -> number of bindings. `messages`:
+    outcome -> number of messages. `configuration`: name of a candidate configuration -> likelihood."""
+
+    decisions: int
+    explained: int
+    outcomes: dict[str, int]
+    message_count: int
+    messages: dict[str, int]
+    configuration: dict[str, float]
+    hours: list[HourCount]
+
+
+def clusters() -> QuerySet[Cluster]:
+    """Return the clusters that the viewer may see, without large columns."""
+    return Cluster.objects.filter(configured=True).defer("view", "config", "chosen_config", "report")
+
+
+def find(cluster_id: int) -> Cluster | None:
+    """Return a cluster that the viewer may see, or None."""
+    found: Cluster | None = Cluster.objects.filter(pk=cluster_id).first()
+    return found
+
+
+def keep_watching(cluster: Cluster) -> None:
+    """Extend the lease of an open page: the cluster is followed for at least WATCH_S more seconds."""
+    until = Now() + timedelta(seconds=WATCH_S)
+    Cluster.everything.filter(pk=cluster.pk).update(watched_until=until)
+
+
+def follower(cluster: Cluster) -> Follower:
+    """Return the state of a cluster's follower."""
+    State = Cluster.State
+    working = cluster.heartbeat_at is not None and abs(timezone.now() - cluster.heartbeat_at) < timedelta(
+        seconds=SILENT_S
+    )
+    wanted = cluster.always or (cluster.watched_until is not None and cluster.watched_until > timezone.now())
+    if not cluster.configured:
+        return Follower(cluster.state, False, "The settings of the server no longer name this cluster.")
+    if not working and wanted:
+        return Follower(State.CONNECTING, False, cluster.message or "Starting to follow this cluster.")
+    if not working:
+        return Follower(State.STOPPED, False, "Not followed now. What you see is the last stored state.")
+    texts = {
+        State.CONNECTING: "Connecting to the API server.",
+        State.LISTING: "Reading the objects of the cluster.",
+        State.FOLLOWING: "Up to date.",
+        State.FAILED: "The cluster cannot be followed.",
+        State.STOPPED: "Not followed now. What you see is the last stored state.",
+    }
+    return Follower(cluster.state, True, cluster.message or texts[State(cluster.state)])
+
+
+def kinds(cluster: Cluster) -> list[KindState]:
+    """Return the watched kinds of a cluster with their health, those with a consequence first."""
+    found = [
+        KindState(
+            kind,
+            health.get("state", ""),
+            health.get("resource_version", 0),
+            datetime.fromtimestamp(health["event_at"], tz=timezone.get_default_timezone())
+            if health.get("event_at")
+            else None,
+            health.get("message", ""),
+            health.get("consequence", ""),
+        )
+        for kind, health in cluster.health.items()
+    ]
+    return sorted(found, key=lambda one: (not one.consequence, one.kind))
+
+
+def columns_now(cluster: Cluster) -> dict[str, Any] | None:
+    """Return the cluster now in the format of `/api/scenarios/{id}/map`; None if nothing is stored yet."""
+    view: dict[str, Any] | None = Cluster.everything.filter(pk=cluster.pk).values_list("view", flat=True).first()
+    return view
+
+
+def pending_pods(
+    cluster: Cluster, text: str = "", category: str = "", cause: str = "", namespace: str = ""
+) -> PendingPodQuerySet:
+    """Return the pending pods, those that wait longest first."""
+    return PendingPod.objects.filter(cluster=cluster).matching(text, category, cause, namespace)
+
+
+def pending_pod(cluster: Cluster, key: str) -> PendingPod | None:
+    """Return a pending pod by namespace/name, or None if no pod with that key is pending."""
+    return PendingPod.objects.filter(cluster=cluster, key=key).first()
+
+
+def causes(cluster: Cluster) -> list[tuple[str, str, int]]:
+    """Return (category, cause, number of pending pods), most frequent first."""
+    rows = PendingPod.objects.filter(cluster=cluster).order_by().values_list("category", "cause")
+    return sorted(rows.annotate(Count("pk")), key=lambda row: (-row[2], row[0], row[1]))
+
+
+# ---- history
+
+
+def history(cluster: Cluster, most: int = 300) -> HistoryBounds:
+    """Return the bounds of the stored history, its gaps, and at most `most` positions."""
+    blocks = ChangeBlock.objects.filter(cluster=cluster)
+    checkpoints = Checkpoint.objects.filter(cluster=cluster, complete=True)
+    totals = blocks.aggregate(
+        last=Max("last_version"), first_at=Min("first_at"), last_at=Max("last_at"), n=Sum("count"), size=Sum("size")
+    )
+    gaps = list(HistoryGap.objects.filter(cluster=cluster))
+    start = min((gap.until for gap in gaps if gap.after == 0 and not gap.kind), default=0)
+    oldest = checkpoints.order_by("block").first()
+    if oldest is not None and not blocks.filter(number__lte=oldest.block).exists():
+        start = max(start, oldest.resource_version)
+    size = (totals["size"] or 0) + (checkpoints.aggregate(size=Sum("size"))["size"] or 0)
+    last = max(totals["last"] or 0, oldest.resource_version if oldest else 0)
+    return HistoryBounds(
+        min(start, last),
+        last,
+        totals["first_at"] or (oldest.at if oldest else None),
+        totals["last_at"] or (oldest.at if oldest else None),
+        gaps,
+        _positions(blocks.filter(last_version__gte=start), most),
+        totals["n"] or 0,
+        size,
+    )
+
+
+def _positions(blocks: QuerySet[ChangeBlock], most: int) -> list[tuple[int, datetime, int]]:
+    """Return (resourceVersion, time, changes since the previous position) of evenly chosen blocks."""
+    bounds = blocks.aggregate(first=Min("number"), last=Max("number"))
+    if bounds["first"] is None:
+        return []
+    step = max(1, -(-(bounds["last"] - bounds["first"] + 1) // most))
+    found: list[tuple[int, datetime, int]] = []
+    changes = 0
+    for number, version, at, count in blocks.order_by("number").values_list(
+        "number", "last_version", "last_at", "count"
+    ):
+        changes += count
+        if (bounds["last"] - number) % step == 0:
+            found.append((max(version, found[-1][0] if found else 0), at, changes))
+            changes = 0
+    return found
+
+
+def version_at(cluster: Cluster, at: datetime) -> int:
+    """Return the newest stored resourceVersion at a time; 0 if nothing is stored from before."""
+    blocks = ChangeBlock.objects.filter(cluster=cluster, last_at__lte=at)
+    return blocks.aggregate(last=Max("last_version"))["last"] or 0
+
+
+def state_at(cluster: Cluster, resource_version: int) -> list[Any]:
+    """Return the objects of the cluster at a resourceVersion as typed structs. Takes seconds for a large cluster: call
+    it in a worker (offload/). Raises InputError if that part of the history is not stored."""
+    return list(decoded(_raw_at(cluster, resource_version)))
+
+
+def _raw_at(cluster: Cluster, resource_version: int) -> list[Mapping[str, Any]]:
+    bounds = history(cluster, most=1)
+    if not bounds.last:
+        raise InputError(f"Cluster {cluster.name}", "resource_version", "no history is stored yet")
+    if not bounds.first <= resource_version <= bounds.last:
+        problem = f"must be from {bounds.first} to {bounds.last}, the stored history, got {resource_version}"
+        raise InputError(f"Cluster {cluster.name}", "resource_version", problem)
+    state = stored_history.state_at(cluster, resource_version)
+    return [obj for objects in state.objects.values() for obj in objects.values()]
+
+
+def columns_at(cluster: Cluster, resource_version: int) -> dict[str, Any]:
+    """Return the cluster at a resourceVersion in the format of `/api/scenarios/{id}/map`. Raises as `state_at`."""
+    return cluster_columns(state_at(cluster, resource_version))
+
+
+def gap_at(cluster: Cluster, resource_version: int) -> HistoryGap | None:
+    """Return a gap of the history that contains the resourceVersion, or None."""
+    rows = HistoryGap.objects.filter(cluster=cluster, after__lt=resource_version, until__gt=resource_version)
+    return rows.first()
+
+
+def changes(cluster: Cluster, after: int, until: int, most: int = MOST_CHANGES) -> list[stored_history.ClusterChange]:
+    """Return the stored changes after one resourceVersion up to another."""
+    return stored_history.changes_between(cluster, after, until, min(most, MOST_CHANGES))
+
+
+# ---- the real scheduler
+
+
+def decisions(cluster: Cluster, text: str = "", outcome: str = "", message_outcome: str = "") -> DecisionQuerySet:
+    """Return the checked decisions and messages, newest first."""
+    return Decision.objects.filter(cluster=cluster).matching(text, outcome, message_outcome)
+
+
+def report_card(cluster: Cluster) -> ReportCard:
+    """Return how our scheduler explains the stored decisions of the real one."""
+    rows = Decision.objects.filter(cluster=cluster).order_by()
+    outcomes: Counter[str] = Counter()
+    messages: Counter[str] = Counter()
+    hours: dict[datetime, HourCount] = {}
+    grouped = rows.annotate(hour=TruncHour("at")).values_list("hour", "outcome", "message_outcome")
+    for hour, outcome, message_outcome, number in grouped.annotate(Count("pk")):
+        line = hours.setdefault(hour, HourCount(hour, {}, {}))
+        if outcome:
+            outcomes[outcome] += number
+            line.outcomes[outcome] = line.outcomes.get(outcome, 0) + number
+        if message_outcome:
+            messages[message_outcome] += number
+            line.messages[message_outcome] = line.messages.get(message_outcome, 0) + number
+    total = sum(outcomes.values())
+    return ReportCard(
+        total,
+        total - outcomes[Decision.Outcome.UNEXPLAINED],
+        {name: outcomes[name] for name in Decision.Outcome.values if outcomes[name]},
+        sum(messages.values()),
+        {name: messages[name] for name in Decision.MessageOutcome.values if messages[name]},
+        cluster.report.get("configuration", {}),
+        [hours[hour] for hour in sorted(hours)],
+    )

@@ -1,0 +1,69 @@
+"""Queries about live clusters."""
+
+import pytest
+
+from kubesched_ui.clusters import queries
+from kubesched_ui.clusters.history import apply_patch, merge_patch
+from scheduler_core.errors import InputError
+from tests.kubesched_ui.live_clusters.factory import FIRST, GAP, LAST, live_cluster
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_state_at_a_version_has_the_changes_up_to_it() -> None:
+    cluster = live_cluster()
+
+    def unschedulable(version: int) -> bool:
+        objects = queries.state_at(cluster, version)
+        return next(one.spec.unschedulable for one in objects if one.metadata.name == "n0")
+
+    assert [unschedulable(version) for version in (FIRST, FIRST + 20, FIRST + 39, FIRST + 40)] == [
+        *[False, True, True, False]
+    ]
+
+
+@pytest.mark.parametrize("version", [FIRST - 1, LAST + 1])
+def test_a_version_outside_of_the_history_is_refused(version: int) -> None:
+    with pytest.raises(InputError, match=f"must be from {FIRST} to {LAST}"):
+        queries.state_at(live_cluster(), version)
+
+
+def test_a_version_inside_of_a_gap_is_marked() -> None:
+    cluster = live_cluster()
+    assert queries.gap_at(cluster, GAP[0] + 1)
+    assert queries.gap_at(cluster, FIRST + 1) is None
+
+
+def test_the_history_has_bounds_and_positions() -> None:
+    history = queries.history(live_cluster(), most=5)
+    assert (history.first, history.last, len(history.positions)) == (FIRST, LAST, 5)
+    assert history.positions[-1][0] == LAST
+    assert sum(changes for _, _, changes in history.positions) == history.changes
+
+
+def test_the_report_card_counts_outcomes() -> None:
+    card = queries.report_card(live_cluster())
+    assert (card.decisions, card.explained, card.outcomes["unexplained"]) == (24, 22, 2)
+    assert sum(sum(hour.outcomes.values()) for hour in card.hours) == 24
+    assert card.messages == {"equal": 5, "differs": 1}
+
+
+def test_a_kind_with_a_consequence_comes_first() -> None:
+    assert [one.kind for one in queries.kinds(live_cluster())] == ["ResourceQuota", "Node", "Pod"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"a": 1}, {"a": 2}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}),
+        ({"a": [1, 2]}, {"a": [1]}),
+        ({"a": {"b": 1}}, {"a": [1]}),
+        ({"a": [1]}, {"a": {"b": {}}}),
+        ({}, {"a": {}}),
+        ({"a": {}}, {"a": {"b": {"c": {}}}}),
+        ({"a": 1}, {}),
+    ],
+)
+def test_a_merge_patch_of_two_objects_leads_from_one_to_the_other(old: dict, new: dict) -> None:
+    assert repr(apply_patch(old, merge_patch(old, new))) == repr(new)
