@@ -299,6 +299,10 @@ class Condition(Struct):
     message: str = ""
 
 
+class PodCondition(Condition):
+    last_transition_time: str | None = None
+
+
 class ContainerStatus(Struct):
     name: str = ""
     allocated_resources: Quantities = {}
@@ -309,7 +313,7 @@ class PodStatus(Struct):
     phase: str = ""
     nominated_node_name: str = ""
     start_time: str = ""
-    conditions: list[Condition] = []
+    conditions: list[PodCondition] = []
     container_statuses: list[ContainerStatus] = []
     init_container_statuses: list[ContainerStatus] = []
     resize: str = ""
@@ -467,10 +471,20 @@ class ReplicationController(Object):
 class WorkloadSpec(Struct):
     selector: LabelSelector | None = None
     replicas: int | None = None
+    pod_management_policy: str = ""  # of a StatefulSet
+
+
+class WorkloadStatus(Struct):
+    """The condition ReplicaFailure has the message of a quota that refuses pods."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    conditions: list[Condition] = []
 
 
 class SelectorWorkload(Object):
     spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
+    status: WorkloadStatus = msgspec.field(default_factory=WorkloadStatus)
 
     def check(self, where: str) -> None:
         _check_selector(self.spec.selector, where, "spec.selector")
@@ -766,11 +780,16 @@ def decode(raw: Any) -> Object | None:
         encoded = msgspec.json.encode(obj)  # refuses what cannot be displayed: half of a surrogate pair, a cycle
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
-    _check_metadata(obj, where)
-    obj.check(where)
+    validate(obj, where)
     if text_checks.ESCAPED_NUL in encoded:
         text_checks.refuse_nul(msgspec.to_builtins(obj), where)
     return obj
+
+
+def validate(obj: Object, where: str) -> None:
+    """Validate an object of the right types as the API server does, and set defaults. Raises InputError for `where`."""
+    _check_metadata(obj, where)
+    obj.check(where)
 
 
 def decode_all(raws: Iterable[Any]) -> list[Object]:

@@ -8,11 +8,11 @@ import math
 from dataclasses import dataclass
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Condition, Node, Taint, Toleration
+from scheduler_core.api.objects import Node, PodCondition, Taint, Toleration
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.controller import Api, Controller
 
-EVICTED = Condition("DisruptionTarget", "True", "DeletionByTaintManager", "deleted because of a NoExecute taint")
+EVICTED = PodCondition("DisruptionTarget", "True", "DeletionByTaintManager", "deleted because of a NoExecute taint")
 
 
 def tolerated_seconds(taints: list[Taint], tolerations: list[Toleration]) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from scheduler_core.api.objects import Condition
+from scheduler_core.api.objects import PodCondition
 from scheduler_core.cluster.cache_states import Lifecycle
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.controllers.admission import Admission
@@ -33,7 +33,7 @@ from scheduler_core.virtual_time.event_handlers import EventHandlers
 
 Action = Callable[[], None]
 
-PREEMPTED = Condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
+PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
 
 
 @dataclass(frozen=True, slots=True)

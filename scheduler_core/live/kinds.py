@@ -1,0 +1,182 @@
+"""The kinds that are watched in a live cluster.
+
+They are what upstream's `system:kube-scheduler` role reads, and what answers about pending pods need: quotas, limits
+and the owners of pods. Never Secrets.
+
+Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (system:kube-scheduler).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# `reason` is one of the few fields by which the API server selects events, and it knows no "or". These are the reasons
+# of almost all events of a busy cluster that say nothing about scheduling; the others are selected at decoding.
+_OTHER_REASONS = (
+    *("Pulling", "Pulled", "Created", "Started", "Killing", "BackOff", "Unhealthy", "SuccessfulCreate"),
+    *("SuccessfulDelete", "ScalingReplicaSet", "Completed", "SawCompletedJob", "SuccessfulAttachVolume"),
+    *("NodeHasSufficientMemory", "LeaderElection", "Sync", "SuccessfulRescale"),
+)  # fmt: skip
+EVENT_REASONS = frozenset(
+    (
+        *("FailedScheduling", "Scheduled", "Preempted", "FailedCreate", "TaintManagerEviction"),
+        *("FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer", "ExternalProvisioning"),
+    )
+)
+
+
+class WatchedKind(NamedTuple):
+    """A kind to list and watch.
+
+    `kind`: as in `scheduler_core.api.objects.KINDS`. `path`: of its newest served version, over all namespaces.
+    `consequence`: what answers lack if the server refuses the kind. `field_selector`: sent with each request.
+    `optional`: a cluster can lack the kind, and answers are complete without it. `older_paths`: those of older
+    versions, newest first; the first one that the server knows is used.
+    """
+
+    kind: str
+    path: str
+    namespaced: bool
+    consequence: str
+    field_selector: str = ""
+    optional: bool = False
+    older_paths: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all versions, newest first."""
+        return self.path, *self.older_paths
+
+    @property
+    def resource(self) -> str:
+        """The name in paths and roles, such as pods."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def group(self) -> str:
+        """The API group; "" for the core group."""
+        parts = self.path.split("/")
+        return parts[2] if parts[1] == "apis" else ""
+
+
+def _core(kind: str, resource: str, consequence: str, *, namespaced: bool = True, selector: str = "") -> WatchedKind:
+    return WatchedKind(kind, f"/api/v1/{resource}", namespaced, consequence, selector)
+
+
+def _grouped(
+    kind: str,
+    group: str,
+    versions: str,
+    resource: str,
+    consequence: str,
+    *,
+    namespaced: bool = True,
+    optional: bool = False,
+) -> WatchedKind:
+    """`versions`: newest first, separated by spaces."""
+    path, *older = (f"/apis/{group}/{version}/{resource}" for version in versions.split())
+    return WatchedKind(kind, path, namespaced, consequence, "", optional, tuple(older))
+
+
+_VOLUMES = "Answers about pods with volumes can be wrong"
+_DEVICES = "Answers about pods that request devices are missing"
+_SPREAD = "Default topology spread does not count the pods of"
+
+_TABLE = (
+    # Lists are made in this order: nodes and pods give the first answers.
+    _core("Node", "nodes", "No placement can be explained, because the nodes are unknown.", namespaced=False),
+    _core("Pod", "pods", "No pod is shown, and the free resources of nodes are unknown."),
+    _core(
+        "Namespace", "namespaces", "Affinity terms that select namespaces by labels match nothing.", namespaced=False
+    ),
+    _grouped(
+        *("PriorityClass", "scheduling.k8s.io", "v1 v1beta1", "priorityclasses"),
+        "The priority of new pods is unknown; that of existing pods is known.",
+        namespaced=False,
+    ),
+    _core(
+        "PersistentVolumeClaim", "persistentvolumeclaims", f"{_VOLUMES}, because it is unknown which claims are bound."
+    ),
+    _core(
+        "PersistentVolume",
+        "persistentvolumes",
+        f"{_VOLUMES}, because their nodes and zones are unknown.",
+        namespaced=False,
+    ),
+    _grouped(
+        *("StorageClass", "storage.k8s.io", "v1", "storageclasses"),
+        f"{_VOLUMES}, because it is unknown when claims are bound.",
+        namespaced=False,
+    ),
+    _grouped(
+        *("PodDisruptionBudget", "policy", "v1 v1beta1", "poddisruptionbudgets"),
+        "Preemption and drains ignore disruption budgets.",
+    ),
+    _core("Service", "services", f"{_SPREAD} services."),
+    _core("ReplicationController", "replicationcontrollers", f"{_SPREAD} replication controllers."),
+    _grouped("ReplicaSet", "apps", "v1", "replicasets", f"{_SPREAD} replica sets."),
+    _grouped("StatefulSet", "apps", "v1", "statefulsets", f"{_SPREAD} stateful sets."),
+    _grouped(
+        *("CSINode", "storage.k8s.io", "v1 v1beta1", "csinodes"),
+        f"{_VOLUMES}, because the volume limits of nodes are unknown.",
+        namespaced=False,
+    ),
+    _grouped(
+        *("CSIDriver", "storage.k8s.io", "v1 v1beta1", "csidrivers"),
+        f"{_VOLUMES}, because it is unknown which drivers publish their free capacity.",
+        namespaced=False,
+    ),
+    _grouped(
+        *("CSIStorageCapacity", "storage.k8s.io", "v1 v1beta1", "csistoragecapacities"),
+        f"{_VOLUMES}, because the free capacity of storage is unknown.",
+        optional=True,
+    ),
+    _grouped(
+        *("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments"),
+        f"{_VOLUMES}, because attached volumes of deleted pods are not counted.",
+        namespaced=False,
+    ),
+    _grouped(
+        *("DeviceClass", "resource.k8s.io", "v1 v1beta2 v1beta1", "deviceclasses"),
+        f"{_DEVICES}, because device classes are unknown.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("ResourceClaim", "resource.k8s.io", "v1 v1beta2 v1beta1", "resourceclaims"),
+        f"{_DEVICES}, because their claims are unknown.",
+        optional=True,
+    ),
+    _grouped(
+        *("ResourceSlice", "resource.k8s.io", "v1 v1beta2 v1beta1", "resourceslices"),
+        f"{_DEVICES}, because the devices of nodes are unknown.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("DeviceTaintRule", "resource.k8s.io", "v1 v1beta2 v1alpha3", "devicetaintrules"),
+        "Answers about pods that request devices ignore taints that rules add to devices.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("PodGroup.scheduling.k8s.io", "scheduling.k8s.io", "v1alpha2", "podgroups"),
+        "Answers about the pods of a pod group are missing.",
+        optional=True,
+    ),
+    _grouped(
+        *("Workload", "scheduling.k8s.io", "v1alpha2 v1alpha1", "workloads"),
+        "The workload of a pod group is not named.",
+        optional=True,
+    ),
+    _core("ResourceQuota", "resourcequotas", "A quota that refuses new pods is not named."),
+    _core("LimitRange", "limitranges", "The default requests of new pods are unknown."),
+    _grouped("Deployment", "apps", "v1", "deployments", "The pods that a deployment lacks are not counted."),
+    _grouped("DaemonSet", "apps", "v1", "daemonsets", "The pods that a daemon set lacks are not counted."),
+    _grouped("Job", "batch", "v1", "jobs", "The pods that a job lacks are not counted."),
+    _core(
+        *("Event", "events", "Refusals by quotas, preemptions and the scheduler's earlier messages are not shown."),
+        selector=",".join(f"reason!={reason}" for reason in _OTHER_REASONS),
+    ),
+)
+KINDS: dict[str, WatchedKind] = {kind.kind: kind for kind in _TABLE}
