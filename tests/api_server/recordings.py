@@ -1,4 +1,4 @@
-"""Recorded streams of real API servers, served again: `tests/data/live/`."""
+"""Recorded streams of real API servers (`tests/recordings/`), served again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.api_server.storage import Storage, object_key
-
-LIVE = Path(__file__).parents[1] / "data" / "live"
 
 
 class Recorded(NamedTuple):

@@ -11,9 +11,10 @@ import aiohttp
 import msgspec
 import pytest
 
-from tests.api_server.recordings import LIVE, Recording
+from tests.api_server.recordings import Recording
 from tests.api_server.server import ApiServer, Fault
 from tests.api_server.storage import Storage
+from tests.recordings import LIVE_A
 
 pytestmark = pytest.mark.asyncio
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
@@ -195,7 +196,7 @@ async def test_large_lists_are_compressed() -> None:
 
 
 async def test_a_recording_is_served_by_its_revisions() -> None:
-    recording = Recording(LIVE / "live-a")
+    recording = Recording(LIVE_A)
     async with ApiServer(Storage(0), git_version=recording.version["gitVersion"]) as server:
         recording.load(server.storage)
         assert (await get(server, "/version"))[1]["gitVersion"] == "v1.36.2"
