@@ -221,7 +221,7 @@ class ApiServer:
         except ApiError as error:
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
             return await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
-        except LineCut:
+        except (LineCut, ConnectionError):
             return body.response
         finally:
             logged.open = False

@@ -11,6 +11,8 @@ import aiohttp
 import msgspec
 import pytest
 
+from tests.api_server.large_cluster import LargeCluster
+from tests.api_server.process import api_server
 from tests.api_server.recordings import Recording
 from tests.api_server.server import ApiServer, Fault
 from tests.api_server.storage import Storage
@@ -209,3 +211,33 @@ async def test_a_recording_is_served_by_its_revisions() -> None:
         expected = [(change.type, change.key.split("/")[1], str(change.revision)) for change in changes]
         assert [summary(event) for event in events if event["type"] != "BOOKMARK"] == expected
         assert len(expected) > 1000
+
+
+async def test_a_large_cluster_is_listed_and_changes() -> None:
+    cluster = LargeCluster(nodes=20, pods=300, pending=2)
+    async with ApiServer() as server:
+        cluster.load(server.storage)
+        _, nodes = await get(server, NODES, limit=500)
+        _, pods = await get(server, PODS, limit=500)
+        names = {node["metadata"]["name"] for node in nodes["items"]}
+        bound = [item["spec"]["nodeName"] for item in pods["items"] if item["spec"]["nodeName"]]
+        assert (len(names), len(bound), len(pods["items"])) == (20, 298, 300)
+        assert set(bound) <= names
+        assert 4000 < len(msgspec.json.encode(pods["items"][0])) < 8000
+        revision = cluster.change(server.storage)
+        event = await anext(watch(server, PODS, resourceVersion=pods["metadata"]["resourceVersion"]))
+        assert event["object"]["metadata"]["resourceVersion"] == str(revision)
+        assert event["object"]["status"]["containerStatuses"][0]["restartCount"] == 1
+
+
+@pytest.mark.slow
+async def test_the_server_runs_as_a_process() -> None:
+    with api_server("--nodes", "3", "--pods", "5", "--pending", "1") as server:
+        path = "/api/v1/namespaces/team-0/pods"
+        created = server.request("POST", path, pod("new"))
+        assert created["metadata"]["namespace"] == "team-0"
+        server.request("POST", f"{path}/new/binding", {"target": {"name": "node-00001"}})
+        assert server.request("GET", f"{path}/new")["spec"]["nodeName"] == "node-00001"
+        server.control("refuse", key="team-0/new", message="0/3 nodes are available.")
+        assert server.control("state")["objects"]["pods"] == 6
+        assert [logged["verb"] for logged in server.control("requests")] == ["create", "create", "get"]
