@@ -105,6 +105,13 @@ VARIABLES: Mapping[str, Variable] = {
     "ROOM_KEEP_DAYS": Variable("7", "Days that names and answers stay after that."),
     "ROOM_STUDENTS_MAX": Variable("500", "Students of one live class."),
     "ROOMS_MAX": Variable("200", "Live classes that are open at once."),
+    # Live clusters
+    "CLUSTERS": Variable("", "Live clusters, comma-separated: `NAME` or `NAME=CONTEXT`; CONTEXT may be `in-cluster`."),
+    "CLUSTERS_ALWAYS": Variable("", "Names of those that are followed even without an open page."),
+    "CLUSTERS_FILE": Variable("", "YAML file that names live clusters (docs/live.md)."),
+    "CONTEXTS": Variable("1 on a loopback address without accounts", "1: offer the contexts of the kubeconfig."),
+    "HISTORY_HOURS": Variable("24", "Hours of history of each live cluster."),
+    "HISTORY_MAX_BYTES": Variable("1000000000", "Bytes of history of each live cluster."),
 }
 
 
@@ -192,6 +199,12 @@ def origins(name: str) -> list[str]:
 def accounts() -> bool:
     """Return whether users sign in: the value of ACCOUNTS, or by default whether other machines can reach HOST."""
     return flag("ACCOUNTS", default=not is_loopback(text("HOST", "127.0.0.1")))
+
+
+def contexts() -> bool:
+    """Return whether contexts of the kubeconfig are offered: CONTEXTS, or by default whether only users of this machine
+    can reach the server."""
+    return flag("CONTEXTS", default=not accounts() and is_loopback(text("HOST", "127.0.0.1")))
 
 
 def is_loopback(host: str) -> bool:

@@ -207,6 +207,14 @@ LIVE_CLASS_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # days for which names a
 LIVE_CLASS_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
 LIVE_CLASSES_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
 
+# Live clusters (docs/live.md)
+CLUSTERS = env.names("CLUSTERS")
+CLUSTERS_ALWAYS = env.names("CLUSTERS_ALWAYS")
+CLUSTERS_FILE = env.text("CLUSTERS_FILE")
+CONTEXTS = env.contexts()
+HISTORY_HOURS = env.number("HISTORY_HOURS", 24)
+HISTORY_MAX_BYTES = env.number("HISTORY_MAX_BYTES", 10**9)
+
 # Disk, quotas, retention (docs/operations.md); 0 means no limit
 DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)
 DATABASE_MAX_BYTES = env.number("DATABASE_MAX_BYTES", 0)

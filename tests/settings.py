@@ -6,3 +6,4 @@ from kubesched_ui.settings import ACCOUNTS_APPS, ACCOUNTS_MIDDLEWARE, INSTALLED_
 INSTALLED_APPS = list(dict.fromkeys([*INSTALLED_APPS, *ACCOUNTS_APPS]))
 MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE[:-1], *ACCOUNTS_MIDDLEWARE, MIDDLEWARE[-1]]))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast
+CONTEXTS = False  # of the developer's kubeconfig

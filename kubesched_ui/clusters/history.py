@@ -12,10 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from django.db.models import Q
+from django.db.models import Max, Q
 
-from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster
+from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
 from kubesched_ui.fields import pack, unpack
+from scheduler_core.api.objects import Object
+from scheduler_core.errors import InputError
+from scheduler_core.live.decode import ObjectDecoder, SharedParts
+from scheduler_core.live.objects import TYPES
 
 Raw = dict[str, Any]
 ADD: Literal["A"] = "A"
@@ -36,7 +40,7 @@ class ClusterChange(NamedTuple):
 
 
 _read_changes = msgspec.json.Decoder(list[tuple[str, str, str, int, float, Any]])
-_read_objects = msgspec.json.Decoder(dict[str, Any])
+_read_objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def encode_changes(changes: Iterable[ClusterChange]) -> bytes:
@@ -76,10 +80,11 @@ def apply_patch(target: Any, patch: Any) -> Any:
 
 
 class State:
-    """The objects of a cluster as JSON values: kind -> key -> object. `versions`: kind -> resourceVersion."""
+    """The objects of a cluster: kind -> key -> JSON, decoded if a patch changed it. `versions`: kind ->
+    resourceVersion. `block`: number of the last block that it includes."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Raw]] = {}
+        self.objects: dict[str, dict[str, Raw | msgspec.Raw]] = {}
         self.versions: dict[str, int] = {}
         self.block = 0
 
@@ -91,8 +96,50 @@ class State:
         elif change.type == ADD:
             objects[change.key] = change.value
         else:
-            objects[change.key] = apply_patch(objects.get(change.key), change.value)
+            before = objects.get(change.key)
+            if isinstance(before, msgspec.Raw):
+                before = msgspec.json.decode(before)
+            objects[change.key] = apply_patch(before, change.value)
         self.versions[change.kind] = max(self.versions.get(change.kind, 0), change.resource_version)
+
+    def typed(self, kind: str, shared: SharedParts | None = None) -> Iterator[Object]:
+        """Yield the objects of a kind as structs. `shared`: parts that many pods have in common."""
+        decoder = ObjectDecoder(kind, shared)
+        for value in self.objects.get(kind, {}).values():
+            yield decoder.decode(value if isinstance(value, msgspec.Raw) else msgspec.json.encode(value))
+
+    def every(self) -> Iterator[Object]:
+        """Yield all objects as structs."""
+        shared = SharedParts()
+        for kind in self.objects:
+            if kind in TYPES:
+                yield from self.typed(kind, shared)
+
+
+def bounds(cluster: Cluster) -> tuple[int, int]:
+    """Return the resourceVersions between which the state is stored; (0, 0) if nothing is."""
+    blocks = ChangeBlock.objects.filter(cluster=cluster)
+    points = Checkpoint.objects.filter(cluster=cluster, complete=True).order_by("block")
+    oldest, newest = points.first(), points.last()
+    opening = HistoryGap.objects.filter(cluster=cluster, kind="", after=0).order_by("pk").first()
+    first = (opening.until or 0) if opening else 0
+    last = max(blocks.aggregate(last=Max("last_version"))["last"] or 0, newest.resource_version if newest else 0)
+    if oldest is not None and not blocks.filter(number__lte=oldest.block).exists():
+        first = max(first, oldest.resource_version)
+    if opening is not None and opening.until is None:
+        return 0, 0  # the objects are being listed for the first time
+    return min(first, last), last
+
+
+def checked_state_at(cluster: Cluster, resource_version: int) -> State:
+    """Return the state at a resourceVersion. Raises InputError if that part of the history is not stored."""
+    first, last = bounds(cluster)
+    if not last:
+        raise InputError(f"Cluster {cluster.name}", "resource_version", "no history is stored yet")
+    if not first <= resource_version <= last:
+        problem = f"must be from {first} to {last}, the stored history, got {resource_version}"
+        raise InputError(f"Cluster {cluster.name}", "resource_version", problem)
+    return state_at(cluster, resource_version)
 
 
 def state_at(cluster: Cluster, resource_version: int | None = None) -> State:

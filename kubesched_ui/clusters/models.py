@@ -19,7 +19,7 @@ from kubesched_ui.accounts.access import VISIBLE, Viewer
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.fields import PackedJSONField
-from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario, VisibleManager
+from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
 
 MAX_KEY = 507  # characters of namespace/name
 
@@ -28,7 +28,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
     """Live clusters."""
 
     def wanted(self) -> ClusterQuerySet:
-        """Return the clusters that a follower must follow now: always, or because somebody looks at them."""
+        """Return the clusters that a follower must follow now: always, or while a page of it is open."""
         return self.filter(Q(always=True) | Q(watched_until__gt=Now()), configured=True)
 
 
@@ -47,7 +47,8 @@ class Cluster(models.Model):
         max_length=MAX_NAME, blank=True, help_text="How it is reached, in words: in the cluster, context prod."
     )
     configured = models.BooleanField(default=True, help_text="Whether the settings of the server still name it.")
-    always = models.BooleanField(default=False, help_text="Follow it even if nobody looks at it.")
+    from_context = models.BooleanField(default=False, help_text="A user chose it among the contexts of the kubeconfig.")
+    always = models.BooleanField(default=False, help_text="Follow it even without an open page.")
     everyone = models.BooleanField(default=False, help_text="All signed-in users may see it.")
     users = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="clusters", help_text="Users who may see it."
@@ -80,6 +81,9 @@ class Cluster(models.Model):
         null=True, blank=True, help_text="Seconds from the arrival of a change to its analysis, recent maximum."
     )
     changes = models.PositiveBigIntegerField(default=0, help_text="Changes stored since the cluster was named.")
+    versions = models.JSONField(
+        default=dict, editable=False, help_text="kind -> resourceVersion up to which all changes are stored."
+    )
     health = models.JSONField(
         default=dict, help_text="kind -> {state, resource_version, event_at, message, consequence}"
     )
@@ -181,9 +185,11 @@ class HistoryGap(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="gaps")
     kind = models.CharField(max_length=100, blank=True, help_text="Empty: all kinds.")
     after = models.PositiveBigIntegerField(help_text="resourceVersion before the gap; 0 if unknown.")
-    until = models.PositiveBigIntegerField(help_text="resourceVersion at which the kind was known again.")
+    until = models.PositiveBigIntegerField(
+        null=True, help_text="resourceVersion at which the kind was known again; null: it still is not."
+    )
     began_at = models.DateTimeField(help_text="When the last change before the gap arrived.")
-    ended_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
     reason = models.TextField()
 
     class Meta:
@@ -280,12 +286,6 @@ class Decision(models.Model):
     message_outcome = models.CharField(max_length=10, choices=MessageOutcome, blank=True)
     ours = models.JSONField(default=list, help_text="Our best nodes; for a message: [our message].")
     details = models.JSONField(default=dict)
-    scenario = models.ForeignKey(
-        Scenario, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions", editable=False
-    )
-    run = models.ForeignKey(
-        Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions", editable=False
-    )
 
     objects = DecisionQuerySet.as_manager()
 

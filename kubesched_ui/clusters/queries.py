@@ -6,15 +6,18 @@ Each function returns rows and values of what the follower and its analysis proc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Min, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Now, TruncHour
 from django.utils import timezone
 
+from kubesched_ui.clusters import connections
 from kubesched_ui.clusters import history as stored_history
+from kubesched_ui.clusters.fork import fork as fork
+from kubesched_ui.clusters.fork import open_decision as open_decision
+from kubesched_ui.clusters.fork import save_decision as save_decision
 from kubesched_ui.clusters.models import (
     ChangeBlock,
     Checkpoint,
@@ -25,8 +28,9 @@ from kubesched_ui.clusters.models import (
     PendingPod,
     PendingPodQuerySet,
 )
-from kubesched_ui.scenarios.cluster_columns import cluster_columns, decoded
-from scheduler_core.errors import InputError
+from kubesched_ui.runs import config_resolution
+from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from scheduler_core.releases import NEWEST, get_release
 
 WATCH_S = 180  # seconds for which one look at a cluster keeps it followed
 SILENT_S = 30  # seconds without a heartbeat after which the follower counts as stopped
@@ -97,6 +101,16 @@ def find(cluster_id: int) -> Cluster | None:
     """Return a cluster that the viewer may see, or None."""
     found: Cluster | None = Cluster.objects.filter(pk=cluster_id).first()
     return found
+
+
+def offered_contexts() -> list[str]:
+    """Return the contexts of the server's kubeconfig that the viewer may make clusters; none is contacted."""
+    return connections.offered()
+
+
+def choose_context(name: str) -> Cluster:
+    """Make an offered context a cluster. Raises InputError if it is not offered to the viewer."""
+    return connections.choose(name)
 
 
 def keep_watching(cluster: Cluster) -> None:
@@ -170,6 +184,15 @@ def causes(cluster: Cluster) -> list[tuple[str, str, int]]:
     return sorted(rows.annotate(Count("pk")), key=lambda row: (-row[2], row[0], row[1]))
 
 
+def choose(cluster: Cluster, release: str, config: str) -> None:
+    """Choose a release and a configuration for answers and decisions; an empty text uses what was found. Raises
+    InputError if the release or the configuration cannot be used."""
+    used = get_release(release or cluster.release or NEWEST).name
+    config_resolution.check(config, used, "leave_out")
+    changes = {"chosen_release": used if release else "", "chosen_config": config}
+    Cluster.everything.filter(pk=cluster.pk).update(**changes, version=F("version") + 1)
+
+
 # ---- history
 
 
@@ -177,23 +200,17 @@ def history(cluster: Cluster, most: int = 300) -> HistoryBounds:
     """Return the bounds of the stored history, its gaps, and at most `most` positions."""
     blocks = ChangeBlock.objects.filter(cluster=cluster)
     checkpoints = Checkpoint.objects.filter(cluster=cluster, complete=True)
-    totals = blocks.aggregate(
-        last=Max("last_version"), first_at=Min("first_at"), last_at=Max("last_at"), n=Sum("count"), size=Sum("size")
-    )
-    gaps = list(HistoryGap.objects.filter(cluster=cluster))
-    start = min((gap.until for gap in gaps if gap.after == 0 and not gap.kind), default=0)
-    oldest = checkpoints.order_by("block").first()
-    if oldest is not None and not blocks.filter(number__lte=oldest.block).exists():
-        start = max(start, oldest.resource_version)
+    totals = blocks.aggregate(first_at=Min("first_at"), last_at=Max("last_at"), n=Sum("count"), size=Sum("size"))
+    first, last = stored_history.bounds(cluster)
     size = (totals["size"] or 0) + (checkpoints.aggregate(size=Sum("size"))["size"] or 0)
-    last = max(totals["last"] or 0, oldest.resource_version if oldest else 0)
+    oldest, newest = checkpoints.order_by("block").first(), checkpoints.order_by("block").last()
     return HistoryBounds(
-        min(start, last),
+        first,
         last,
         totals["first_at"] or (oldest.at if oldest else None),
-        totals["last_at"] or (oldest.at if oldest else None),
-        gaps,
-        _positions(blocks.filter(last_version__gte=start), most),
+        totals["last_at"] or (newest.at if newest else None),
+        list(HistoryGap.objects.filter(cluster=cluster)),
+        _positions(blocks.filter(last_version__gte=first), most),
         totals["n"] or 0,
         size,
     )
@@ -226,18 +243,7 @@ def version_at(cluster: Cluster, at: datetime) -> int:
 def state_at(cluster: Cluster, resource_version: int) -> list[Any]:
     """Return the objects of the cluster at a resourceVersion as typed structs. Takes seconds for a large cluster: call
     it in a worker (offload/). Raises InputError if that part of the history is not stored."""
-    return list(decoded(_raw_at(cluster, resource_version)))
-
-
-def _raw_at(cluster: Cluster, resource_version: int) -> list[Mapping[str, Any]]:
-    bounds = history(cluster, most=1)
-    if not bounds.last:
-        raise InputError(f"Cluster {cluster.name}", "resource_version", "no history is stored yet")
-    if not bounds.first <= resource_version <= bounds.last:
-        problem = f"must be from {bounds.first} to {bounds.last}, the stored history, got {resource_version}"
-        raise InputError(f"Cluster {cluster.name}", "resource_version", problem)
-    state = stored_history.state_at(cluster, resource_version)
-    return [obj for objects in state.objects.values() for obj in objects.values()]
+    return list(stored_history.checked_state_at(cluster, resource_version).every())
 
 
 def columns_at(cluster: Cluster, resource_version: int) -> dict[str, Any]:
@@ -247,8 +253,8 @@ def columns_at(cluster: Cluster, resource_version: int) -> dict[str, Any]:
 
 def gap_at(cluster: Cluster, resource_version: int) -> HistoryGap | None:
     """Return a gap of the history that contains the resourceVersion, or None."""
-    rows = HistoryGap.objects.filter(cluster=cluster, after__lt=resource_version, until__gt=resource_version)
-    return rows.first()
+    rows = HistoryGap.objects.filter(cluster=cluster, after__lt=resource_version)
+    return rows.filter(Q(until=None) | Q(until__gt=resource_version)).first()
 
 
 def changes(cluster: Cluster, after: int, until: int, most: int = MOST_CHANGES) -> list[stored_history.ClusterChange]:

@@ -31,6 +31,8 @@ def live_cluster(name: str = "prod", nodes: int = 4, pending: int = 3, decided: 
     bound = [clusters.pod(f"bound-{number}", on=f"n{number}") for number in range(nodes)]
     waiting = [clusters.pod(f"waiting-{number}", "64") for number in range(pending)]
     objects = [*machines, *bound, *waiting]
+    for obj in objects:
+        obj["metadata"]["resourceVersion"] = str(FIRST)
     categories = list(ANSWERS)
     count = {category: len(range(place, pending, len(categories))) for place, category in enumerate(categories)}
     cluster: Cluster = Cluster.everything.create(
@@ -122,7 +124,8 @@ def _store_history(cluster: Cluster, objects: Sequence[dict[str, Any]]) -> None:
     blocks = [listed]
     node = next(obj for obj in objects if obj["kind"] == "Node")
     for number, version in enumerate(range(FIRST + 20, LAST + 1, 20)):
-        changed = {**node, "spec": {"unschedulable": True} if number % 2 == 0 else {}}
+        changed = {**node, "spec": {"unschedulable": True} if number % 2 == 0 else {},
+                   "metadata": {**node["metadata"], "resourceVersion": str(version)}}  # fmt: skip
         patch = merge_patch(node, changed)
         node, at = changed, began + timedelta(minutes=5 * (number + 1))
         if not GAP[0] < version <= GAP[1]:

@@ -1,9 +1,12 @@
 """Queries about live clusters."""
 
 import pytest
+from django.utils import timezone
 
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.history import apply_patch, merge_patch
+from kubesched_ui.clusters.models import Decision
+from kubesched_ui.models import Scenario
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.live_clusters.factory import FIRST, GAP, LAST, live_cluster
 
@@ -67,3 +70,43 @@ def test_a_kind_with_a_consequence_comes_first() -> None:
 )
 def test_a_merge_patch_of_two_objects_leads_from_one_to_the_other(old: dict, new: dict) -> None:
     assert repr(apply_patch(old, merge_patch(old, new))) == repr(new)
+
+
+def test_a_fork_is_a_scenario_of_the_state() -> None:
+    scenario = queries.fork(live_cluster(), FIRST + 20)
+    assert (scenario.origin, scenario.kubernetes, scenario.pending) == ("live", "v1.36.2", 3)
+    assert scenario.counts == {"Node": 4, "Pod": 7}
+    node = next(scenario.objects_of(["Node"]))
+    assert (node["apiVersion"], node["spec"]) == ("v1", {"unschedulable": True})
+
+
+def test_an_opened_decision_is_one_run_of_its_pod_alone() -> None:
+    cluster = live_cluster()
+    decision = Decision.objects.create(
+        cluster=cluster, pod="default/waiting-1", resource_version=LAST, at=timezone.now()
+    )
+    run = queries.open_decision(decision)
+    assert run
+    assert (run.pods, run.release) == (["default/waiting-1"], "1.36")
+    assert queries.open_decision(decision) == run
+    assert queries.save_decision(decision) == run.scenario
+    run.scenario.refresh_from_db()
+    assert run.scenario.pinned
+
+
+def test_a_decision_about_an_unknown_pod_has_no_run() -> None:
+    decision = queries.decisions(live_cluster()).last()
+    assert queries.open_decision(decision) is None
+    assert not Scenario.objects.exists()
+
+
+def test_a_release_is_chosen_and_returned_to_the_found_one() -> None:
+    cluster = live_cluster()
+    queries.choose(cluster, "v1.33.4", "")
+    cluster.refresh_from_db()
+    assert (cluster.used_release, cluster.version) == ("1.33", 2)
+    with pytest.raises(InputError):
+        queries.choose(cluster, "", "kind: Unknown")
+    queries.choose(cluster, "", "")
+    cluster.refresh_from_db()
+    assert cluster.used_release == "1.36"

@@ -1,0 +1,171 @@
+"""Scenarios of the stored history: a cluster at a resourceVersion, and the state before a decision with a run of its
+pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+
+from kubesched_ui import current_viewer
+from kubesched_ui.clusters import history
+from kubesched_ui.clusters.models import Cluster, Decision
+from kubesched_ui.fields import pack
+from kubesched_ui.housekeeping import disk_space, quota
+from kubesched_ui.ingest import chunked_store, preflight
+from kubesched_ui.ingest.kinds import KINDS
+from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.offload.pool import OffloadError
+from kubesched_ui.offload.pools import get_pool
+from kubesched_ui.outages import Outage, ServiceUnavailable
+from kubesched_ui.runs.services import RunSettings, create_run, defaults
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
+from scheduler_core.api.objects import decode
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+
+SMALL = 3000  # objects; states with more are built in a worker process
+LEFT_OUT = {"Event"}  # messages of the real scheduler about other states would be shown as the cluster's own
+
+T = TypeVar("T")
+
+
+def fork(cluster: Cluster, resource_version: int | None = None) -> Scenario:
+    """Create a scenario of the cluster at a resourceVersion; None: the newest stored state. Raises InputError if that
+    part of the history is not stored, OverQuota, and ServiceUnavailable."""
+    version = cluster.resource_version if resource_version is None else resource_version
+    return _scenario(cluster, version, f"{cluster.name} at {version}")
+
+
+def open_decision(decision: Decision) -> Run | None:
+    """Return a run of the decision's pod alone, on the state before the decision. The viewer's second call returns the
+    same run. Returns None if the pod did not exist before. Raises as `fork`."""
+    name = _run_name(decision)
+    if found := _runs(name).first():
+        return found
+    scenario = _before(decision)
+    namespace, _, pod = decision.pod.rpartition("/")
+    if not scenario.cluster_objects.filter(kind="Pod", namespace=namespace, name=pod).exists():
+        scenario.delete()
+        return None
+    cluster = decision.cluster
+    wanted = defaults(scenario) | {"pods": [decision.pod], "config": cluster.used_config}
+    if cluster.used_release:
+        wanted["release"] = cluster.used_release
+    try:
+        with transaction.atomic():
+            lock_until_commit(f"{name} of {current_viewer.owner_id()}")
+            if (found := _runs(name).first()) is None:
+                return create_run(scenario, RunSettings(**wanted), name=name)
+    except InputError:
+        scenario.delete()
+        raise
+    scenario.delete()  # another request was faster
+    return found
+
+
+def save_decision(decision: Decision) -> Scenario:
+    """Return a scenario of the state before the decision that is not deleted automatically. Raises as `fork`."""
+    found = _runs(_run_name(decision)).first()
+    scenario = found.scenario if found is not None else _before(decision)
+    scenario.pinned = True
+    scenario.save(update_fields=["pinned"])
+    return scenario
+
+
+def _run_name(decision: Decision) -> str:
+    return f"Decision {decision.resource_version} of cluster {decision.cluster_id}: {decision.pod}"[:MAX_NAME]
+
+
+def _runs(name: str) -> Any:
+    """Return the viewer's runs of an opened decision."""
+    rows = Run.objects.filter(name=name, scenario__origin=Scenario.Origin.LIVE, owner=current_viewer.owner_id())
+    return rows.select_related("scenario")
+
+
+def _before(decision: Decision) -> Scenario:
+    cluster, version = decision.cluster, decision.resource_version - 1
+    return _scenario(cluster, version, f"{cluster.name} before {decision.pod} at {decision.resource_version}")
+
+
+def _scenario(cluster: Cluster, version: int, name: str) -> Scenario:
+    disk_space.check_space()
+    quota.check_scenario()
+    owner = current_viewer.owner_id()
+    pk = _in_worker(cluster, store_scenario, cluster.pk, version, name[:MAX_NAME], owner)
+    found: Scenario = Scenario.everything.get(pk=pk)
+    return found
+
+
+def _in_worker(cluster: Cluster, function: Callable[..., T], *args: Any) -> T:
+    """Call a function: in a worker process if the cluster is large. Raises ServiceUnavailable."""
+    if not settings.OFFLOAD or sum(cluster.counts.get("kinds", {}).values()) <= SMALL:
+        return function(*args)
+    try:
+        result: T = get_pool("requests").run(function, *args)
+        return result
+    except OffloadError as error:
+        raise ServiceUnavailable(Outage(str(error), error.retry_after)) from None
+
+
+def store_scenario(cluster_id: int, version: int, name: str, owner: int | None) -> int:
+    """Store the state at a resourceVersion as a scenario of this user and return its ID. Raises as `fork`."""
+    cluster = Cluster.everything.get(pk=cluster_id)
+    state = history.checked_state_at(cluster, version)
+    counts = Counter({kind: len(by_key) for kind, by_key in state.objects.items() if _is_stored(kind) and by_key})
+    columns: dict[str, Any] = {
+        "name": name,
+        "description": f"The live cluster {cluster.name} at resourceVersion {version}.",
+        "origin": Scenario.Origin.LIVE,
+        "kubernetes": _kubernetes(cluster),
+        "config": cluster.used_config,
+        "counts": dict(counts),
+    }
+    pending = 0
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal pending
+        for position, (kind, obj) in enumerate(raw_objects(state)):
+            metadata = obj["metadata"]
+            pending += kind == "Pod" and not (obj.get("spec") or {}).get("nodeName")
+            namespace = metadata.get("namespace", "") if KINDS[kind].namespaced else ""
+            data = pack(msgspec.json.encode(obj))
+            yield position, kind, obj["apiVersion"], namespace, metadata["name"], data
+
+    token = current_viewer.as_viewer(current_viewer.OwnerViewer(owner))
+    with token, chunked_store.storing(check=quota.check_storing, **columns) as scenario:
+        chunked_store.add(scenario, rows())
+        workloads = list(scenario.objects_of(preflight.MAKERS))
+        objects = (decode(raw) for raw in scenario.objects_of(preflight.needed_kinds(workloads)))
+        warnings = preflight.warnings_about(workloads, objects, cluster.used_config)
+        Scenario.everything.filter(pk=scenario.pk).update(pending=pending, warnings=warnings)
+    return scenario.pk
+
+
+def raw_objects(state: history.State) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (kind, object) of the objects that a scenario stores, with apiVersion and kind; nodes first."""
+    for kind in sorted(state.objects, key=lambda kind: (kind != "Node", kind == "Pod", kind)):
+        if not _is_stored(kind):
+            continue
+        head = {"apiVersion": KINDS[kind].api_version, "kind": KINDS[kind].served}
+        for value in state.objects[kind].values():
+            obj = msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+            yield kind, head | obj
+
+
+def _is_stored(kind: str) -> bool:
+    return kind in KINDS and kind not in LEFT_OUT
+
+
+def _kubernetes(cluster: Cluster) -> str:
+    """Return the version of the cluster, or that of its scheduler's release if the two differ."""
+    try:
+        release, server = get_release(cluster.used_release or cluster.git_version), get_release(cluster.git_version)
+    except InputError:
+        return cluster.git_version
+    same = release.name.split()[0] == server.name.split()[0]
+    return cluster.git_version if same else f"v{release.name.split()[0]}.0"
