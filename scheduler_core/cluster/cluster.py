@@ -33,7 +33,7 @@ class Cluster:
         self.journal = Journal()
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
-        self.nodes = NodeTable(self.columns, release.stable_zone_labels)
+        self.nodes = NodeTable(self.columns, release.stable_zone_labels, release.image_node_count_fixed_at_add)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed pods
         self.priorities: dict[int, int] = {}  # priority -> number of bound and assumed pods
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods

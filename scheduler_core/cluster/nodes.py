@@ -52,7 +52,7 @@ class NodeEntry:
     node: Node | None = None
     zone: str = ""
     kind: int = 0  # the number of its allocatable, equal for equal values
-    # image -> number of nodes that had it when this node was added
+    # image -> number of nodes that had it when this node was added or last changed, see `NodeTable.refresh`
     image_spread: Mapping[str, int] = field(default_factory=dict)
     pods: dict[str, PodInfo] = field(default_factory=dict)
 
@@ -65,8 +65,9 @@ class NodeTable:
     scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
     """
 
-    def __init__(self, pods: PodColumns, stable_labels: bool = True) -> None:
+    def __init__(self, pods: PodColumns, stable_labels: bool = True, image_counts_fixed: bool = False) -> None:
         self.pods = pods
+        self._counts_fixed = image_counts_fixed  # whether the nodes that have an image are counted once
         self._stable_labels = stable_labels  # whether stable zone and region labels count
         self.entries: dict[str, NodeEntry] = {}
         self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
@@ -85,6 +86,8 @@ class NodeTable:
         # (protocol, port) -> node -> used IPs. A set as upstream: the first of two users to leave frees the port.
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
         self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size when first added, nodes that have it)
+        self.image_version = 0  # incremented when an `image_spread` changes after the node was added
+        self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
         self.version = 0  # incremented when a node object or a CSINode changes
 
@@ -112,6 +115,8 @@ class NodeTable:
                 self._drop_images(entry.node)
             if status.images or entry.image_spread:
                 self._add_images(entry, node)
+            if self._touched is not None:
+                self._touched.add(name)
             entry.node = node
             entry.kind = self._kind_of(tuple(status.allocatable.items()))
             row = self.rows.get(name)
@@ -140,7 +145,7 @@ class NodeTable:
             return
         self._leave_zone(name, entry.zone)
         self._drop_images(entry.node)
-        entry.node = None
+        entry.node, entry.image_spread = None, {}
         if not entry.pods:
             del self.entries[name]
         self._stale = True
@@ -154,6 +159,32 @@ class NodeTable:
                 holders.add(node.name)
                 spread.setdefault(name, len(holders))
         entry.image_spread = spread
+
+    def _count_images(self) -> None:
+        """Count the nodes that have the images of each node that changed.
+
+        As upstream: a snapshot takes the number of nodes from the cache when it copies a node, and copies a node only
+        if the node or its pods changed. Source: pkg/scheduler/framework/types.go (ImageStateSummary.Snapshot).
+        """
+        for name in self._touched or ():
+            entry = self.entries.get(name)
+            if entry is None or not entry.image_spread:
+                continue
+            spread = {image: len(self.images[image][1]) for image in entry.image_spread}
+            if spread != entry.image_spread:
+                entry.image_spread = spread
+                self.image_version += 1
+        if self._touched is not None:
+            self._touched.clear()
+
+    @contextmanager
+    def keep_image_counts(self) -> Iterator[None]:
+        """A context in which changes do not count as changes of nodes: they are undone at its end."""
+        saved, self._touched = self._touched, None
+        try:
+            yield
+        finally:
+            self._touched = saved
 
     def _drop_images(self, node: Node) -> None:
         for image in node.status.images:
@@ -189,7 +220,9 @@ class NodeTable:
         return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
 
     def refresh(self) -> None:
-        """Assign a row to every node. It returns at once if no node was added or removed."""
+        """Begin a cycle: assign a row to every node if one was added or removed."""
+        if self._touched and self.images and not self._counts_fixed:
+            self._count_images()
         if not self._stale:
             return
         old = self.rows
@@ -258,6 +291,8 @@ class NodeTable:
         if entry is None:
             entry = self.entries[node] = NodeEntry()
         entry.pods[pod.key] = pod
+        if self._touched is not None:
+            self._touched.add(node)
         for name in pod.held:
             if name not in self.allocatable:
                 self._resource(name)
@@ -268,6 +303,8 @@ class NodeTable:
         """Remove a pod from a node."""
         entry = self.entries[node]
         del entry.pods[pod.key]
+        if self._touched is not None:
+            self._touched.add(node)
         for ip, protocol, port in pod.host_ports:
             self.host_ports[protocol, port][node].discard(ip)
         row = self.rows.get(node)

@@ -45,7 +45,7 @@ class ImageLocality(fwk.ScorePlugin):
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
         image. Older releases have one threshold for all containers."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
-        key = (self.name, images, volumes)
+        key = (self.name, images, volumes, self.cluster.nodes.image_version)
         containers = self._counted(images)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
@@ -68,13 +68,12 @@ class ImageLocality(fwk.ScorePlugin):
     def _scores(self, images: tuple[str, ...], containers: int) -> fwk.Int64:
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
-        at_arrival = self.cluster.release.image_node_count_fixed_at_add
         largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
             for holder in holders:
-                spread = nodes.entries[holder].image_spread[image] if at_arrival else len(holders)
-                total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
+                spread = nodes.entries[holder].image_spread[image] / len(nodes)
+                total[nodes.rows[holder]] += min(int(float(size) * spread), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return self.max_score * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
 
@@ -111,9 +110,7 @@ class ImageLocality(fwk.ScorePlugin):
         size, holders = self.cluster.nodes.images.get(name, (0, ()))
         if view.node.name not in holders:
             return constant(0, f"image {image} is not on the node", BYTES)
-        having, nodes = len(holders), len(self.cluster.nodes)
-        if self.cluster.release.image_node_count_fixed_at_add:
-            having = self.cluster.nodes.entries[view.node.name].image_spread[name]
+        having, nodes = self.cluster.nodes.entries[view.node.name].image_spread[name], len(self.cluster.nodes)
         spread = divide(over("count", having, nodes, "nodes that have the image"), over("count", nodes, nodes, "nodes"))
         scaled = truncated(multiply(self._size(view, name, size), spread), f"image {image}")
         return scaled if scaled.value <= most.value else lowest([scaled, most], f"image {image}, at most", BYTES)

@@ -396,7 +396,7 @@ class Release:
     )
     image_node_count_fixed_at_add: bool = off(
         "the number of nodes with an image is computed once, when a node is added",
-        "the number of nodes with an image is always current",
+        "the number of nodes with an image is computed again when the node or its pods change",
         "scores of ImageLocality follow the images that nodes have now",
         until="1.28",
     )
