@@ -9,6 +9,7 @@ address.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,17 +24,20 @@ from kubesched_ui import current_viewer, env
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.models import MAX_NAME
 from scheduler_core.errors import InputError
+from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
 
 IN_CLUSTER = "in-cluster"
 TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 MAX_FILE = 5_000_000  # bytes of a kubeconfig
-FIELDS = {"name", "context", "kubeconfig", "inCluster", "follow", "everyone", "release", "config"}
+FIELDS = {"name", "context", "kubeconfig", "inCluster", "follow", "everyone", "release", "config", "namespace"}
+NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Connection(NamedTuple):
     """A cluster that the operator named. `context`: of the kubeconfig, IN_CLUSTER for the service account.
     `kubeconfig`: path of the file; empty for kubectl's default. `always`: follow it even without an open page.
-    `everyone`: all users may see it. `release`, `config`: replace what is found in the cluster."""
+    `everyone`: all users may see it. `release`, `config`: replace what is found in the cluster.
+    `namespace`: the only one whose objects are read; "" for all."""
 
     name: str
     context: str
@@ -42,11 +46,18 @@ class Connection(NamedTuple):
     everyone: bool = False
     release: str = ""
     config: str = ""
+    namespace: str = ""
+
+    @property
+    def kinds(self) -> Mapping[str, WatchedKind]:
+        """The kinds to list and watch."""
+        return in_namespace(self.namespace) if self.namespace else KINDS
 
     @property
     def text(self) -> str:
         """How it is reached, for people."""
-        return "in the cluster" if self.context == IN_CLUSTER else f"context {self.context}"
+        way = "in the cluster" if self.context == IN_CLUSTER else f"context {self.context}"
+        return f"{way}, namespace {self.namespace}" if self.namespace else way
 
 
 class CannotConnect(Exception):
@@ -118,8 +129,17 @@ def _of_entry(file: str, path: str, entry: Any) -> Connection:
     if follow not in ("always", "when-viewed"):
         raise InputError(file, f"{path}.follow", f"must be always or when-viewed, not {follow[:50]!r}")
     context = IN_CLUSTER if flag("inCluster") else text("context", name)
+    if (namespace := text("namespace")) and not NAMESPACE.fullmatch(namespace):
+        raise InputError(file, f"{path}.namespace", f"must be the name of a namespace, not {namespace[:63]!r}")
     return Connection(
-        name, context, text("kubeconfig"), follow == "always", flag("everyone"), text("release"), text("config")
+        name,
+        context,
+        kubeconfig=text("kubeconfig"),
+        always=follow == "always",
+        everyone=flag("everyone"),
+        release=text("release"),
+        config=text("config"),
+        namespace=namespace,
     )
 
 

@@ -180,3 +180,18 @@ _TABLE = (
     ),
 )
 KINDS: dict[str, WatchedKind] = {kind.kind: kind for kind in _TABLE}
+
+
+def in_namespace(namespace: str) -> dict[str, WatchedKind]:
+    """Return the kinds for rights on one namespace: its objects alone, and the kinds without a namespace as before."""
+
+    def within(path: str) -> str:
+        prefix, _, resource = path.rpartition("/")
+        return f"{prefix}/namespaces/{namespace}/{resource}"
+
+    return {
+        name: kind._replace(path=within(kind.path), older_paths=tuple(map(within, kind.older_paths)))
+        if kind.namespaced
+        else kind
+        for name, kind in KINDS.items()
+    }

@@ -34,8 +34,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=env.text("HOST", "127.0.0.1"))
         parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
+        parser.add_argument("--console", action="store_true", help="Write logs to standard output, as in a container.")
 
-    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+    def handle(self, *args: Any, host: str, port: int, console: bool, **options: Any) -> None:
         os.umask(0o077)  # stored files are private
         if env.text("HOST", "127.0.0.1") != host:
             restart_with_host(host)
@@ -48,7 +49,7 @@ class Command(BaseCommand):
         except CannotStart as problem:
             raise CommandError(str(problem)) from None
         config = settings.VAR_DIR / "supervisord.conf"
-        config.write_text(configuration(programs(host, port)))
+        config.write_text(configuration(programs(host, port), console))
         on_signals(lambda: sys.exit(1))
         with startup_lock(settings.VAR_DIR):  # other processes load their code meanwhile
             supervisor = start(config)
@@ -58,11 +59,13 @@ class Command(BaseCommand):
         on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for supervisord
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
-            print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
+            logs = "" if console else f"; logs are in {settings.VAR_DIR / 'log'}"
+            print(f"KubeSched is at {address}   (Ctrl-C stops it{logs})", flush=True)
             if settings.ACCOUNTS and (secret := invitations.first()):
                 print(f"To create the first administrator, open {address}/account/invitation/{secret}/", flush=True)
         elif supervisor.poll() is None:
-            print(f"KubeSched does not answer yet; see the logs in {settings.VAR_DIR / 'log'}", file=sys.stderr)
+            logs = "logs" if console else f"logs in {settings.VAR_DIR / 'log'}"
+            print(f"KubeSched does not answer yet; see the {logs}", file=sys.stderr)
         code = supervisor.wait()
         held.close()
         sys.exit(code)

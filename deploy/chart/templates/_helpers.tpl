@@ -1,0 +1,69 @@
+{{- define "kubesched.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 53 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 53 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "kubesched.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "kubesched.labels" -}}
+{{ include "kubesched.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "kubesched.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "kubesched.name" .) "default") }}
+{{- end }}
+
+{{- define "kubesched.subjects" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "kubesched.serviceAccount" . }}
+    namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- /* The clusters that users can open: those of the values, or one for each namespace with rights. */}}
+{{- define "kubesched.clusters" -}}
+{{- $clusters := .Values.clusters }}
+{{- if not $clusters }}
+{{- range .Values.rbac.namespaces }}
+{{- $clusters = append $clusters (dict "name" . "inCluster" true "namespace" .) }}
+{{- end }}
+{{- end }}
+{{- if $clusters }}{{ dict "clusters" $clusters | toYaml }}{{ end }}
+{{- end }}
+
+{{- /* The rights of system:kube-scheduler without its writes, and what answers about pending pods need. */}}
+{{- define "kubesched.namespacedRules" -}}
+- apiGroups: [""]
+  resources:
+    - events
+    - limitranges
+    - persistentvolumeclaims
+    - pods
+    - replicationcontrollers
+    - resourcequotas
+    - services
+  verbs: [get, list, watch]
+- apiGroups: [apps]
+  resources: [daemonsets, deployments, replicasets, statefulsets]
+  verbs: [get, list, watch]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch]
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaims]
+  verbs: [get, list, watch]
+- apiGroups: [scheduling.k8s.io]
+  resources: [podgroups, workloads]
+  verbs: [get, list, watch]
+- apiGroups: [storage.k8s.io]
+  resources: [csistoragecapacities]
+  verbs: [get, list, watch]
+{{- end }}
