@@ -25,12 +25,13 @@ _O = TypeVar("_O", bound=Object)
 class Cluster:
     """A cluster. Objects are stored by key (`namespace/name`, or `name` if they have no namespace).
 
-    `journal`: records every change.
+    `journal`: records every change. `version`: incremented when an object other than a pod or a node changes.
     """
 
     def __init__(self, release: Release) -> None:
         self.release = release
         self.journal = Journal()
+        self.version = 0
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
         self.nodes = NodeTable(self.columns, release.stable_zone_labels, release.image_node_count_fixed_at_add)
@@ -71,6 +72,7 @@ class Cluster:
         return table
 
     def _note(self, key: str, old: Object | None, new: Object | None) -> None:
+        self.version += 1
         self.journal.note(REMOVED if new is None else OBJECT, old if new is None else new)
 
     def apply(self, obj: Object) -> None:
@@ -85,6 +87,7 @@ class Cluster:
         self.journal.note(OBJECT, obj)
         if isinstance(obj, Namespace):
             self.namespaces[obj.name] = obj.metadata.labels
+            self.version += 1
             self.columns.forget_namespaces()
 
     def apply_nodes(self, nodes: Sequence[Node]) -> None:
@@ -123,6 +126,7 @@ class Cluster:
             self.nodes.remove_node(obj.name)
         elif isinstance(obj, Namespace):
             self.namespaces.pop(obj.name, None)
+            self.version += 1
             self.columns.forget_namespaces()
 
     def load(self, objects: Iterable[Object]) -> list[PodInfo]:

@@ -22,6 +22,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
 from scheduler_core.cluster.topology import Topology
+from scheduler_core.cluster.usage_log import UsageLog
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -62,7 +63,7 @@ class NodeTable:
 
     `names`: the node of each row. `rows`: node name -> row. `allocatable`, `requested`: resource -> int64 column
     (millicores of cpu, whole units of other resources). `nonzero_cpu`, `nonzero_memory`: requests with the defaults of
-    scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
+    scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool. `usage`: the rows whose requests changed.
     """
 
     def __init__(self, pods: PodColumns, stable_labels: bool = True, image_counts_fixed: bool = False) -> None:
@@ -89,7 +90,8 @@ class NodeTable:
         self.image_version = 0  # incremented when an `image_spread` changes after the node was added
         self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
-        self.version = 0  # incremented when a node object or a CSINode changes
+        self.version = 0  # incremented when a node object, a CSINode or the order of the rows changes
+        self.usage = UsageLog()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -209,7 +211,7 @@ class NodeTable:
         self._stale = True
 
     def changed(self) -> None:
-        """Clear the memo after a change of a node object or a CSINode."""
+        """Clear the memo after a change of a node object, a CSINode or the order of the rows."""
         self._memo.clear()
         self.version += 1
 
@@ -245,7 +247,7 @@ class NodeTable:
         self._fill(rows)
         self._tally_all([(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()])
         self._stale = False
-        self._memo.clear()
+        self.changed()
 
     def _bind(self) -> None:
         half = len(self._resources)
@@ -262,6 +264,7 @@ class NodeTable:
         self._amounts = np.vstack((self._amounts[:half], blank, self._amounts[half:], blank))
         self._resources.append(name)
         self._bind()
+        self.version += 1
 
     def _fill(self, rows: list[int]) -> None:
         """Write the allocatable of the nodes into these rows."""
@@ -322,6 +325,7 @@ class NodeTable:
         self.nonzero_cpu[row] += step * cpu
         self.nonzero_memory[row] += step * memory
         self.pod_count[row] += step
+        self.usage.add(row)
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
         """Add many pods to the columns, each on a row. Pods with equal requests are grouped."""
@@ -336,7 +340,12 @@ class NodeTable:
         np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))
         np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero[1] for _, pod in placed], np.int64))
         np.add.at(self.pod_count, rows, 1)
+        self.usage.forget()
         self.pods.count_rows(placed)
+
+    def usage_of(self, row: int) -> bytes:
+        """Return the allocatable and requested amounts of a row as a cache key, valid until `version` changes."""
+        return self._amounts[:, row].tobytes() + self._numbers[:, row].tobytes()
 
     @contextmanager
     def bare(self) -> Iterator[None]:

@@ -23,9 +23,10 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.schema import Extender as Config
 from scheduler_core.config.syntax import go_duration
-from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import EXTENDER, Status, Verdict, error, unresolvable, unschedulable
+from scheduler_core.framework.score_columns import Score
 from scheduler_core.preemption.victims import Candidate
 
 DEFAULT_TIMEOUT_SECONDS = 5.0

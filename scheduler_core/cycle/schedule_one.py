@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.extenders import Extenders
-from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows, Score
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.fit_error import fit_error_message
@@ -127,7 +127,7 @@ class Scheduler:
             trace.result = "error"
             return
         if place is None:
-            self.select_host(framework, trace)
+            self.select_host(framework, trace, state.ranking)
             if self.batches:
                 self._store_batch_result(framework, state, trace)
         else:
@@ -169,6 +169,8 @@ class Scheduler:
             trace.subset = trace.placement if trace.subset is None else np.intersect1d(trace.subset, trace.placement)
         start = self.timer()
         trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
+        if state.equivalent is not None and not trace.merges:
+            trace.share_outcome(state.equivalent.outcomes)
         if self.batches and not self.extenders:
             state.signature = framework.batching.sign(pod)
             nodes = self.cluster.nodes
@@ -259,7 +261,7 @@ class Scheduler:
     @staticmethod
     def _find_all_feasible(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
         if trace.subset is None:
-            trace.feasible = None if passing is None else np.flatnonzero(passing)
+            trace.feasible = trace.passing_rows()
             return trace.nodes
         trace.feasible = trace.subset if passing is None else trace.subset[passing[trace.subset]]
         return len(trace.subset)
@@ -317,20 +319,26 @@ class Scheduler:
                 return
             scores = framework.run_score(state, pod, rows)
         trace.skipped_score = sorted(state.skip_score)
-        trace.scores = {plugin: Score(*columns) for plugin, columns in scores.items()}
+        trace.scores = scores
         if self.extenders:
+            state.ranking = None
             self.extenders.prioritize(pod, trace)
         trace.durations["score"] = self.timer() - start
 
-    def select_host(self, framework: Framework, trace: CycleTrace) -> None:
-        """Choose the node with the highest total score. Ties are recorded; the seed or the name decides among them."""
+    def select_host(
+        self, framework: Framework, trace: CycleTrace, ranking: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Choose the node with the highest total score. Ties are recorded; the seed or the name decides among them.
+
+        `ranking`: numbers over the feasible nodes in the order of the total scores; None to use these.
+        """
         rows: Rows | None = trace.feasible
         if not trace.scores:
             best = trace.feasible_rows()
             if len(best) > 1 and not framework.score and self.cluster.release.stops_at_first_feasible:
                 best = best[:1]
         else:
-            total = trace.total()
+            total = trace.total() if ranking is None else ranking
             best = np.flatnonzero(total == total.max())
             if rows is not None:
                 best = rows[best]

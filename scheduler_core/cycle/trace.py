@@ -19,9 +19,12 @@ import numpy.typing as npt
 
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.score_columns import Score
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 1
+
+_OUTCOMES = 8  # of a class of pods
 
 Rows = npt.NDArray[np.intp]
 
@@ -54,13 +57,15 @@ class PostFilterTrace:
         return PostFilterTrace(status, node or "", *how, decides=node is not None)
 
 
-@dataclass(slots=True)
-class Score:
-    """The int64 columns of a Score plugin over the feasible nodes."""
+@dataclass(slots=True, eq=False)
+class FilterOutcome:
+    """What follows from the verdicts alone. Cycles of equal pods share it while their verdicts are the same objects."""
 
-    weight: int
-    raw: fwk.Int64
-    normalized: fwk.Int64
+    verdicts: tuple[fwk.Verdict, ...]
+    decisive: npt.NDArray[np.uint8] | None
+    passing: fwk.Bool | None
+    rows: Rows | None  # those that pass, None for all
+    statuses: list[tuple[fwk.Status, Rows]] | None = None
 
 
 @dataclass(slots=True)
@@ -113,6 +118,7 @@ class CycleTrace:
     nominated_node: str = ""
     victims: list[str] = field(default_factory=list)
     durations: dict[str, int] = field(default_factory=dict)
+    _outcome: FilterOutcome | None = None
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
     _merged: fwk.Verdict | None = None
@@ -171,11 +177,28 @@ class CycleTrace:
             self.nominated.update(dict.fromkeys(mine))
             self._forget_decisions()
 
+    def share_outcome(self, outcomes: dict[tuple[int, ...], FilterOutcome]) -> None:
+        """Use the outcome of the same verdicts in another cycle, or add it to `outcomes`. Call it after Filter."""
+        refusing = tuple([verdict for verdict in self.verdicts.values() if verdict.codes is not None])
+        key = tuple(map(id, refusing))
+        outcome = outcomes.get(key)
+        if outcome is None:
+            decisive = self.decisive()
+            passing = None if decisive is None else decisive == 0
+            outcome = FilterOutcome(refusing, decisive, passing, None if passing is None else np.flatnonzero(passing))
+            if len(outcomes) >= _OUTCOMES:
+                outcomes.clear()
+            outcomes[key] = outcome
+        self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True
+
     def _forget_decisions(self) -> None:
+        self._outcome = None
         self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
     def passing(self) -> fwk.Bool | None:
         """Return the nodes that pass all filters, with nominated pods considered: bool over nodes, None for all."""
+        if self._outcome is not None and not self.nominated:
+            return self._outcome.passing
         decisive = self.decisive()
         if decisive is None and not any(self.nominated.values()):
             return None
@@ -183,6 +206,13 @@ class CycleTrace:
         for row, status in self.nominated.items():
             mask[row] = status is None
         return mask
+
+    def passing_rows(self) -> Rows | None:
+        """Return the rows of `passing`: intp, None for all."""
+        if self._outcome is not None and not self.nominated:
+            return self._outcome.rows
+        passing = self.passing()
+        return None if passing is None else np.flatnonzero(passing)
 
     def status_at(self, row: int) -> fwk.Status | None:
         """Return the status that decided about a node; None if it is feasible or was not evaluated."""
@@ -219,7 +249,13 @@ class CycleTrace:
     def decisive_statuses(self) -> list[tuple[fwk.Status, Rows]]:
         """Return each status that decided against an evaluated node, with its rows. Call it after Filter."""
         if self._statuses is None:
-            self._statuses = list(self._find_statuses())
+            outcome = self._outcome
+            if outcome is None or self.nominated or self.looked is not None or self.subset is not None:
+                self._statuses = list(self._find_statuses())
+            else:
+                if outcome.statuses is None:
+                    outcome.statuses = list(self._find_statuses())
+                self._statuses = outcome.statuses
         return self._statuses
 
     def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:

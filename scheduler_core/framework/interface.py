@@ -83,6 +83,11 @@ def error(*reasons: str) -> Status:
     return Status(ERROR, reasons)
 
 
+# What the results of a plugin for a pod depend on, besides the pod (see `Plugin.varies_with`).
+ANYTHING = "anything"
+USAGE = "usage"
+OBJECTS = "objects"
+
 SKIPPED = Status(SKIP)
 WAITING = Status(WAIT)
 
@@ -167,12 +172,18 @@ class NodePodsChange:
 class CycleState(dict[str, Any]):
     """Data that plugins pass between the extension points of one cycle, keyed by plugin name."""
 
-    __slots__ = ("deciding", "rebuilt", "signature", "skip_filter", "skip_score", "to_activate")
+    __slots__ = (
+        *("deciding", "equivalent", "ranking", "rebuilt", "signature", "skip_filter", "skip_score"),
+        "to_activate",
+    )
 
     def __init__(self) -> None:
         super().__init__()
         # The plugins that may refuse some node, with their `filter_node` if a Change matters to it.
         self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
+        self.equivalent: Any = None  # the EquivalenceClass of the pod, None without one
+        # int64 over the feasible nodes, differs from their total scores by the same number; None if not known
+        self.ranking: Int64 | None = None
         self.rebuilt = False  # a filter extender returned the nodes; the rebuilt nodes have no pods
         # the signature that batching compares; None for a pod that cannot be signed
         self.signature: bytes | None = None
@@ -319,6 +330,17 @@ class Plugin:
         """Return edits of a rejected pod that may make it schedulable, in addition to `fixes`."""
         return []
 
+    def varies_with(self, pod: PodInfo) -> str:
+        """Return what may change the results of PreFilter, Filter, PreScore, Score and NormalizeScore for a pod.
+
+        Two pods are equal if they have the same namespace, labels, spec, requests and owners. ANYTHING: the plugin runs
+        for each pod. OBJECTS: for equal pods the results stay the same until an object other than a pod changes, and
+        PreScore does not depend on the feasible nodes. USAGE: moreover the results for a node depend on its allocatable
+        and requested amounts and on the requests of the pod; a score has no NormalizeScore, and the class of a
+        filter is UsageFilter.
+        """
+        return ANYTHING
+
     # Plugins that can compare pods replace this by a method (upstream SignPlugin). It returns the values to compare, or
     # None for a pod that cannot be compared. None here means that the plugin never signs.
     sign: Callable[[PodInfo], dict[str, Any] | None] | None = None
@@ -383,6 +405,21 @@ class FilterPlugin(Plugin):
         Newer releases skip the plugin by SKIPPED in this case; older releases could not.
         """
         return False
+
+
+class UsageFilter(FilterPlugin):
+    """A Filter plugin whose verdict on a node depends only on the node, the requests on it and those of the pod."""
+
+    def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """Return a number of the verdict on each of the rows; int64, 0 if the node passes."""
+        raise NotImplementedError
+
+    def verdict(self, pod: PodInfo, codes: Int64) -> Verdict:
+        """Return the verdict for the numbers of all nodes."""
+        raise NotImplementedError
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return self.verdict(pod, self.usage_codes(state, pod, slice(None)))
 
 
 class PostFilterPlugin(Plugin):

@@ -14,6 +14,8 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
+from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
+from scheduler_core.framework.score_columns import Score, StaticColumn, UsageColumn
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -61,6 +63,7 @@ class Framework:
         self.post_bind = self._at("postBind", fwk.PostBindPlugin)
         self.merges: int = cluster.release.merges_filter_statuses or profile.always_check_all
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
+        self.equivalence = EquivalenceCache(self)
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
         self.extenders: fwk.PreemptExtenders | None = None
@@ -93,6 +96,7 @@ class Framework:
         for point in _LISTS:
             setattr(other, point, [other._plugins[plugin.name] for plugin in getattr(self, point)])
         other.weights = dict(self.weights)
+        other.equivalence = EquivalenceCache(other)
         return other
 
     def leave_out(self, name: str) -> None:
@@ -102,6 +106,7 @@ class Framework:
             if left or point != "bind":
                 setattr(self, point, left)
         self.weights.pop(name, None)
+        self.equivalence = EquivalenceCache(self)
 
     def weigh(self, name: str, weight: int) -> None:
         """Set the weight of a Score plugin; 0 disables its scores."""
@@ -110,6 +115,7 @@ class Framework:
         else:
             self.score = [plugin for plugin in self.score if plugin.name != name]
             self.pre_score = [plugin for plugin in self.pre_score if plugin.name != name]
+        self.equivalence = EquivalenceCache(self)
 
     # ---- PreEnqueue, PreFilter
 
@@ -129,10 +135,29 @@ class Framework:
         Returns: the remaining nodes (None for all), a rejecting or error status, and the plugins that restricted the
         nodes.
         """
+        equivalent = self.equivalence.find(pod)
+        if equivalent is None:
+            return self._pre_filter(state, pod, self.pre_filter)[0]
+        state.equivalent = equivalent
+        state.update(equivalent.filter_state)
+        state.skip_filter |= equivalent.skip_filter
+        outcome, all_ran = self._pre_filter(state, pod, equivalent.pre_filter)
+        if all_ran:
+            return outcome
+        # Plugins after the one that ended PreFilter must leave no results, so all run in order.
+        state.clear()
+        state.skip_filter.clear()
+        state.equivalent = None
+        return self._pre_filter(state, pod, self.pre_filter)[0]
+
+    def _pre_filter(
+        self, state: fwk.CycleState, pod: PodInfo, plugins: list[fwk.PreFilterPlugin]
+    ) -> tuple[tuple[frozenset[str] | None, fwk.Status | None, list[str]], bool]:
+        """Run the plugins in order. Return the result of PreFilter, and whether all of them ran."""
         names: frozenset[str] | None = None
         rejected: fwk.Status | None = None
         narrowing: list[str] = []
-        for plugin in self.pre_filter:
+        for plugin in plugins:
             outcome = plugin.pre_filter(state, pod)
             if outcome is None:
                 continue
@@ -143,7 +168,7 @@ class Framework:
                 rejected = outcome.by(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
                 if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
-                return None, rejected, []
+                return (None, rejected, []), False
             if outcome.node_names is not None:
                 narrowing.append(plugin.name)
                 names = outcome.node_names if names is None else names & outcome.node_names
@@ -153,17 +178,33 @@ class Framework:
                     text = f"node(s) didn't satisfy plugin {narrowing[0]}"
                 newer = self.cluster.release.prefilter_continues_after_rejection
                 status = fwk.unresolvable(text) if newer else fwk.unschedulable(text)
-                return names, status, narrowing
-        return names, rejected, narrowing
+                return (names, status, narrowing), False
+        return (names, rejected, narrowing), True
 
     # ---- Filter
 
     def run_filter(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return the verdict of each active Filter plugin on all nodes, in running order."""
-        skipped = state.skip_filter
+        skipped, equivalent = state.skip_filter, state.equivalent
+        if equivalent is not None:
+            return self._filter_equivalent(state, pod, equivalent)
         if not self.cluster.release.supports_skip_status:
             return {p.name: fwk.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
         return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
+
+    def _filter_equivalent(
+        self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
+    ) -> dict[str, fwk.Verdict]:
+        verdicts = equivalent.verdicts.copy()
+        equivalent.usage.update(state, pod)
+        for i, of_usage in enumerate(equivalent.usage_filters):
+            verdicts[of_usage.name] = equivalent.usage.verdict(i, pod)
+        for plugin in equivalent.filter:
+            if plugin.name not in state.skip_filter:
+                verdicts[plugin.name] = plugin.filter(state, pod)
+            elif self.cluster.release.supports_skip_status:
+                del verdicts[plugin.name]
+        return verdicts
 
     def check_node(
         self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict], change: fwk.NodePodsChange
@@ -235,7 +276,13 @@ class Framework:
 
     def run_pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Return an error status, or None."""
-        for plugin in self.pre_score:
+        equivalent = None if self.cluster.nodes.is_bare else state.equivalent
+        plugins = self.pre_score
+        if equivalent is not None:
+            plugins = equivalent.pre_score
+            state.update(equivalent.score_state)
+            state.skip_score |= equivalent.skip_score
+        for plugin in plugins:
             status = plugin.pre_score(state, pod, rows)
             if status is None:
                 continue
@@ -244,17 +291,51 @@ class Framework:
             state.skip_score.add(plugin.name)
         return None
 
-    def run_score(
-        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
-    ) -> dict[str, tuple[int, fwk.Int64, fwk.Int64]]:
-        """Return plugin -> (weight, raw, normalized): int64 over the feasible nodes."""
-        scores = {}
+    def run_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> dict[str, Score]:
+        """Return the scores of the feasible nodes by plugin."""
+        equivalent = None if self.cluster.nodes.is_bare else state.equivalent
+        if equivalent is not None:
+            return self._score_equivalent(state, pod, rows, equivalent)
+        return {p.name: self._score(p, state, pod, rows) for p in self.score if p.name not in state.skip_score}
+
+    def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
+        raw = plugin.score(state, pod, rows)
+        normalized = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
+        return Score(self.weights[plugin.name], raw, normalized)
+
+    def _score_equivalent(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, equivalent: EquivalenceClass
+    ) -> dict[str, Score]:
+        usage, weights, skipped = equivalent.usage, self.weights, state.skip_score
+        usage.update(state, pod)
+        keyframe, count = usage.snapshot()
+        total = usage.total[rows]
+        if equivalent.static_total is not None:
+            total = total + equivalent.static_total[rows]
+        scores: dict[str, Score] = {}
         for plugin in self.score:
-            if plugin.name in state.skip_score:
+            name = plugin.name
+            if name in skipped:
                 continue
-            raw = plugin.score(state, pod, rows)
-            normalised = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
-            scores[plugin.name] = (self.weights[plugin.name], raw, normalised)
+            if (index := usage.index.get(name)) is not None:
+                column = UsageColumn(keyframe, count, index, rows)
+                scores[name] = Score(weights[name], column, column)
+            elif (found := equivalent.columns.get(name)) is not None:
+                raw, normalized = found
+                if normalized is None:
+                    assert plugin.normalize is not None
+                    normalized = plugin.normalize(state, pod, raw[rows], rows)
+                    total = total + normalized * weights[name]
+                    scores[name] = Score(weights[name], StaticColumn(raw, rows), normalized)
+                else:
+                    static = StaticColumn(raw, rows)
+                    scores[name] = Score(
+                        weights[name], static, static if normalized is raw else StaticColumn(normalized, rows)
+                    )
+            else:
+                score = scores[name] = self._score(plugin, state, pod, rows)
+                total = total + score.normalized * score.weight
+        state.ranking = total
         return scores
 
     # ---- Reserve to PostBind

@@ -97,10 +97,12 @@ class GenericScheduler(Scheduler):
         if trace.nominated_node:
             trace.victims = list(trace.postfilter.candidates[trace.nominated_node][0])
 
-    def select_host(self, framework: Framework, trace: CycleTrace) -> None:
+    def select_host(
+        self, framework: Framework, trace: CycleTrace, ranking: npt.NDArray[np.int64] | None = None
+    ) -> None:
         """Select the node with the highest total. Without priorities all nodes are equal."""
         if trace.scores:
-            super().select_host(framework, trace)
+            super().select_host(framework, trace, ranking)
             return
         trace.selected_row = framework.picker.pick_row(trace.feasible_rows(), self.cluster.nodes.name_rank())
         trace.node = self.cluster.nodes.names[trace.selected_row]

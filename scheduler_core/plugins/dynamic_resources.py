@@ -93,6 +93,10 @@ class DynamicResources(
         state[self.name] = cycle
         return None
 
+    def varies_with(self, pod: PodInfo) -> str:
+        wants_devices = pod.pod.spec.resource_claims or extended_resources.requested(self.cluster, pod)
+        return fwk.ANYTHING if wants_devices else fwk.OBJECTS
+
     def _allocatable(self, claim: ResourceClaim) -> fwk.Status | None:
         if self.devices.is_pending(claim):
             return fwk.unresolvable(f"resource claim {claim.key} is in the process of being allocated")

@@ -49,6 +49,9 @@ class ImageLocality(fwk.ScorePlugin):
         containers = self._counted(images)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     def _counted(self, images: Sized) -> int:
         """Return how often the upper threshold counts: once for each container, or once."""
         return len(images) if self.cluster.release.image_threshold_per_container else 1

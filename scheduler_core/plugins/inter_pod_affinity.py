@@ -266,6 +266,12 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 choices.insert(0 if first else len(choices), (repelled, self._with_prefix(status)))
         return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
+    def varies_with(self, pod: PodInfo) -> str:
+        release = self.cluster.release
+        skips = release.supports_skip_status and release.prescore_skips
+        concerned = any(pod.terms()) or self.cluster.columns.terms_matching(pod)
+        return fwk.ANYTHING if concerned or not skips else fwk.OBJECTS
+
     @property
     def _existing_first(self) -> bool:
         """Whether the release checks running pods' anti-affinity first.

@@ -185,6 +185,9 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             return nodes.memo((self.name, pod.node_selection), lambda: self._verdict(pod))
         return self._verdict(pod)
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     def _verdict(self, pod: PodInfo) -> fwk.Verdict:
         nodes = self.cluster.nodes
         mask = node_matching.required_mask(nodes, pod)

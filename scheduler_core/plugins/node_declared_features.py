@@ -45,6 +45,9 @@ class NodeDeclaredFeatures(fwk.PreFilterPlugin, fwk.FilterPlugin):
         needed: frozenset[str] = state.get(self.name, frozenset())  # empty if PreFilter ended earlier
         return self.cluster.nodes.memo((self.name, needed), lambda: fwk.Verdict.reject(self._lacks(needed), REJECTED))
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     def _lacks(self, needed: frozenset[str]) -> fwk.Bool:
         declared = [node.status.declared_features for node in self.cluster.nodes.nodes]
         return np.array([not needed.issubset(features) for features in declared], np.bool_)

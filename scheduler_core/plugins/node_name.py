@@ -30,6 +30,9 @@ class NodeName(fwk.FilterPlugin):
         nodes = self.cluster.nodes
         return fwk.Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), self.rejected)
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         return f"the pod names {context.pod.pod.spec.node_name} (spec.nodeName)"

@@ -67,6 +67,9 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
                     taken[row] = True
         return fwk.Verdict.reject(taken, REJECTED)
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.host_ports else fwk.OBJECTS
+
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.host_ports
 

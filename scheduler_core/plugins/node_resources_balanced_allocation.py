@@ -71,6 +71,9 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         skips = self.cluster.release.balanced_skips_best_effort
         return fwk.SKIPPED if skips and not any(pod.requests.get(name) for name in self.resources) else None
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.USAGE
+
     @np.errstate(invalid="ignore")  # overflowed sums give shares beyond int64; Go also ignores this
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - standard deviation of the used shares) over the resources that the node has.

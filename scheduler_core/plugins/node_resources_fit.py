@@ -31,6 +31,9 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
 
+_FIRST_RESOURCE = 4  # the bit of the first resource in a code
+_MOST_BITS = 60
+
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
 
@@ -61,7 +64,7 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
         return structs.replace(self, scoring_strategy=strategy)
 
 
-class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
+class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesFit"
     args_class = NodeResourcesFitArgs
     pod_fields = ("requests", "overhead")
@@ -119,59 +122,69 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Report every resource that is insufficient. The status is unresolvable if the request exceeds the allocatable
         amount."""
+        wanted, every = self._wanted(state, pod), slice(None)
+        if len(wanted) > _MOST_BITS:
+            wanted = [one for one in wanted if self._codes([one], every).max(initial=0) >= _FIRST_RESOURCE]
+        return self._verdict(wanted, self._codes(wanted, every))
+
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.USAGE if len(pod.requests) <= _MOST_BITS else fwk.ANYTHING
+
+    def usage_codes(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        return self._codes(self._wanted(state, pod), rows)
+
+    def verdict(self, pod: PodInfo, codes: fwk.Int64) -> fwk.Verdict:
+        return self._verdict(self.resources_needed(pod), codes)
+
+    def _codes(self, wanted: list[tuple[str, int]], rows: fwk.Rows) -> fwk.Int64:
+        """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, 2 for pods, 4 and
+        above for the wanted resources in order. int64."""
         nodes = self.cluster.nodes
-        short: list[tuple[str, int, fwk.Bool]] = []
-        full = nodes.pod_count >= nodes.allowed_pods
-        if full.any():
-            short.append(("", 0, full))
-        for name, amount in self._wanted(state, pod):
+        beyond = self.cluster.release.fit_beyond_allocatable_unresolvable
+        codes = (nodes.pod_count[rows] >= nodes.allowed_pods[rows]).astype(np.int64) << 1
+        for bit, (name, amount) in enumerate(wanted, 2):
             allocatable = nodes.allocatable.get(name)
             if allocatable is None:
-                lacking = np.full(len(nodes), amount > 0)
+                lacking = hopeless = np.full(len(codes), amount > 0)
             else:
-                lacking = allocatable - nodes.requested[name] < amount
+                has = allocatable[rows]
+                lacking = has - nodes.requested[name][rows] < amount
+                hopeless = lacking & (has < amount)
             if extended_resources.class_of(self.cluster, name) is not None:
-                lacking = lacking & self._has(name)  # on other nodes devices provide it; DynamicResources checks them
-            if lacking.any():
-                short.append((name, amount, lacking))
-        return self._verdict(short) if short else fwk.PASSES
+                # on other nodes devices provide it; DynamicResources checks them
+                lacking = lacking & self._has(name)[rows]
+                hopeless = hopeless & lacking
+            codes |= lacking.astype(np.int64) << bit
+            if beyond:
+                codes |= hopeless
+        return codes
 
     def _has(self, name: str) -> fwk.Bool:
         """Return the nodes that have any of the resource as allocatable; bool over nodes."""
         allocatable = self.cluster.nodes.allocatable.get(name)
         return np.zeros(len(self.cluster.nodes), np.bool_) if allocatable is None else allocatable > 0
 
-    def _verdict(self, short: list[tuple[str, int, fwk.Bool]]) -> fwk.Verdict:
+    def _verdict(self, wanted: list[tuple[str, int]], codes: fwk.Int64) -> fwk.Verdict:
         """Create one status for each combination of insufficient resources that occurs."""
-        nodes = self.cluster.nodes
-        keys = np.zeros(len(nodes), np.int64)
-        for bit, (_, _, lacking) in enumerate(short):
-            keys |= lacking.astype(np.int64) << (bit + 1)
-        if self.cluster.release.fit_beyond_allocatable_unresolvable:
-            for name, amount, lacking in short:
-                allocatable = nodes.allocatable.get(name)
-                hopeless = lacking if allocatable is None and name else None
-                if allocatable is not None:
-                    hopeless = lacking & (allocatable < amount)
-                if hopeless is not None:
-                    keys |= hopeless
-        if len(short) < 12:  # for few combinations a table is faster than sorting the nodes
-            present = np.flatnonzero(np.bincount(keys))
+        if not codes.any():
+            return fwk.PASSES
+        if len(wanted) < 10:  # for few combinations a table is faster than sorting the nodes
+            present = np.flatnonzero(np.bincount(codes))
             number = np.zeros(int(present[-1]) + 1, np.uint16)
             number[present] = np.arange(len(present))
-            codes = number[keys]
+            numbers = number[codes]
         else:
-            present, inverse = np.unique(keys, return_inverse=True)
-            codes = inverse.astype(np.uint16)
+            present, inverse = np.unique(codes, return_inverse=True)
+            numbers = inverse.astype(np.uint16)
         statuses = []
-        reasons = [f"Insufficient {name}" if name else self.too_many_pods for name, _, _ in short]
+        reasons = [self.too_many_pods, *(f"Insufficient {name}" for name, _ in wanted)]
         for key in present.tolist():
             if key:
                 code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
                 messages = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
                 statuses.append(fwk.Status(code, messages[: self.most_reasons]))
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
-        return fwk.Verdict(codes + np.uint16(first), tuple(statuses))
+        return fwk.Verdict(numbers + np.uint16(first), tuple(statuses))
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         nodes, row = self.cluster.nodes, change.row

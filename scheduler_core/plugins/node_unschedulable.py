@@ -30,6 +30,9 @@ class NodeUnschedulable(fwk.FilterPlugin):
         nodes = self.cluster.nodes
         return nodes.memo(self.name, lambda: fwk.Verdict.reject(nodes.unschedulable, REJECTED))
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     @staticmethod
     def _tolerates(pod: PodInfo) -> bool:
         return any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations)

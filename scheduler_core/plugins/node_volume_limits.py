@@ -73,6 +73,9 @@ class NodeVolumeLimits(VolumeLimits):
                 return None
         return fwk.SKIPPED
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.pod.spec.volumes else fwk.OBJECTS
+
     # ---- volumes of a pod
 
     def _attachments(self, pod: PodInfo, incoming: bool) -> list[Attachment]:

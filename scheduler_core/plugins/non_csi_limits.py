@@ -50,6 +50,9 @@ class NonCSILimits(VolumeLimits):
         relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
         return None if relevant else fwk.SKIPPED
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.pod.spec.volumes else fwk.OBJECTS
+
     def default_limit(self, node: Node) -> int:
         return 16
 

@@ -293,6 +293,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         state[self.name] = [self._spread(c, pod, base) for c in constraints]
         return None
 
+    def varies_with(self, pod: PodInfo) -> str:
+        release = self.cluster.release
+        skips = release.prefilter_skips and release.prescore_skips
+        constrained = any(self._constraints(pod, action) for action in ("DoNotSchedule", "ScheduleAnyway"))
+        return fwk.ANYTHING if constrained or not skips else fwk.OBJECTS
+
     def _spread(self, constraint: CompiledConstraint, pod: PodInfo, base: fwk.Bool | None) -> HardConstraint:
         column, eligible = self._column(constraint, pod), self._eligible(constraint, pod, base)
         everywhere = self.cluster.release.spread_counts_excluded_nodes

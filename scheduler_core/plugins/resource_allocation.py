@@ -438,6 +438,9 @@ class StrategyPlugin(fwk.ScorePlugin):
         self.strategy = Strategy(self.strategy_type, resources, shape, own=True, max_score=self.max_score)
         self.scorer = make_scorer(cluster, self.strategy)
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.USAGE
+
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the weighted mean of the strategy's scores over the resources."""
         return self.scorer(pod, rows)

@@ -31,6 +31,9 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
         """Reject nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""
         return self.cluster.nodes.memo((self.name, pod.tolerations), lambda: self._verdict(pod))
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.OBJECTS
+
     def _verdict(self, pod: PodInfo) -> fwk.Verdict:
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
         if not taints:

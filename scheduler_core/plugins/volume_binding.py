@@ -233,6 +233,9 @@ class VolumeBinding(
         choices = [(bits == combined, self._status(combined)) for combined in np.unique(bits[bits > 0]).tolist()]
         return fwk.Verdict.choose(*failed, *choices)
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.pod.spec.volumes else fwk.OBJECTS
+
     def _status(self, combined: int) -> fwk.Status:
         if combined & VOLUME_MISSING and self.cluster.release.unusable_claim_fails_cycle:
             return fwk.error(NO_VOLUME_OBJECT)

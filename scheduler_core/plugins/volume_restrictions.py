@@ -158,6 +158,9 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 return None
         return fwk.SKIPPED if self.cluster.release.prefilter_skips else None
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.pod.spec.volumes else fwk.OBJECTS
+
     @property
     def _in_use(self) -> fwk.Status:
         return CLAIM_IN_USE if self.cluster.release.claim_in_use_reason_reworded else OLD_CLAIM_IN_USE

@@ -74,6 +74,9 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         state[self.name] = topologies, wrong
         return None
 
+    def varies_with(self, pod: PodInfo) -> str:
+        return fwk.ANYTHING if pod.pod.spec.volumes else fwk.OBJECTS
+
     def _collect(self, pod: PodInfo, topologies: list[Topology]) -> fwk.Status | None:
         """Add the labels of each volume in turn; return the problem of the first claim that cannot be used."""
         for volume in pod.pod.spec.volumes:

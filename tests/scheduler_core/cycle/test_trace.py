@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.cycle import trace as trace_module
-from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Score
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Status, Verdict
+from scheduler_core.framework.score_columns import Score
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import selection
@@ -34,6 +35,8 @@ def same(one: Any, other: Any) -> bool:
         return list(one) == list(other) and same(list(one.values()), list(other.values()))
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, Score) and isinstance(other, Score):
+        return all(same(getattr(one, name), getattr(other, name)) for name in ("weight", "raw", "normalized"))
     if is_dataclass(one) and type(one) is type(other):
         return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
     return bool(one == other)

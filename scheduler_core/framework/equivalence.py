@@ -1,0 +1,287 @@
+"""Classes of equal pods, and what their cycles have in common.
+
+Equal pods follow each other and little changes between their cycles. A plugin says by `varies_with` on what its results
+for a pod depend. Results that depend on objects only are computed once for a class. Results that depend on the usage of
+each node are kept as columns over all nodes, and only the rows whose pods changed are computed again. All other plugins
+run in each cycle.
+
+The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cached the verdict of one pod on one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.score_columns import Keyframe
+
+_MAX_CLASSES = 4096
+_MAX_CELLS = 1 << 23  # of all columns of a cache
+_MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
+_PATCHES = 48  # changed rows after which a column is copied
+
+_ENCODE = msgspec.msgpack.Encoder().encode
+
+# The methods whose results `varies_with` describes.
+_METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
+
+
+def _declared(plugin: fwk.Plugin) -> bool:
+    """Return whether the class that defines the plugin's results also says on what they depend.
+
+    A plugin outside the tree that extends an in-tree plugin does not inherit this.
+    """
+    for cls in type(plugin).__mro__:
+        own = vars(cls)
+        if "varies_with" in own:
+            return True
+        if any(method in own for method in _METHODS):
+            return False
+    return False
+
+
+class ProfilePlugins(Protocol):
+    """The plugins of a profile, as its framework has them."""
+
+    cluster: Cluster
+    pre_filter: list[fwk.PreFilterPlugin]
+    filter: list[fwk.FilterPlugin]
+    pre_score: list[fwk.PreScorePlugin]
+    score: list[fwk.ScorePlugin]
+    weights: dict[str, int]
+
+
+class UsageColumns:
+    """The results of plugins that depend on the usage of each node, for pods with equal requests.
+
+    Row i of `columns` (int64 over nodes) belongs to the i-th plugin; the codes of the filters come first, then the
+    scores, then the weighted sum of the scores.
+    """
+
+    def __init__(
+        self, nodes: NodeTable, filters: Sequence[fwk.UsageFilter], scores: Sequence[tuple[fwk.ScorePlugin, int]]
+    ) -> None:
+        self._nodes = nodes
+        self._filters, self._scores = filters, scores
+        self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores, len(filters))}
+        self.columns = np.zeros((0, 0), np.int64)
+        self._keyframe: Keyframe | None = None
+        self._known: dict[bytes, fwk.Int64] = {}  # usage of a node -> the values of its row
+        self._position = -1
+        self._verdicts: list[fwk.Verdict | None] = [None] * len(filters)
+
+    def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
+        """Compute the rows that changed since the last update."""
+        log = self._nodes.usage
+        if self._position == log.position:
+            return
+        changed = log.since(self._position) if self._position >= 0 else None
+        self._position = log.position
+        rows = set(changed) if changed is not None else None
+        if rows is None or len(rows) > 16 + len(self._nodes) // 8:
+            self.columns = self._compute(state, pod, slice(None))
+            self._keyframe = None
+            self._verdicts = [None] * len(self._filters)
+            return
+        columns, known, filters = self.columns, self._known, len(self._filters)
+        for row in rows:
+            usage = self._nodes.usage_of(row)
+            values = known.get(usage)
+            if values is None:
+                if len(known) >= _MAX_USAGES:
+                    known.clear()
+                values = known[usage] = self._compute(state, pod, np.array([row], np.intp))[:, 0]
+            for i in range(filters):
+                if columns[i, row] != values[i]:
+                    self._verdicts[i] = None
+            columns[:, row] = values
+            if self._keyframe is not None:
+                self._keyframe.patches.append((row, values))
+
+    def _compute(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        """Return all columns on the rows."""
+        found = [plugin.usage_codes(state, pod, rows) for plugin in self._filters]
+        total = np.zeros(len(self._nodes.pod_count[rows]), np.int64)
+        for plugin, weight in self._scores:
+            found.append(plugin.score(state, pod, rows))
+            total += found[-1] * weight
+        return np.stack([*found, total])
+
+    def verdict(self, index: int, pod: PodInfo) -> fwk.Verdict:
+        """Return the verdict of the filter with this index; the same object as long as no node's code changes."""
+        verdict = self._verdicts[index]
+        if verdict is None:
+            verdict = self._verdicts[index] = self._filters[index].verdict(pod, self.columns[index])
+        return verdict
+
+    @property
+    def total(self) -> fwk.Int64:
+        """The weighted sum of the scores, int64 over nodes. It changes with the next update."""
+        return self.columns[-1]  # type: ignore[no-any-return]
+
+    def snapshot(self) -> tuple[Keyframe, int]:
+        """Return a keyframe and the number of its patches that give the columns of now."""
+        keyframe = self._keyframe
+        if keyframe is None or len(keyframe.patches) > _PATCHES:
+            keyframe = self._keyframe = Keyframe(self.columns.copy())
+        return keyframe, len(keyframe.patches)
+
+
+class EquivalenceClass:
+    """Pods whose cycles differ only by what changes in the cluster.
+
+    `pre_filter`, `filter`, `pre_score`: the plugins that still have to run in each cycle. `verdicts`: all Filter
+    plugins in order, with the results that stay. `outcomes`: what follows from equal verdicts; its reader fills it.
+    """
+
+    __slots__ = (
+        *("columns", "filter", "filter_state", "outcomes", "pre_filter", "pre_score", "score_state", "skip_filter"),
+        *("skip_score", "static_total", "terms", "usage", "usage_filters", "verdicts"),
+    )
+
+    def __init__(
+        self, framework: ProfilePlugins, pod: PodInfo, terms: int, usages: Callable[..., UsageColumns]
+    ) -> None:
+        self.terms = terms  # the number of affinity terms of other pods that match these pods
+        self.outcomes: dict[tuple[int, ...], Any] = {}
+        found = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
+        varies = {p.name: p.varies_with(pod) if _declared(p) else fwk.ANYTHING for p in found}
+        if any(varies[plugin.name] == fwk.USAGE and plugin.normalize is not None for plugin in framework.score):
+            raise TypeError("a score that depends on usage is final")
+        self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
+        self.pre_filter, self.skip_filter = self._prepare(framework, pod, varies)
+        every = framework.cluster.release.supports_skip_status
+        self.verdicts: dict[str, fwk.Verdict] = {}
+        self.filter: list[fwk.FilterPlugin] = []
+        self.usage_filters: list[fwk.UsageFilter] = []
+        for plugin in framework.filter:
+            if plugin.name in self.skip_filter:
+                if not every:
+                    self.verdicts[plugin.name] = fwk.PASSES
+                continue
+            self.verdicts[plugin.name] = fwk.PASSES
+            if varies[plugin.name] == fwk.ANYTHING:
+                self.filter.append(plugin)
+            elif varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter):
+                self.usage_filters.append(plugin)
+            else:
+                self.verdicts[plugin.name] = plugin.filter(self.filter_state, pod)
+        self._prepare_scores(framework, pod, varies, usages)
+
+    def _prepare(
+        self, framework: ProfilePlugins, pod: PodInfo, varies: dict[str, str]
+    ) -> tuple[list[fwk.PreFilterPlugin], frozenset[str]]:
+        run, skipped = [], set()
+        for plugin in framework.pre_filter:
+            outcome: Any = True
+            if varies[plugin.name] != fwk.ANYTHING:
+                outcome = plugin.pre_filter(self.filter_state, pod)
+            if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
+                skipped.add(plugin.name)
+            elif outcome is not None:
+                run.append(plugin)
+        return run, frozenset(skipped)
+
+    def _prepare_scores(
+        self, framework: ProfilePlugins, pod: PodInfo, varies: dict[str, str], usages: Callable[..., UsageColumns]
+    ) -> None:
+        every = slice(None)
+        state = fwk.CycleState()
+        state.update(self.filter_state)
+        before = set(state)
+        skipped = set()
+        self.pre_score: list[fwk.PreScorePlugin] = []
+        for plugin in framework.pre_score:
+            outcome: Any = True
+            if varies[plugin.name] != fwk.ANYTHING:
+                outcome = plugin.pre_score(state, pod, every)
+            if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
+                skipped.add(plugin.name)
+            elif outcome is not None:
+                self.pre_score.append(plugin)
+        self.skip_score = frozenset(skipped)
+        self.score_state.update({name: value for name, value in state.items() if name not in before})
+        # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
+        self.columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = {}
+        self.static_total: fwk.Int64 | None = None  # without columns that are the same for all nodes
+        by_usage: list[tuple[fwk.ScorePlugin, int]] = []
+        for scorer in framework.score:
+            if scorer.name in skipped or varies[scorer.name] == fwk.ANYTHING:
+                continue
+            if varies[scorer.name] == fwk.USAGE:
+                by_usage.append((scorer, framework.weights[scorer.name]))
+                continue
+            raw = scorer.score(state, pod, every)
+            alike = not len(raw) or bool((raw == raw[0]).all())
+            normalized: fwk.Int64 | None = raw
+            if scorer.normalize is not None:
+                normalized = scorer.normalize(state, pod, raw, every) if alike else None
+            self.columns[scorer.name] = raw, normalized
+            if not alike and normalized is not None:
+                weighted = normalized * framework.weights[scorer.name]
+                self.static_total = weighted if self.static_total is None else self.static_total + weighted
+        self.usage = usages(pod, self.usage_filters, by_usage)
+
+
+class EquivalenceCache:
+    """The classes of a profile's pods."""
+
+    def __init__(self, framework: ProfilePlugins) -> None:
+        self._framework = framework
+        self._cluster: Cluster = framework.cluster
+        self._classes: dict[bytes, EquivalenceClass | None] = {}
+        self._usages: dict[Hashable, UsageColumns] = {}
+        self._validity: tuple[int, int] = (-1, -1)
+        plugins = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
+        self._useful = any(map(_declared, plugins))
+
+    def find(self, pod: PodInfo) -> EquivalenceClass | None:
+        """Return the class of a pod; None if its plugins have to run as for a pod without equals.
+
+        The first pod of a class after a change of objects has no class yet, so that a class that never repeats costs
+        nothing.
+        """
+        cluster = self._cluster
+        nodes = cluster.nodes
+        if nodes.is_bare or not self._useful:
+            return None
+        validity = cluster.version, nodes.version
+        if validity != self._validity:
+            self._validity = validity
+            self._classes.clear()
+            self._usages.clear()
+        spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
+        key = _ENCODE((pod.namespace, pod.labels, spec, pod.requests, pod.nonzero_incoming, pod.terminating, owners))
+        known = self._classes.get(key)
+        if known is None and key not in self._classes:
+            if len(self._classes) >= _MAX_CLASSES:
+                self._classes.clear()
+            self._classes[key] = None
+            return None
+        terms = len(cluster.columns.terms_matching(pod))
+        if known is None or known.terms != terms:
+            known = self._classes[key] = EquivalenceClass(self._framework, pod, terms, self._columns)
+        return known
+
+    def _columns(
+        self, pod: PodInfo, filters: list[fwk.UsageFilter], scores: list[tuple[fwk.ScorePlugin, int]]
+    ) -> UsageColumns:
+        """Return the columns for the pod's requests; pods of different classes share them."""
+        overhead = pod.pod.spec.overhead
+        requests = (pod.requests, pod.held, pod.nonzero_incoming, pod.slip, overhead)
+        names = [plugin.name for plugin in filters], [plugin.name for plugin, _ in scores]
+        key = _ENCODE((requests, names, [weight for _, weight in scores]))
+        found = self._usages.get(key)
+        if found is None:
+            nodes = self._cluster.nodes
+            if (len(self._usages) + 1) * len(nodes) * 4 > _MAX_CELLS:
+                self._usages.clear()
+            found = self._usages[key] = UsageColumns(nodes, filters, scores)
+        return found

@@ -1,0 +1,187 @@
+"""Pods of a class are scheduled like pods without equals, whatever changes between them."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.api.objects import Pod, decode
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import CycleState, Status, Verdict
+from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.simulation import Simulation
+from tests.examples import selection
+from tests.scheduler_core.build import HOSTNAME, PREFERRED, REQUIRED, ZONE, Raw, node, pod, selector
+
+RELEASES = ["1.36", "1.34", "1.29", "1.26", "1.22", "1.19"]
+GPU = "example.com/gpu"
+
+
+def shapes() -> list[Raw]:
+    """Return the arguments of `pod` for pods that use every kind of plugin."""
+    small = {"requests": {"cpu": "500m", "memory": "300Mi"}}
+    spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **_selects("s")}]
+    loose = [{"maxSkew": 2, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway", **_selects("l")}]
+    anti = {"podAntiAffinity": {REQUIRED: [_term(HOSTNAME, "a")]}}
+    near = {"podAffinity": {PREFERRED: [{"weight": 7, "podAffinityTerm": _term(ZONE, "n")}]}}
+    needs = {"podAffinity": {REQUIRED: [_term(ZONE, "r")]}}
+    return [
+        {"labels": {"app": "b"}, **small},
+        {"labels": {"app": "c"}, **small, "image": "web:1"},
+        {"labels": {"app": "big"}, "requests": {"cpu": "3", "memory": "1Gi", GPU: 1}},
+        {"labels": {"app": "none"}},
+        {"labels": {"app": "s"}, **small, "topologySpreadConstraints": spread},
+        {"labels": {"app": "l"}, **small, "topologySpreadConstraints": loose},
+        {"labels": {"app": "a"}, **small, "affinity": anti},
+        {"labels": {"app": "n"}, **small, "affinity": near},
+        {"labels": {"app": "r"}, **small, "affinity": needs},
+        {"labels": {"app": "p"}, **small, "ports": ({"hostPort": 80},)},
+        {"labels": {"app": "v"}, "requests": {"cpu": "2"}, "priority": 9},
+        {"labels": {"app": "z"}, **small, "nodeSelector": {ZONE: "z1"}, "tolerations": [{"operator": "Exists"}]},
+    ]
+
+
+def _selects(app: str) -> Raw:
+    return {"labelSelector": selector(app=app)}
+
+
+def _term(key: str, app: str) -> Raw:
+    return {"topologyKey": key, **_selects(app)}
+
+
+def nodes(dice: random.Random) -> list[Raw]:
+    taints = [(), (), (("a", "b", "PreferNoSchedule"),), (("c", "d", "NoSchedule"),)]
+    return [
+        node(
+            f"n{i}",
+            zone=f"z{i % 3}" if i % 7 else "",
+            cpu=dice.choice(["4", "6"]),
+            more={GPU: 2} if i % 4 == 0 else {},
+            images={"web:1": 500_000_000} if i % 5 == 0 else {},
+            taints=dice.choice(taints),
+        )
+        for i in range(dice.randrange(4, 14))
+    ]
+
+
+def without_classes(simulation: Simulation) -> Simulation:
+    for framework in simulation.scheduler.profiles.values():
+        framework.equivalence.find = lambda pod: None  # type: ignore[method-assign]
+    return simulation
+
+
+class Change:
+    """Changes two simulations in the same way."""
+
+    def __init__(self, dice: random.Random, simulations: list[Simulation]) -> None:
+        self._dice = dice
+        self._clusters = [simulation.cluster for simulation in simulations]
+
+    def apply(self) -> None:
+        """Delete a pod, or add, change or remove a node, or add a Service."""
+        dice, first = self._dice, self._clusters[0]
+        kind = dice.choice(["pod", "pod", "pod", "node", "cordon", "remove", "service"])
+        if kind == "pod" and first.pods:
+            key = dice.choice(sorted(first.pods))
+            for cluster in self._clusters:
+                cluster.remove_pod(cluster.pods[key])
+        elif kind == "node":
+            made = node(f"n{dice.randrange(20)}", zone=dice.choice(["z0", "z1", "z9"]), cpu="5")
+            self._apply(made)
+        elif kind == "cordon" and len(first.nodes):
+            changed = node(dice.choice(first.nodes.names), zone="z0", unschedulable=True)
+            self._apply(changed)
+        elif kind == "remove" and len(first.nodes) > 2:
+            name = dice.choice(first.nodes.names)
+            for cluster in self._clusters:
+                cluster.remove(cluster.nodes.entries[name].node)
+        elif kind == "service":
+            selects = {"selector": {"app": dice.choice(["b", "c"])}}
+            self._apply({"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": selects})
+
+    def _apply(self, raw: Raw) -> None:
+        for cluster in self._clusters:
+            cluster.apply(decode(raw))
+            cluster.nodes.refresh()
+
+
+def cycle(simulation: Simulation, raw: Raw) -> CycleTrace:
+    decoded = decode(raw)
+    assert isinstance(decoded, Pod)
+    trace = simulation.scheduler.schedule_one(PodInfo(decoded, simulation.release))
+    for key in trace.victims:
+        simulation.cluster.remove_pod(simulation.cluster.pods[key])
+    return trace
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("release", selection(RELEASES, 2))
+@given(seed=st.integers(0, 1 << 32), percentage=st.sampled_from([100, 100, 50]))
+def test_cycles_are_those_of_pods_without_equals(release: str, seed: int, percentage: int) -> None:
+    dice = random.Random(seed)
+    objects = nodes(dice)
+    some = dice.sample(shapes(), dice.randrange(1, 5))
+    pair = [Simulation(objects, release=release, percentage=percentage) for _ in range(2)]
+    without_classes(pair[1])
+    change, kept = Change(dice, pair), []
+    for number in range(30):
+        if dice.random() < 0.15:
+            change.apply()
+        raw = pod(f"p{number}", **dice.choice(some))
+        one, other = (cycle(simulation, raw) for simulation in pair)
+        names = list(pair[0].nodes)
+        expected = other.golden(names)
+        assert one.golden(names) == expected
+        assert pair[0].scheduler.next_start_index == pair[1].scheduler.next_start_index
+        kept.append((one, names, expected))
+    # later cycles must not change the record of earlier ones
+    for trace, names, expected in kept:
+        assert trace.golden(names) == expected
+
+
+def test_classes_are_found_and_dropped_when_an_object_changes() -> None:
+    simulation = Simulation([node("n1"), node("n2")], release="1.36")
+    framework = next(iter(simulation.scheduler.profiles.values()))
+    cache = framework.equivalence
+
+    def found(name: str, **spec: Any) -> bool:
+        decoded = decode(pod(name, **spec))
+        assert isinstance(decoded, Pod)
+        return cache.find(PodInfo(decoded, simulation.release)) is not None
+
+    simulation.cluster.nodes.refresh()
+    assert [found("a"), found("b")] == [False, True]
+    assert [found("c", labels={"x": "y"}), found("d", labels={"x": "y"})] == [False, True]
+    simulation.cluster.apply(decode(node("n1", cpu="9")))
+    assert [found("e"), found("f")] == [False, True]
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
+    simulation.cluster.apply(decode(service))
+    assert [found("g"), found("h")] == [False, True]
+
+
+class Odd(NodeResourcesFit):
+    """A plugin outside the tree that refuses every second pod, although the plugin that it extends does not."""
+
+    name = "Odd"
+    in_tree = False
+    calls = 0
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        Odd.calls += 1
+        return Verdict.of_statuses([Status("Unschedulable", ("odd",)) if Odd.calls % 2 else None for _ in range(2)])
+
+
+def test_a_plugin_outside_the_tree_runs_for_every_pod() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Odd"}]}}}],
+    }
+    registry: dict[str, Any] = {**PLUGINS, "Odd": Odd}
+    simulation = Simulation([node("n1"), node("n2")], release="1.36", config=config, registry=registry)
+    results = [cycle(simulation, pod(f"p{i}")).result for i in range(6)]
+    assert results == ["unschedulable", "scheduled"] * 3
