@@ -1,132 +1,307 @@
-"""Data of an answer why a pod of a live cluster is pending: plain structs, ready for JSON."""
+"""START HERE: answers why a pod of a live cluster is pending.
+
+`why_pending` answers for one pod. `PendingAnswers` keeps the answers for all pending pods of a cluster up to date.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import time
+from collections.abc import Collection
+from typing import NamedTuple
 
-from scheduler_core.explain.answer import NodeObjections, Part, RejectedNodes
+import msgspec
 
-NEVER: Literal["never"] = "never"
-NOT_NOW: Literal["not now"] = "not now"
-UNDECIDED: Literal["not asked"] = "not asked"
-Category = Literal["never", "not now", "not asked"]
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import Configuration
+from scheduler_core.errors import InputError
+from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
+from scheduler_core.live.kinds import KINDS
+from scheduler_core.pending_pods import pending_answer as causes
+from scheduler_core.pending_pods.event_index import EventIndex
+from scheduler_core.pending_pods.fit import Fit, FitAnalysis
+from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
+from scheduler_core.pending_pods.groups import waiting_for_group
+from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer
+from scheduler_core.pending_pods.pod_state import (
+    RECENT,
+    Activity,
+    Surroundings,
+    before_the_queue,
+    provisioning,
+    since,
+    untried,
+    waiting_for_claims,
+)
 
-# Identifiers of causes. Pages and clients may rely on them.
-NO_NODES = "no-nodes"
-NO_NODE_FITS = "no-node-fits"  # never: every node rejects the pod, even without its pods
-PODS_IN_THE_WAY = "pods-in-the-way"
-WAITS_FOR_VICTIMS = "waits-for-victims"
-NODES_UNKNOWN = "nodes-unknown"
-GATED = "gated"
-OTHER_SCHEDULER = "other-scheduler"
-NO_SCHEDULER = "no-scheduler"
-REFUSED = "creation-refused"  # of a workload's pod: quota, limit range, admission
-SUSPENDED = "suspended"
-WAITS_FOR_POD = "waits-for-pod"  # a StatefulSet that creates its pods in order
-NOT_CREATED = "not-created"
-JUST_CREATED = "just-created"
-NOT_TRIED = "not-tried"
-FITS_NOW = "fits-now"
-CLAIM = "claim"
-DEVICE_CLAIM = "device-claim"
-GROUP = "group"
-SCHEDULER_ERROR = "scheduler-error"
-BOUND = "bound"
-DELETED = "deleted"
-NOT_PENDING = "not-pending"
+WITH_FIX = {causes.NO_NODE_FITS, causes.PODS_IN_THE_WAY, causes.GATED, causes.CLAIM, causes.DEVICE_CLAIM}
+_STORAGE = frozenset(
+    {
+        *("PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
+        "VolumeAttachment",
+    }
+)
+_DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceTaintRule"})
+_GROUPS = frozenset({"PodGroup", "PodGroup.scheduling.k8s.io"})
+_NODES = frozenset({"Node", "Namespace"})
 
 
-class InTheWay(Part):
-    """A pod in the way. `until`: Unix seconds at which its grace period ends; 0 if it is not being deleted.
+def why_pending(
+    mirror: ClusterMirror,
+    pod: str,
+    now: float,
+    *,
+    configuration: Configuration,
+    refused: Collection[str] = (),
+    fix: bool = False,
+) -> PendingAnswer:
+    """Return why a pod is pending.
 
-    `returns`: whether it comes back at once when it is deleted (a DaemonSet's or static pod). `nominated`: whether it
-    is not on the node yet, but nominated to it.
+    `pod`: namespace/name. `now`: Unix seconds. `refused`: kinds that the API server does not let us read. `fix`: also
+    search for a suggested fix, which takes seconds in a large cluster. Raises InputError if the pod does not exist.
+    """
+    return PendingAnswers(mirror, configuration, refused).answer(pod, now, fix=fix)
+
+
+class AnswerChanges(NamedTuple):
+    """What `PendingAnswers.update` found. `gone`: pods that no longer wait. `outdated`: answers left to check."""
+
+    changed: list[PendingAnswer]
+    gone: list[str]
+    outdated: int
+
+
+class _Template:
+    """Pending pods that the scheduler cannot tell apart, and their common result.
+
+    `stale`: pods on nodes have changed since. `stale_never`: what decides whether nodes could ever take the pods has.
     """
 
-    pod: str
-    node: str
-    priority: int = 0
-    until: float = 0.0
-    returns: bool = False
-    nominated: bool = False
+    def __init__(self, pod: PodInfo) -> None:
+        spec = pod.pod.spec
+        self.pods: set[str] = set()
+        self.fit: Fit | None = None
+        self.stale = self.stale_never = True
+        self.fix: Fix | None = None
+        self.fix_searched = False  # since the last result
+        self.kinds = set(_NODES)
+        self.needs_pods = bool(pod.required_affinity)
+        if pod.volumes:
+            self.kinds |= _STORAGE
+        if spec.resource_claims or any("/" in name for name in pod.requests):
+            self.kinds |= _DEVICES
+        if pod.group or pod.labels:
+            self.kinds |= _GROUPS
+
+    @property
+    def current(self) -> bool:
+        """Whether the result still holds."""
+        return self.fit is not None and not self.stale_never and (self.fit.never or not self.stale)
+
+    def outdate(self, never: bool) -> bool:
+        """Mark the result as stale, and return whether it must be computed again."""
+        self.stale = True
+        self.stale_never = self.stale_never or never or self.needs_pods
+        return not self.current
 
 
-class ClaimWait(Part):
-    """A claim that a pod waits for. `cause`: `missing`, `lost`, `deleted`, `no-class`, `class-missing`,
-    `no-provisioner`, `provisioning`, `waits-for-consumer` or `waits-for-volume`."""
+class PendingAnswers:
+    """The answers for the pending pods of a mirror.
 
-    claim: str
-    cause: str
-    sentence: str
-    storage_class: str = ""
-
-
-class Fix(Part):
-    """A suggested fix (`debugger/suggestions`). `changes`: in the format of forks. `node`: where the pod then goes."""
-
-    text: str
-    kind: str
-    changes: list[dict[str, Any]] = []
-    node: str = ""
-
-
-class SchedulerMessage(Part):
-    """What the real scheduler reported in the condition PodScheduled=False.
-
-    `time`: Unix seconds of the condition's last transition; 0 if unknown. `agrees`: whether the current state gives the
-    same reasons; None if there is nothing to compare. `ours`: our message. `difference`: the difference as a sentence.
+    Call `note` for each item that the mirror applied, and `update` to bring the answers up to date. Equal pods share
+    one computation. Raises InputError for a configuration that the release does not accept.
     """
 
-    reason: str
-    message: str
-    time: float = 0.0
-    agrees: bool | None = None
-    ours: str = ""
-    difference: str = ""
+    def __init__(self, mirror: ClusterMirror, configuration: Configuration, refused: Collection[str] = ()) -> None:
+        self.mirror = mirror
+        self.refused = frozenset(refused)
+        self.answers: dict[str, PendingAnswer] = {}
+        self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
+        self._templates: dict[bytes, _Template] = {}
+        self._template_of: dict[str, tuple[Pod, bytes]] = {}
+        self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order
+        self._check_at: dict[str, float] = {}  # pod -> Unix seconds from which its answer may differ
+        self._around: Surroundings | None = None
+        self._events: EventIndex | None = None
+        self._everything = True
+
+    # ---- one pod
+
+    def answer(self, key: str, now: float, fix: bool = False) -> PendingAnswer:
+        """Return the answer for a pod (namespace/name). Raises InputError if it does not exist."""
+        pod = self.mirror.store.get("Pod", key)
+        if not isinstance(pod, Pod):
+            raise InputError(f"Pod {key[:506]}", "", "does not exist")
+        self.analysis.set_pending(self.mirror.pending.values())
+        found = self._answer(pod, now)
+        info = self.mirror.pending.get(key)
+        if fix and info is not None and found.cause in WITH_FIX and "Node" not in self.refused:
+            found.details.fix = self._fix(info)
+        return found
+
+    def _fix(self, pod: PodInfo) -> Fix | None:
+        template = self._template(pod)
+        if not template.fix_searched:
+            template.fix_searched, remedy = True, self.analysis.best_fix(pod)
+            template.fix = Fix(remedy.text, remedy.kind, remedy.changes, remedy.node) if remedy else None
+        return template.fix
+
+    # ---- all pods
+
+    def note(self, change: MirrorChange | None) -> None:
+        """Note a change of the mirror. None stands for a list of objects or a gap: everything is checked again."""
+        if change is None:
+            self._everything = True
+            self._around = self._events = None
+        elif isinstance(change.new, Pod) or isinstance(change.old, Pod):
+            self._note_pod(change)
+        elif change.kind == "Event":
+            self._around = self._events = None
+            about = getattr(change.new, "involved_object", None)
+            if about is not None and about.kind == "Pod":
+                self._check[f"{about.namespace}/{about.name}"] = None
+        elif change.matters:
+            self._outdate(change.kind)
+
+    def _note_pod(self, change: MirrorChange) -> None:
+        old, new = change.old, change.new
+        self._check[change.key] = None
+        if self._around is not None and isinstance(new, Pod):
+            self._around.activity.add(new)
+        was = isinstance(old, Pod) and (old.spec.node_name, old.status.nominated_node_name)
+        is_now = isinstance(new, Pod) and (new.spec.node_name, new.status.nominated_node_name)
+        if change.matters and (any(was or ()) or any(is_now or ())):
+            self._outdate("Pod")
+
+    def _outdate(self, kind: str) -> None:
+        for template in self._templates.values():
+            if kind != "Pod" and kind not in template.kinds:
+                continue
+            if template.outdate(never=kind != "Pod"):
+                self._check.update(dict.fromkeys(template.pods))
+
+    def update(self, now: float, limit: float = 1.0) -> AnswerChanges:
+        """Build outdated answers again, for about `limit` seconds. Return those that changed."""
+        self.analysis.set_pending(self.mirror.pending.values())
+        if self._everything:
+            self._everything = False
+            for template in self._templates.values():
+                template.outdate(never=True)
+            pods = self.mirror.store.by_key("Pod").items()
+            waiting = [key for key, pod in pods if isinstance(pod, Pod) and _is_pending(pod)]
+            self._check.update(dict.fromkeys([*waiting, *self.answers]))
+        self._check.update({key: None for key, at in self._check_at.items() if at <= now})
+        end = time.monotonic() + limit
+        changed, gone = list[PendingAnswer](), list[str]()
+        for key in sorted(self._check, key=self.answers.__contains__):  # pods without an answer first
+            del self._check[key]
+            pod = self.mirror.store.get("Pod", key)
+            if not isinstance(pod, Pod) or not _is_pending(pod):
+                self._forget(key)
+                if self.answers.pop(key, None) is not None:
+                    gone.append(key)
+                continue
+            found = self._answer(pod, now)
+            if found != self.answers.get(key):
+                self.answers[key] = found
+                changed.append(found)
+            if time.monotonic() > end:
+                break
+        return AnswerChanges(changed, gone, len(self._check))
+
+    # ---- building an answer
+
+    def _answer(self, pod: Pod, now: float) -> PendingAnswer:
+        around = self._surroundings()
+        self._check_at.pop(pod.key, None)
+        found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around)
+        found.details.limits = self._limits(pod, found.cause)
+        return found
+
+    def _in_the_queue(self, pod: Pod, now: float, around: Surroundings) -> PendingAnswer:
+        info = self.mirror.pending[pod.key]
+        new = untried(pod, around, now)
+        if new is not None and new.cause == causes.JUST_CREATED:
+            self._check_at[pod.key] = since(pod) + RECENT
+        if "Node" in self.refused:
+            return new or answer_without_nodes(pod)
+        kept, claims = waiting_for_claims(info, around)
+        if kept is not None and not self.refused & _STORAGE:
+            return kept
+        fit = self._fit(info)
+        if new is not None:
+            describe_fit(new, fit)
+            return new
+        kept = waiting_for_group(self.analysis.simulation, info, fit.trace)
+        if kept is None and fit.fits:
+            kept = provisioning(info, claims)
+        found = kept or answer_of_fit(info, fit, now)
+        found.details.claims = found.details.claims or claims
+        return found
+
+    def _surroundings(self) -> Surroundings:
+        if self._around is None:
+            mirror = self.mirror
+            self._events = self._events or EventIndex(mirror.store.objects("Event"))
+            activity = Activity.of_store(mirror.store, self._events)
+            schedulers = self.analysis.schedulers
+            self._around = Surroundings(mirror.store, mirror.cluster, schedulers, self._events, activity)
+        return self._around
+
+    def _fit(self, pod: PodInfo) -> Fit:
+        template = self._template(pod)
+        if not template.current:
+            previous = None if template.stale_never else template.fit
+            template.fit = self.analysis.fit(pod, previous)
+            template.stale = template.stale_never = template.fix_searched = False
+        assert template.fit is not None
+        return template.fit
+
+    def _template(self, pod: PodInfo) -> _Template:
+        known = self._template_of.get(pod.key)
+        if known is None or known[0] is not pod.pod:
+            self._forget(pod.key)
+            name = _signature(pod)
+            self._template_of[pod.key] = pod.pod, name
+            if name not in self._templates:
+                self._templates[name] = _Template(pod)
+        else:
+            name = known[1]
+        template = self._templates[name]
+        template.pods.add(pod.key)
+        return template
+
+    def _forget(self, key: str) -> None:
+        self._check_at.pop(key, None)
+        known = self._template_of.pop(key, None)
+        if known is not None:
+            template = self._templates[known[1]]
+            template.pods.discard(key)
+            if not template.pods:
+                del self._templates[known[1]]
+
+    def _limits(self, pod: Pod, cause: str) -> list[str]:
+        """Return what the answer lacks because of refused kinds."""
+        wanted: set[str] = set(_NODES)
+        if any(volume.persistent_volume_claim or volume.ephemeral for volume in pod.spec.volumes):
+            wanted |= _STORAGE
+        if pod.spec.resource_claims:
+            wanted |= _DEVICES
+        if pod.spec.scheduling_group is not None:
+            wanted |= _GROUPS
+        if cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, causes.CLAIM):
+            wanted.add("Event")
+        return [KINDS[kind].consequence for kind in KINDS if kind in self.refused & wanted]
 
 
-class PendingDetails(Part):
-    """Details of an answer; which fields are set depends on the cause.
-
-    `since`: Unix seconds of the pod's creation. `fits_on`: a node where the pod fits now. `node`: the node of
-    `in_the_way`, or where the pod is bound or nominated. `in_the_way`: the pods without which the pod fits on that
-    node. `until`: Unix seconds at which the last of them should be gone. `groups`: reasons of the nodes, most nodes
-    first. `closest`: nodes that lack least. `even_empty`: reasons that remain if all nodes are empty (for never).
-    `limits`: what the answer lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not
-    exist.
-    """
-
-    since: float = 0.0
-    scheduler: str = ""
-    gates: list[str] = []
-    nodes: int = 0
-    fits_on: str = ""
-    node: str = ""
-    in_the_way: list[InTheWay] = []
-    until: float = 0.0
-    claims: list[ClaimWait] = []
-    finalizers: list[str] = []
-    group: str = ""
-    groups: list[RejectedNodes] = []
-    closest: list[NodeObjections] = []
-    even_empty: list[RejectedNodes] = []
-    scheduler_message: SchedulerMessage | None = None
-    fix: Fix | None = None
-    limits: list[str] = []
-    missing: int = 0
+def _is_pending(pod: Pod) -> bool:
+    return not pod.terminated and (not pod.spec.node_name or pod.status.phase in ("", "Pending"))
 
 
-class PendingAnswer(Part):
-    """Why a pod is pending, or why a workload lacks pods.
-
-    `category`: `never` (no node, even empty, could take it), `not now` (pods stand in the way) or `not asked` (no node
-    was asked, or the last answer is outdated). `cause`: one of the identifiers above. `sentence`: the answer in one
-    sentence, category first. `subject`: kind of what `key` (namespace/name) names.
-    """
-
-    key: str
-    category: Category
-    cause: str
-    sentence: str
-    subject: str = "Pod"
-    details: PendingDetails = PendingDetails()
+def _signature(pod: PodInfo) -> bytes:
+    """Return a key that is equal for pods that the scheduler cannot tell apart."""
+    spec, own = pod.pod.spec, ""
+    if spec.resource_claims or any(volume.ephemeral is not None for volume in spec.volumes):
+        own = pod.name
+    named = pod.nominated_node, pod.priority, pod.terminating, own
+    return msgspec.json.encode((pod.namespace, sorted(pod.labels.items()), named, spec))

@@ -1,0 +1,83 @@
+"""Pods that wait for the other pods of their group."""
+
+from __future__ import annotations
+
+from scheduler_core.cluster.formatting import count
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.suggestions.what_if import dry_cycles
+from scheduler_core.explain.summary import reason_text
+from scheduler_core.framework.interface import CycleState
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.pending_pods import pending_answer as causes
+from scheduler_core.pending_pods.pending_answer import PendingAnswer, PendingDetails
+from scheduler_core.pending_pods.pod_state import answer_of
+from scheduler_core.plugins.coscheduling import Coscheduling
+from scheduler_core.simulation import Simulation
+
+MOST = 200  # members that are tried together
+
+
+def waiting_for_group(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -> PendingAnswer | None:
+    """Return an answer if too few members of the pod's group exist or fit; None if no group keeps it.
+
+    `trace`: the pod's own cycle.
+    """
+    held = trace.preenqueue or trace.prefilter
+    key = pod.group or Coscheduling.group_of(pod)
+    if held is not None and key and held.plugin in ("GangScheduling", "Coscheduling"):
+        members, wanted = _members(simulation, key), _wanted(simulation, pod, key)
+        if wanted is None:
+            text = f"its group {key} does not exist."
+        elif len(members) < wanted:
+            text = (
+                f"its group {key} needs {count(wanted, 'pod')}, and {len(members):,} exist{'s' * (len(members) == 1)}."
+            )
+        else:
+            text = f"its group {key} waits: {reason_text(held)}."
+        return answer_of(pod.pod, causes.GROUP, text, PendingDetails(group=key))
+    if held is None and trace.placed_on and pod.group:
+        return _together(simulation, pod)
+    return None
+
+
+def _members(simulation: Simulation, key: str) -> list[PodInfo]:
+    everyone = [*simulation.cluster.pods.values(), *simulation.pending]
+    found = {pod.key: pod for pod in everyone if (pod.group or Coscheduling.group_of(pod)) == key}
+    return list(found.values())
+
+
+def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
+    """Return how many members the group needs; None if it does not exist."""
+    if not pod.group:
+        found = simulation.cluster.pod_groups.get(key)
+        return found.spec.min_member if found is not None else None
+    group = simulation.cluster.scheduling_groups.get(key)
+    if group is None:
+        return None
+    gang = group.spec.scheduling_policy.gang
+    return gang.min_count if gang is not None else 1
+
+
+def _together(simulation: Simulation, pod: PodInfo) -> PendingAnswer | None:
+    """Place the members of a gang one after the other, without effects; return an answer if too few fit."""
+    members, wanted = _members(simulation, pod.group), _wanted(simulation, pod, pod.group) or 1
+    waiting = sorted((one for one in members if not one.node), key=lambda one: (one is not pod, one.key))[:MOST]
+    fitting = len(members) - sum(not one.node for one in members)
+    undo: list[tuple[Framework, CycleState, PodInfo, str, str]] = []
+    scheduler = simulation.scheduler
+    with dry_cycles(scheduler):
+        for one in waiting:
+            nominated = simulation.cluster.nominator.node_of(one)
+            framework, state, trace = scheduler.try_pod(one)
+            if trace.placed_on:
+                undo.append((framework, state, one, trace.node, nominated))
+        for framework, state, one, node, nominated in reversed(undo):
+            scheduler.forget(framework, state, one, node)
+            if nominated:
+                simulation.cluster.nominator.nominate(one, nominated)
+    fitting += len(undo)
+    if fitting >= wanted:
+        return None
+    text = f"its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
+    return answer_of(pod.pod, causes.GROUP, text, PendingDetails(group=pod.group))

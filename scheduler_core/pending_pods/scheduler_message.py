@@ -1,0 +1,60 @@
+"""Compares our reasons with those that the real scheduler reported in the condition PodScheduled=False."""
+
+from __future__ import annotations
+
+import re
+
+from scheduler_core.api.objects import Pod, PodCondition
+from scheduler_core.cluster.formatting import some
+from scheduler_core.pending_pods.pending_answer import SchedulerMessage
+from scheduler_core.pending_pods.times import seconds
+
+MOST = 2_000  # characters of a message that are kept
+_NODES = re.compile(r"^0/(\d+) nodes are available:? (.*)$", re.S)
+_REASON = re.compile(r"(?:^|, )(\d+) (.+?)(?=, \d+ |$)", re.S)
+_SENTENCE_END = re.compile(r"\.(?= [A-Za-z]|\s*$)")
+
+
+def condition_of(pod: Pod) -> PodCondition | None:
+    """Return the condition PodScheduled, or None."""
+    return next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
+
+
+def scheduler_message(pod: Pod) -> SchedulerMessage | None:
+    """Return what the scheduler reported about a pod without a node; None if it reported nothing."""
+    condition = condition_of(pod)
+    if condition is None or condition.status != "False" or not (condition.reason or condition.message):
+        return None
+    return SchedulerMessage(condition.reason, condition.message[:MOST], seconds(condition.last_transition_time or ""))
+
+
+def reasons(message: str) -> dict[str, int]:
+    """Return reason -> number of nodes, of a message such as `0/3 nodes are available: 3 Insufficient cpu.`
+
+    What PostFilter added is left out. A message of PreFilter has one reason, for all nodes.
+    """
+    found = _NODES.match(message)
+    if not found:
+        return {message: 0} if message else {}
+    nodes, text = int(found[1]), found[2]
+    end = _SENTENCE_END.search(text)
+    text = text[: end.start()] if end else text.rstrip(".")
+    counted = {reason: int(number) for number, reason in _REASON.findall(text)}
+    return counted or {text: nodes}
+
+
+def compare(theirs: SchedulerMessage, ours: str) -> None:
+    """Set whether our message gives the same reasons as the scheduler's, and how they differ."""
+    theirs.ours = ours
+    reported, found = reasons(theirs.message), reasons(ours)
+    if not reported or not found:
+        return
+    only_theirs, only_ours = sorted(reported.keys() - found.keys()), sorted(found.keys() - reported.keys())
+    theirs.agrees = not only_theirs and not only_ours
+    if theirs.agrees:
+        if reported != found:
+            theirs.difference = "The scheduler gave the same reasons, for other numbers of nodes."
+        return
+    parts = [f"the scheduler also reported {some(only_theirs, 3)}"] if only_theirs else []
+    parts += [f"now there is also {some(only_ours, 3)}"] if only_ours else []
+    theirs.difference = f"The state changed after the scheduler's last attempt: {'; '.join(parts)}."
