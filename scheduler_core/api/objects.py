@@ -50,6 +50,7 @@ class Metadata(Struct):
     deletion_timestamp: str = ""
     owner_references: list[OwnerReference] = []
     resource_version: str = ""
+    finalizers: list[str] = []
 
 
 class Requirement(Struct):

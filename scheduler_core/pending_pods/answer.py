@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
 from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
 from scheduler_core.pending_pods.groups import waiting_for_group
+from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
 from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer
 from scheduler_core.pending_pods.pod_state import (
     RECENT,
@@ -44,6 +46,8 @@ _STORAGE = frozenset(
 _DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceTaintRule"})
 _GROUPS = frozenset({"PodGroup", "PodGroup.scheduling.k8s.io"})
 _NODES = frozenset({"Node", "Namespace"})
+_OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS})
+WORKLOADS_EVERY = 5.0  # seconds
 
 
 def why_pending(
@@ -124,6 +128,8 @@ class PendingAnswers:
         self._around: Surroundings | None = None
         self._events: EventIndex | None = None
         self._everything = True
+        self._workloads: dict[str, PendingAnswer] = {}  # answers for workloads that lack pods
+        self._workloads_changed, self._workloads_at = True, -math.inf
 
     # ---- one pod
 
@@ -150,6 +156,7 @@ class PendingAnswers:
 
     def note(self, change: MirrorChange | None) -> None:
         """Note a change of the mirror. None stands for a list of objects or a gap: everything is checked again."""
+        self._workloads_changed |= change is None or change.kind in _OF_WORKLOADS
         if change is None:
             self._everything = True
             self._around = self._events = None
@@ -189,7 +196,8 @@ class PendingAnswers:
                 template.outdate(never=True)
             pods = self.mirror.store.by_key("Pod").items()
             waiting = [key for key, pod in pods if isinstance(pod, Pod) and _is_pending(pod)]
-            self._check.update(dict.fromkeys([*waiting, *self.answers]))
+            known = [key for key in self.answers if key not in self._workloads]
+            self._check.update(dict.fromkeys([*waiting, *known]))
         self._check.update({key: None for key, at in self._check_at.items() if at <= now})
         end = time.monotonic() + limit
         changed, gone = list[PendingAnswer](), list[str]()
@@ -207,7 +215,20 @@ class PendingAnswers:
                 changed.append(found)
             if time.monotonic() > end:
                 break
+        self._update_workloads(changed, gone)
         return AnswerChanges(changed, gone, len(self._check))
+
+    def _update_workloads(self, changed: list[PendingAnswer], gone: list[str]) -> None:
+        """Find the workloads that lack pods, every few seconds."""
+        if not self._workloads_changed or time.monotonic() < self._workloads_at + WORKLOADS_EVERY:
+            return
+        store, before = self.mirror.store, self._workloads
+        self._workloads_changed, self._workloads_at = False, time.monotonic()
+        now = {one.key: one for one in missing_pods(store, self._surroundings().events)}
+        changed += [one for key, one in now.items() if before.get(key) != one]
+        gone += before.keys() - now.keys()
+        self._workloads = now
+        self.answers = {key: one for key, one in self.answers.items() if key not in before} | now
 
     # ---- building an answer
 

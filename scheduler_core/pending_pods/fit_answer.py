@@ -34,10 +34,10 @@ def answer_of_fit(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
         )
     elif fit.fits:
         found = _fits(pod.pod, fit)
-    elif trace.error:
-        found = answer_of(pod.pod, causes.SCHEDULER_ERROR, f"its cycle ends in an error: {trace.error}.")
     elif not trace.nodes:
         found = _answer(pod.pod, NEVER, causes.NO_NODES, "Never: the cluster has no nodes.")
+    elif trace.error:
+        found = answer_of(pod.pod, causes.SCHEDULER_ERROR, f"its cycle ends in an error: {trace.error}.")
     elif fit.never:
         found = _answer(pod.pod, NEVER, causes.NO_NODE_FITS, f"Never: {_even_empty(fit)}")
     else:

@@ -97,12 +97,8 @@ def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:
     return None
 
 
-def finalizers_of(pod: Pod) -> list[str]:
-    return list(getattr(pod.metadata, "finalizers", ()))
-
-
 def _deleted(pod: Pod) -> PendingAnswer:
-    until, finalizers = seconds(pod.metadata.deletion_timestamp), finalizers_of(pod)
+    until, finalizers = seconds(pod.metadata.deletion_timestamp), pod.metadata.finalizers
     text = "it is being deleted, and the scheduler skips it"
     if pod.spec.node_name:
         text = f"it is being deleted; the kubelet of {pod.spec.node_name} ends it, by {clock(until)} at the latest"

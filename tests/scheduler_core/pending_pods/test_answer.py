@@ -1,0 +1,359 @@
+"""One test for each cause of an answer."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.configuration import load
+from scheduler_core.live.objects import DaemonSet, Event, Job
+from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
+from scheduler_core.pending_pods import pending_answer as causes
+from scheduler_core.pending_pods.answer import why_pending
+from scheduler_core.pending_pods.pending_answer import PendingAnswer
+from scheduler_core.releases import RELEASES
+from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, static_pod
+from tests.scheduler_core.pending_pods.mirrors import CREATED, NOW, Raw, answer, answers_of, mirror_of, rejected
+
+SMALL, BIG = {"cpu": "1"}, {"cpu": "8"}
+LATER = "2026-01-01T00:05:30Z"  # 30 s after NOW
+
+
+def web(**spec: Any) -> Raw:
+    """Return the pod `default/web`, which its scheduler rejected."""
+    return rejected(pod("web", **{"requests": SMALL, **spec}))
+
+
+def event(kind: str, key: str, reason: str, message: str, by: str = "") -> Event:
+    namespace, _, name = key.rpartition("/")
+    about = ObjectReference(kind=kind, namespace=namespace, name=name)
+    metadata = Metadata(name=f"{name}.{reason}", namespace=namespace)
+    return Event(metadata, about, reason=reason, message=message, last_timestamp=CREATED, reporting_component=by)
+
+
+def checked(found: PendingAnswer, cause: str, category: str, *words: str) -> PendingAnswer:
+    """Check an answer, and that it can be stored as JSON."""
+    assert (found.cause, found.category) == (cause, category), found.sentence
+    assert found.sentence.lower().startswith(category)
+    for word in words:
+        assert word in found.sentence
+    assert msgspec.json.decode(msgspec.json.encode(found), type=PendingAnswer) == found
+    return found
+
+
+# ---- never
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_pod_larger_than_every_node(release: str) -> None:
+    found = answer(node("n1"), node("n2"), pod("other", on="n1"), web(requests=BIG), release=release)
+    checked(found, causes.NO_NODE_FITS, "never", "2 lack cpu (closest: n", "short by 4 cpu")
+    assert found.details.nodes == 2
+    assert [group.count for group in found.details.even_empty] == [2]
+
+
+def test_a_taint_and_a_label_that_no_pod_leaves() -> None:
+    nodes = node("n1", taints=(("a", "b", "NoSchedule"),)), node("n2", labels={"disk": "hdd"})
+    checked(answer(*nodes, web(nodeSelector={"disk": "ssd"})), causes.NO_NODE_FITS, "never", "selector", "taint")
+
+
+def test_a_cluster_without_nodes() -> None:
+    checked(answer(web()), causes.NO_NODES, "never", "no nodes")
+
+
+# ---- not now
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_pods_hold_what_the_pod_lacks(release: str) -> None:
+    pods = [pod(f"p{i}", on="n1", requests={"cpu": "1500m"}, priority=i) for i in range(2)]
+    found = answer(node("n1"), *pods, web(requests={"cpu": "2"}), release=release)
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "n1 would take it without default/p0.", "short by 1 cpu")
+    assert [(one.pod, one.node, one.priority) for one in found.details.in_the_way] == [("default/p0", "n1", 0)]
+
+
+def test_pods_that_return_are_named_last() -> None:
+    agent = static_pod("agent", on="n1", requests={"cpu": "3"})
+    other = pod("other", on="n2", requests={"cpu": "3"}, priority=1000)
+    found = answer(node("n1"), node("n2"), agent, other, web(requests={"cpu": "2"}))
+    assert [one.pod for one in found.details.in_the_way] == ["default/other"]
+    found = answer(node("n1"), agent, web(requests={"cpu": "2"}))
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "which returns")
+    assert found.details.in_the_way[0].returns
+
+
+def test_pods_of_a_zone_are_in_the_way() -> None:
+    nodes = node("n1", zone="a"), node("n2", zone="a")
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": selector(app="web"), "topologyKey": ZONE}]}}  # fmt: skip
+    found = answer(*nodes, pod("first", on="n2", labels={"app": "web"}), web(labels={"app": "web"}, affinity=apart))
+    checked(found, causes.PODS_IN_THE_WAY, "not now")
+    assert [one.pod for one in found.details.in_the_way] == ["default/first"]
+
+
+def test_a_pod_that_another_pod_waits_to_replace() -> None:
+    waiting = rejected(pod("first", requests={"cpu": "3"}, priority=10, status={"nominatedNodeName": "n1"}))
+    found = answer(node("n1"), waiting, web(requests={"cpu": "2"}))
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "default/first", "nominated to the node")
+    assert found.details.in_the_way[0].nominated
+
+
+def test_a_nominated_pod_waits_for_its_victim() -> None:
+    victim = pod("victim", on="n1", requests={"cpu": "3"}, deleted=True)
+    victim["metadata"]["deletionTimestamp"] = LATER
+    found = answer(node("n1"), victim, web(requests={"cpu": "2"}, priority=10, status={"nominatedNodeName": "n1"}))
+    checked(found, causes.WAITS_FOR_VICTIMS, "not now", "nominated to n1", "default/victim", "ends at 00:05:30 UTC")
+    assert found.details.until == NOW + 30
+    overdue = answer(node("n1"), victim, web(requests={"cpu": "2"}), now=NOW + 60)
+    checked(overdue, causes.PODS_IN_THE_WAY, "not now", "ended at 00:05:30 UTC")
+
+
+# ---- not asked
+
+
+def test_gates() -> None:
+    found = answer(node("n1"), web(schedulingGates=[{"name": "a/quota"}, {"name": "b/data"}]))
+    checked(found, causes.GATED, "not asked", "gates a/quota and b/data are removed")
+    assert found.details.gates == ["a/quota", "b/data"]
+
+
+def test_another_scheduler() -> None:
+    theirs = pod("other", on="n1", schedulerName="batch")
+    checked(answer(node("n1"), theirs, web(schedulerName="batch")), causes.OTHER_SCHEDULER, "not asked", "placed 1 pod")
+    found = answer(node("n1"), pod("web", schedulerName="defualt-scheduler"))
+    checked(found, causes.NO_SCHEDULER, "not asked", "has acted in this cluster", "close to default-scheduler")
+
+
+def test_no_scheduler_runs() -> None:
+    stopped = pod("kube-scheduler-cp1", namespace="kube-system", on="n1", labels={"component": "kube-scheduler"})
+    fresh = pod("web", requests=SMALL)
+    fresh["metadata"]["creationTimestamp"] = CREATED
+    found = answer(node("n1"), stopped, fresh)
+    checked(found, causes.NO_SCHEDULER, "not asked", "has never acted", "kube-scheduler-cp1", "It fits on n1.")
+    new = answer(node("n1"), fresh, now=NOW - 295)
+    checked(new, causes.JUST_CREATED, "not asked", "created at 00:00:00 UTC")
+    acts = event("Pod", "default/other", "Scheduled", "", by="default-scheduler")
+    checked(answer(node("n1"), acts, fresh), causes.NOT_TRIED, "not asked", "acted at 00:00:00 UTC")
+
+
+def test_a_pod_that_fits_now() -> None:
+    found = answer(node("n1"), web())
+    checked(found, causes.FITS_NOW, "not asked", "fits on n1", "last rejected it at 00:00:01 UTC")
+    assert found.details.fits_on == "n1"
+    failed = rejected(pod("web", requests=SMALL), "etcd is slow", reason="SchedulerError")
+    checked(answer(node("n1"), failed), causes.SCHEDULER_ERROR, "not asked", "etcd is slow")
+
+
+CLASS = {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "ebs.example.com"}
+MANUAL = {"kind": "StorageClass", "metadata": {"name": "manual"}, "provisioner": "kubernetes.io/no-provisioner"}
+CLAIMS: list[tuple[list[Any], str, str]] = [
+    ([], "missing", "claim default/data does not exist"),
+    ([claim("date", "fast")], "missing", "there is date"),
+    ([claim("data", "fast"), CLASS], "immediate", "waits for ebs.example.com to create a volume of class fast; it has"),
+    ([claim("data", "fast")], "class-missing", "storage class fast, which does not exist"),
+    ([claim("data")], "no-class", "there is no default class"),
+    ([claim("data", "manual"), MANUAL], "no-provisioner", "an administrator creates one"),
+    ([claim("data", "fast", phase="Lost"), CLASS], "lost", "lost its volume"),
+    ([claim("data", "fast", volume="pv", annotations={"pv.kubernetes.io/bind-completed": ""})], "", ""),
+]
+
+
+@pytest.mark.parametrize(("objects", "cause", "text"), CLAIMS[:-1])
+def test_a_claim_without_a_volume(objects: list[Any], cause: str, text: str) -> None:
+    found = checked(answer(node("n1"), *objects, web(volumes=mounts("data"))), causes.CLAIM, "not asked", text)
+    assert [wait.cause for wait in found.details.claims] == [cause]
+
+
+def test_what_the_provisioner_reports() -> None:
+    report = event("PersistentVolumeClaim", "default/data", "ProvisioningFailed", "quota exceeded")
+    found = answer(node("n1"), claim("data", "fast"), CLASS, report, web(volumes=mounts("data")))
+    checked(found, causes.CLAIM, "not asked", "last event: ProvisioningFailed: quota exceeded")
+
+
+def test_a_claim_that_is_bound_with_the_pod() -> None:
+    late = CLASS | {"volumeBindingMode": "WaitForFirstConsumer"}
+    found = answer(node("n1", cpu="1"), claim("data", "fast"), late, web(requests=BIG, volumes=mounts("data")))
+    checked(found, causes.NO_NODE_FITS, "never", "1 lacks cpu")
+    assert [wait.cause for wait in found.details.claims] == ["waits-for-consumer"]
+    chosen = claim("data", "fast", annotations={"volume.kubernetes.io/selected-node": "n1"})
+    found = answer(node("n1"), chosen, late, web(volumes=mounts("data")))
+    checked(found, causes.CLAIM, "not asked", "create a volume for node n1")
+
+
+def test_a_bound_pod_waits_for_its_kubelet() -> None:
+    bound = pod("web", on="n1", status={"phase": "Pending"})
+    checked(answer(node("n1"), bound), causes.BOUND, "not asked", "the kubelet of n1 has not started it")
+    broken = node("n1", taints=(("node.kubernetes.io/unreachable", "", "NoExecute"),))
+    checked(answer(broken, bound), causes.BOUND, "not asked", "n1 is not ready")
+    checked(answer(node("n2"), bound), causes.BOUND, "not asked", "no node of that name exists")
+
+
+def test_a_pod_that_is_being_deleted() -> None:
+    going = pod("web", deleted=True)
+    going["metadata"]["finalizers"] = ["example.com/backup"]
+    found = checked(answer(node("n1"), going), causes.DELETED, "not asked", "finalizer example.com/backup keeps")
+    assert found.details.finalizers == ["example.com/backup"]
+
+
+def test_a_running_pod() -> None:
+    found = answer(node("n1"), pod("web", on="n1", status={"phase": "Running"}))
+    assert (found.cause, found.sentence) == (causes.NOT_PENDING, "Not pending: its phase is Running on n1.")
+
+
+def test_a_gang_that_lacks_pods() -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    member = {"schedulingGroup": {"podGroupName": "g"}}
+    gates = "1.36 GangScheduling=true,GenericWorkload=true"
+    found = answer(node("n1"), group, web(**member), release=gates)
+    checked(found, causes.GROUP, "not asked", "group default/g needs 3 pods, and 1 exists")
+    more = [rejected(pod(f"w{i}", requests={"cpu": "2"}, **member)) for i in range(2)]
+    found = answer(node("n1"), group, *more, web(requests={"cpu": "2"}, **member), release=gates)
+    checked(found, causes.GROUP, "not asked", "needs 3 pods at once, and only 2 fit")
+    missing = answer(node("n1"), web(**member), release=gates)
+    checked(missing, causes.GROUP, "not asked", "default/g does not exist")
+
+
+# ---- the scheduler's message
+
+
+def test_the_scheduler_agrees_or_not() -> None:
+    theirs = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No victims found."
+    found = answer(node("n1"), rejected(pod("web", requests=BIG), theirs)).details.scheduler_message
+    assert found is not None
+    assert (found.agrees, found.difference) == (True, "")
+    found = answer(node("n1"), node("n2"), rejected(pod("web", requests=BIG), theirs)).details.scheduler_message
+    assert found is not None
+    assert (found.agrees, "other numbers of nodes" in found.difference) == (True, True)
+    taint = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}. preemption: no."
+    found = answer(node("n1"), rejected(pod("web", requests=BIG), taint)).details.scheduler_message
+    assert found is not None
+    assert found.agrees is False
+    assert "also reported node(s) had untolerated taint {a: b}" in found.difference
+
+
+# ---- workloads
+
+
+def test_a_quota_refuses_the_pods_of_a_replica_set() -> None:
+    refusal = 'pods "web-x" is forbidden: exceeded quota: small, requested: cpu=1, used: cpu=4, limited: cpu=4'
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": refusal}
+    metadata = {"name": "web", "namespace": "default"}
+    raw = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": 3}}
+    mine = pod("web-1", on="n1", status={"phase": "Running"})
+    mine["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web"}]
+    objects = decode_all([raw | {"status": {"conditions": [condition]}}, mine, node("n1")])
+    answers = answers_of(mirror_of(objects))
+    (found,) = answers.update(NOW).changed
+    checked(found, causes.REFUSED, "not asked", "2 of 3 pods do not exist", "exceeded quota: small")
+    assert (found.key, found.subject, found.details.missing) == ("default/replicaset/web", "ReplicaSet", 2)
+
+
+def test_other_workloads_without_pods() -> None:
+    suspended = Job(Metadata("train", "default"))
+    suspended.spec.suspend, suspended.spec.parallelism = True, 4
+    agents = DaemonSet(Metadata("agent", "default"))
+    agents.status.desired_number_scheduled = 2
+    refused = event("DaemonSet", "default/agent", "FailedCreate", 'pods "agent-1" is forbidden: violates PodSecurity')
+    found = {one.key: one for one in answers_of(mirror_of([suspended, agents, refused])).update(NOW).changed}
+    checked(found["default/job/train"], causes.SUSPENDED, "not asked", "spec.suspend")
+    checked(found["default/daemonset/agent"], causes.REFUSED, "not asked", "violates PodSecurity")
+
+
+# ---- incomplete and hostile state
+
+
+def test_kinds_that_cannot_be_read() -> None:
+    mirror = mirror_of(decode_all([node("n1"), web(requests=BIG)]))
+    found = answers_of(mirror, ["Node"]).answer("default/web", NOW)
+    checked(found, causes.NODES_UNKNOWN, "not now", "2 Insufficient cpu")
+    assert found.details.limits == ["No placement can be explained, because the nodes are unknown."]
+    claims = web(volumes=mounts("data"))
+    mirror = mirror_of(decode_all([node("n1"), claims]))
+    found = answers_of(mirror, ["PersistentVolumeClaim"]).answer("default/web", NOW)
+    assert any("which claims are bound" in limit for limit in found.details.limits)
+
+
+def test_odd_values_do_not_stop_an_answer() -> None:
+    odd = web(requests=BIG)
+    odd["status"]["conditions"][0] |= {"message": "0/0 nodes are available: \x1b[31m" + "x" * 100_000}
+    odd["status"]["conditions"][0]["lastTransitionTime"] = "yesterday"
+    found = answer(node("n1"), odd)
+    assert found.category == "never"
+    assert found.details.scheduler_message is not None
+    assert len(found.details.scheduler_message.message) <= 2_000
+
+
+def test_a_missing_pod() -> None:
+    mirror = mirror_of([])
+    with pytest.raises(InputError, match="Pod default/web: does not exist"):
+        why_pending(mirror, "default/web", NOW, configuration=load(None, mirror.release))
+
+
+def test_one_suggested_fix() -> None:
+    mirror = mirror_of(decode_all([node("n1"), web(requests=BIG)]))
+    found = why_pending(mirror, "default/web", NOW, configuration=load(None, mirror.release), fix=True)
+    assert found.details.fix is not None
+    assert found.details.fix.kind == "pod"
+    assert "cpu" in found.details.fix.text
+    assert found.details.fix.node == "n1"
+
+
+# ---- all pods, change by change
+
+
+def test_answers_follow_changes() -> None:
+    running = pod("a", on="n1", requests={"cpu": "3"}, status={"phase": "Running"})
+    mirror = mirror_of(decode_all([node("n1"), running]))
+    answers = answers_of(mirror)
+    twins = [decode(rejected(pod(name, requests={"cpu": "2"}))) for name in ("w1", "w2")]
+    version = 10
+
+    def apply(kind: str, obj: Any) -> None:
+        nonlocal version
+        version += 1
+        answers.note(mirror.apply(WatchEvent(type(obj).__name__, kind, obj.key, version, obj, NOW)))  # type: ignore[arg-type]
+
+    for twin in twins:
+        apply(ADDED, twin)
+    assert {(one.key, one.category) for one in answers.update(NOW).changed} == {
+        ("default/w1", "not now"),
+        ("default/w2", "not now"),
+    }
+    assert answers.update(NOW).changed == []
+    apply(DELETED, mirror.store.get("Pod", "default/a"))
+    assert {one.cause for one in answers.update(NOW).changed} == {causes.FITS_NOW}
+    bound = decode(pod("w1", on="n1", requests={"cpu": "2"}, status={"phase": "Running"}))
+    apply(MODIFIED, bound)
+    found = answers.update(NOW)
+    assert found.gone == ["default/w1"]
+    assert set(answers.answers) == {"default/w2"}
+    small = decode(node("n1", cpu="1"))
+    apply(MODIFIED, small)
+    assert [one.category for one in answers.update(NOW).changed] == ["never"]
+
+
+def test_equal_pods_share_one_computation(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = [rejected(pod(f"w{i}", requests=BIG, labels={"app": "w"})) for i in range(50)]
+    mirror = mirror_of(decode_all([node("n1"), *pods]))
+    answers, computed = answers_of(mirror), list[str]()
+    fit = answers.analysis.fit
+    monkeypatch.setattr(
+        answers.analysis, "fit", lambda pod, previous: (computed.append(pod.key), fit(pod, previous))[1]
+    )
+    assert len(answers.update(NOW).changed) == 50
+    assert len(computed) == 1
+
+
+def test_the_mirror_is_unchanged() -> None:
+    pods = [pod(f"p{i}", on="n1", requests={"cpu": "1"}, labels={"app": "p"}) for i in range(4)]
+    mirror = mirror_of(decode_all([node("n1"), *pods, web(requests={"cpu": "2"})]))
+    columns = {name: column.tolist() for name, column in mirror.cluster.nodes.requested.items()}
+    answers_of(mirror).answer("default/web", NOW, fix=True)
+    assert {name: column.tolist() for name, column in mirror.cluster.nodes.requested.items()} == columns
+    assert list(mirror.cluster.nodes.entries["n1"].pods) == [f"default/p{i}" for i in range(4)]
+    assert mirror.pending["default/web"].node == ""
+    assert HOSTNAME in mirror.cluster.nodes.nodes[0].metadata.labels
+    assert all(isinstance(one.pod, Pod) for one in mirror.pods.values())
