@@ -227,17 +227,16 @@ class _Discovery:
         config, config_source = self._with_further(config, config_source, release)
         return Discovered(
             release=release.name,
-            release_source=release_source,
+            release_source=_storable(release_source),
             config=yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000) if config else "",
-            config_source=config_source,
+            config_source=_storable(config_source),
             notes=tuple(self.notes[:MAX_NOTES]),
             platform=self.platform,
             choices=choices(self.platform, release),
         )
 
     def _note(self, sentence: str) -> None:
-        line = " ".join(sentence.split())
-        line = line if len(line) <= MAX_NOTE else f"{line[: MAX_NOTE - 3]}..."
+        line = _storable(sentence)
         if line not in self.notes:
             self.notes.append(line)
 
@@ -529,6 +528,12 @@ def _anonymous(extender: Mapping[str, Any]) -> dict[str, Any]:
             scheme, slashes, rest = value.partition("//")
             kept[name] = f"{scheme}{slashes}{rest.rpartition('@')[2]}"
     return kept
+
+
+def _storable(sentence: str) -> str:
+    """Return a sentence on one line, at most MAX_NOTE characters, with only characters that a database stores."""
+    line = " ".join(sentence.replace("\0", " ").split()).encode("utf-8", "replace").decode()
+    return line if len(line) <= MAX_NOTE else f"{line[: MAX_NOTE - 3]}..."
 
 
 def _profile_names(config: Mapping[str, Any]) -> list[str]:

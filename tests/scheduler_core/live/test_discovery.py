@@ -599,6 +599,17 @@ def test_malformed_pods_are_read(value: Any) -> None:
         )
 
 
+def test_texts_can_be_stored() -> None:
+    broken = second(namespace="a\0b\ud800\nc")
+    control_plane = {**KUBEADM, "metadata": {**KUBEADM["metadata"], "name": "a\0b"}}
+    found = discover(Store(), {}, SchedulerObjects((broken, control_plane)))
+    for sentence in (*found.notes, found.config_source, found.release_source):
+        assert "\0" not in sentence
+        assert "\n" not in sentence
+        sentence.encode()
+    assert any("ConfigMap a b? c/my-scheduler-config" in sentence for sentence in found.notes)
+
+
 def test_notes_are_limited() -> None:
     pods = [second(f"config-{i}", namespace=f"ns-{i}") for i in range(300)]
     assert len(discovered("v1.34.1", *pods).notes) == discovery.MAX_NOTES
