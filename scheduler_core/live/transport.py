@@ -12,7 +12,7 @@ import ssl
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,9 +20,11 @@ import aiohttp
 from yarl import URL
 
 CONNECT_TIMEOUT = 10.0
-# Credentials that expire are loaded again this many seconds before, and not more often than this.
+# Credentials that expire are loaded again this many seconds before, and not more often than this. A failure to load
+# them is repeated that long, because all kinds of a cluster connect at once, and each attempt may run a program.
 RENEW_BEFORE = 60.0
 RENEW_INTERVAL = 10.0
+FAILURE_INTERVAL = 3.0
 READ_BUFFER = 2**18
 
 
@@ -68,6 +70,7 @@ class Endpoint:
     `name`: for messages. `url`: with a path if the server has one. `unix_socket`: path of the socket to use instead of
     the host of the URL. `tls`: None for http. `authorization`: returns the headers of a request; called for each
     request, so that it can read a token file again. `expires`: Unix seconds at which the credentials end, if known.
+    `reconnect`: load the endpoint again after a failed connection, because it may have moved.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Endpoint:
     proxy: str | None = field(default=None, repr=False)
     authorization: Callable[[], Mapping[str, str]] = field(default=lambda: {}, repr=False)
     expires: float | None = None
+    reconnect: bool = False
 
 
 class _Pool:
@@ -86,6 +90,7 @@ class _Pool:
     def __init__(self, endpoint: Endpoint, user_agent: str) -> None:
         self.endpoint = endpoint
         self.created = time.time()
+        self.rejected: float | None = None  # when the pool that this one replaced got a 401
         self.responses = 0
         self.replaced = False
         connector: aiohttp.BaseConnector
@@ -110,13 +115,20 @@ class AiohttpTransport:
     """Sends requests with aiohttp.
 
     `connect` returns the endpoint. It is called at the first request, before credentials expire, after a 401 and after
-    a failed TLS handshake; it raises TransportError if there is no way to the server.
+    a failed TLS handshake; it raises TransportError if there is no way to the server. `disconnect` is called at close.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Endpoint]], user_agent: str = "kubesched") -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Endpoint]],
+        user_agent: str = "kubesched",
+        disconnect: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._connect = connect
+        self._disconnect = disconnect
         self._user_agent = user_agent
         self._pool: _Pool | None = None
+        self._failure: tuple[float, str] | None = None
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -128,9 +140,10 @@ class AiohttpTransport:
         pool.responses += 1
         try:
             response = await self._send(pool, path, query, read_timeout)
-            if response.status == 401:
+            if response.status == 401 and time.time() - (pool.rejected or 0) > RENEW_INTERVAL:
                 response.close()
                 renewed = await self._renew(pool)
+                renewed.rejected = renewed.rejected or time.time()
                 pool.responses -= 1
                 await pool.release()
                 pool = renewed
@@ -149,6 +162,8 @@ class AiohttpTransport:
         if self._pool:
             await self._pool.session.close()
             self._pool = None
+        if self._disconnect:
+            await self._disconnect()
 
     async def _send(
         self, pool: _Pool, path: str, query: Mapping[str, str], read_timeout: float
@@ -167,9 +182,11 @@ class AiohttpTransport:
                 server_hostname=endpoint.server_hostname,
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
-                with suppress(TransportError):  # perhaps the certificates have been rotated
-                    await self._renew(pool)
+            moved = endpoint.reconnect and isinstance(error, aiohttp.ClientConnectorError)
+            rotated = isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError)
+            if (moved or rotated) and pool is self._pool:
+                pool.replaced = True
+                self._pool = None
             raise TransportError(describe(error, endpoint.name, read_timeout)) from None
 
     async def _current(self) -> _Pool:
@@ -186,7 +203,13 @@ class AiohttpTransport:
         async with self._lock:
             if self._pool is not None and self._pool is not used:
                 return self._pool
-            pool = _Pool(await self._connect(), self._user_agent)
+            if self._failure and time.time() - self._failure[0] < FAILURE_INTERVAL:
+                raise TransportError(self._failure[1])
+            try:
+                pool = _Pool(await self._connect(), self._user_agent)
+            except TransportError as error:
+                self._failure = time.time(), str(error)
+                raise
             if used is not None:
                 used.replaced = True
                 await used.release()
@@ -244,7 +267,7 @@ def _sentence(error: Exception, name: str, read_timeout: float) -> str:
     match error:
         case aiohttp.ClientConnectorCertificateError():
             reason = getattr(error.certificate_error, "verify_message", "") or "verification failed"
-            return f"The certificate of {name} is not trusted: {reason}."
+            return f"The certificate of {name} is not trusted: {reason.rstrip('.')}."
         case aiohttp.ClientConnectorSSLError():
             reason = getattr(error.os_error, "reason", None) or "the handshake failed"
             return f"TLS with {name} failed: {str(reason).replace('_', ' ').lower()}."

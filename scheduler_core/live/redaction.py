@@ -1,0 +1,25 @@
+"""Removes credentials from the texts of other programs: error output of kubectl and of credential plugins."""
+
+from __future__ import annotations
+
+import re
+
+MAX_LENGTH = 300
+_SECRET = re.compile(
+    r"""
+    (?P<head>(?i: \b(?:bearer|basic)\s+
+        | [\w-]*(?:token|password|passwd|secret|assertion|api-?key)["']?\s*[:=]\s*["']?))[^\s"',]+
+    | (?P<scheme>://)[^/\s@]*@                  # user and password of a URL
+    | \beyJ[\w.=-]+                             # JSON Web Tokens
+    | (?=[\w+=-]*\d)(?=[\w+=-]*[a-z])(?=[\w+=-]*[A-Z])[\w+=-]{24,}  # base64
+    | \b[0-9a-fA-F]{32,}\b
+    | -----BEGIN\s.*""",
+    re.X,
+)  # fmt: skip
+
+
+def redacted(text: str) -> str:
+    """Return the last line of a text, shortened, with "..." instead of what may be a credential."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = _SECRET.sub(lambda found: f"{found['head'] or found['scheme'] or ''}...", lines[-1] if lines else "")
+    return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}..."

@@ -1,0 +1,513 @@
+"""Kubeconfig files without kubectl: each connects to the test API server, or is refused in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import stat
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+from aiohttp import web
+
+from scheduler_core.errors import InputError
+from scheduler_core.live.kubeconfig import KubeconfigConnection, default_files, read_kubeconfig
+from scheduler_core.live.transport import AiohttpTransport, TransportError
+from tests.api_server.certificates import Authority
+from tests.api_server.server import ApiServer
+
+GOOD = "sesame-0123456789-ABCDEFGHIJ"
+Raw = dict[str, Any]
+
+
+@dataclass
+class World:
+    """An API server with TLS that accepts the token GOOD and certificates of `authority`, and a folder."""
+
+    server: ApiServer
+    authority: Authority
+    folder: Path
+
+    def write(self, cluster: Raw | None = None, user: Raw | None = None, name: str = "config") -> Path:
+        """Write a kubeconfig with the context c."""
+        cluster = {"server": self.server.url, "certificate-authority": str(self.authority.ca), **(cluster or {})}
+        content = {
+            "clusters": [{"name": "k", "cluster": {key: value for key, value in cluster.items() if value is not None}}],
+            "users": [{"name": "u", "user": user or {}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            "current-context": "c",
+        }
+        path = self.folder / name
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def program(self, status: Raw, version: str = "v1", name: str = "plugin", exit_status: int = 0) -> Path:
+        """Write a credential plugin that prints a status and counts its calls."""
+        document = {"apiVersion": f"client.authentication.k8s.io/{version}", "kind": "ExecCredential", "status": status}
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\necho >> {path}.calls\ncat <<'E'\n{json.dumps(document)}\nE\n"
+                        f"echo 'token={GOOD} is wrong' >&2\nexit {exit_status}\n")  # fmt: skip
+        path.chmod(0o755)
+        return path
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    authority = Authority(tmp_path)
+    async with ApiServer(tls=authority.server_context()) as server:
+        server.authorizations = {f"Bearer {GOOD}"}
+        yield World(server, authority, tmp_path)
+    assert os.listdir(tmp_path / "tmp") == []  # no key is left on the disk
+
+
+async def status(path: Path, context: str = "c") -> int | str:
+    """Return the HTTP status of a request through a kubeconfig, or the sentence of the failure."""
+    transport = AiohttpTransport(KubeconfigConnection(context, str(path)).connect)
+    try:
+        async with transport.get("/api/v1/nodes", {"limit": "1"}, read_timeout=5) as response:
+            return response.status
+    except TransportError as error:
+        return str(error)
+    finally:
+        await transport.close()
+
+
+def encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def id_token(lifetime: float) -> str:
+    parts = [{"alg": "none"}, {"exp": int(time.time() + lifetime)}]
+    return ".".join([*(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().strip("=") for part in parts), "s"])
+
+
+def token_user(world: World) -> Path:
+    return world.write(user={"token": GOOD})
+
+
+def token_file(world: World) -> Path:
+    (world.folder / "token").write_text(f"{GOOD}\n")
+    return world.write(user={"tokenFile": "token", "token": "ignored"})
+
+
+def basic(world: World) -> Path:
+    world.server.authorizations = {"Basic " + base64.b64encode(b"ada:pass").decode()}
+    return world.write(user={"username": "ada", "password": "pass"})
+
+
+def certificate_files(world: World) -> Path:
+    certificate, key = world.authority.issue("ada")
+    return world.write(user={"client-certificate": certificate.name, "client-key": str(key)})
+
+
+def certificate_data(world: World) -> Path:
+    certificate, key = world.authority.issue("ada")
+    authority = {"certificate-authority": None, "certificate-authority-data": encoded(world.authority.ca)}
+    return world.write(authority, {"client-certificate-data": encoded(certificate), "client-key-data": encoded(key)})
+
+
+def exec_v1(world: World) -> Path:
+    plugin = world.program({"token": GOOD})
+    user = {"apiVersion": "client.authentication.k8s.io/v1", "command": f"./{plugin.name}", "args": ["--login"]}
+    return world.write(user={"exec": {**user, "env": [{"name": "A", "value": "b"}], "interactiveMode": "Never"}})
+
+
+def exec_v1beta1(world: World) -> Path:
+    plugin = world.program({"token": GOOD, "expirationTimestamp": "2099-01-01T00:00:00Z"}, "v1beta1")
+    user = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": str(plugin), "args": None, "env": None}
+    return world.write(user={"exec": user})
+
+
+def exec_certificate(world: World) -> Path:
+    certificate, key = world.authority.issue("ada")
+    plugin = world.program({"clientCertificateData": certificate.read_text(), "clientKeyData": key.read_text()})
+    return world.write(user={"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}})
+
+
+def oidc(world: World) -> Path:
+    token = id_token(3600)
+    world.server.authorizations = {f"Bearer {token}"}
+    return world.write(user={"auth-provider": {"name": "oidc", "config": {"id-token": token, "client-id": "k"}}})
+
+
+def server_name(world: World) -> Path:
+    address = world.server.url.replace("127.0.0.1", "localhost")
+    return world.write({"server": address, "tls-server-name": "127.0.0.1"}, {"token": GOOD})
+
+
+def insecure(world: World) -> Path:
+    return world.write({"certificate-authority": None, "insecure-skip-tls-verify": True}, {"token": GOOD})
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "kubeconfig",
+    [
+        *(token_user, token_file, basic, certificate_files, certificate_data, exec_v1, exec_v1beta1, exec_certificate),
+        *(oidc, server_name, insecure),
+    ],
+    ids=lambda function: function.__name__,
+)
+async def test_a_kubeconfig_connects(world: World, kubeconfig: Callable[[World], Path]) -> None:
+    assert await status(kubeconfig(world)) == 200
+
+
+EXEC = {"apiVersion": "client.authentication.k8s.io/v1"}
+EXPIRED = {"name": "oidc", "config": {"id-token": id_token(-10), "client-id": "k"}}
+REFUSED: dict[str, tuple[Raw, Raw, str]] = {
+    "wrong token": (
+        {},
+        {"token": "wrong"},
+        "401",
+    ),
+    "no credentials": (
+        {},
+        {},
+        "401",
+    ),
+    "unknown authority": (
+        {"certificate-authority": None},
+        {"token": GOOD},
+        "The certificate of the API server of context c is not trusted: self-signed certificate in certificate chain.",
+    ),
+    "wrong host name": (
+        {"tls-server-name": "other.example"},
+        {"token": GOOD},
+        "The certificate of the API server of context c is not trusted: Hostname mismatch, certificate "
+        "is not valid for 'other.example'.",
+    ),
+    "no server": (
+        {"server": None},
+        {},
+        "The cluster of context c has no server address that begins with https://.",
+    ),
+    "file server": (
+        {"server": "file:///etc/passwd"},
+        {},
+        "The cluster of context c has no server address that begins with https://.",
+    ),
+    "authority missing": (
+        {"certificate-authority": "nowhere.crt"},
+        {},
+        "The credentials of context c could not be loaded: this file does not exist: FOLDER/nowhere.crt.",
+    ),
+    "authority data": (
+        {"certificate-authority": None, "certificate-authority-data": "abc"},
+        {},
+        "The credentials of context c have data that is not base64.",
+    ),
+    "authority without certificate": (
+        {"certificate-authority": "config"},
+        {},
+        "The certificate-authority of context c has no certificate.",
+    ),
+    "authority and insecure": (
+        {"insecure-skip-tls-verify": True},
+        {},
+        "The cluster of context c has certificate-authority and insecure-skip-tls-verify; only one is allowed.",
+    ),
+    "SOCKS proxy": (
+        {"proxy-url": "socks5://p:1080"},
+        {},
+        "The proxy-url of context c is not an http address; install kubectl to use others.",
+    ),
+    "proxy down": (
+        {"proxy-url": "http://ada:hunter2@127.0.0.1:1"},
+        {},
+        "The proxy of the API server of context c could not be reached: connection refused.",
+    ),
+    "server down": (
+        {"server": "https://127.0.0.1:1"},
+        {},
+        "The API server of context c could not be reached: connection refused.",
+    ),
+    "certificate without key": (
+        {},
+        {"client-certificate": "test-ca.crt"},
+        "The user of context c has a client certificate without a key.",
+    ),
+    "key of another certificate": (
+        {},
+        {"client-certificate": "test-ca.crt", "client-key": "server.key"},
+        "The client certificate and key of context c do not fit or are not valid.",
+    ),
+    "token file missing": (
+        {},
+        {"tokenFile": "nowhere"},
+        "The credentials of context c could not be loaded: FOLDER/nowhere: no such file or directory.",
+    ),
+    "token file empty": (
+        {},
+        {"tokenFile": "/dev/null"},
+        "The token file /dev/null has no token.",
+    ),
+    "impersonation": (
+        {},
+        {"as": "admin"},
+        "The user of context c impersonates another (as); install kubectl to use it.",
+    ),
+    "gcp": (
+        {},
+        {"auth-provider": {"name": "gcp"}},
+        "The user of context c has the auth provider 'gcp', which Kubernetes 1.26 removed.",
+    ),
+    "exec v1alpha1": (
+        {},
+        {"exec": {"apiVersion": "client.authentication.k8s.io/v1alpha1", "command": "true"}},
+        "The credential plugin of context c has apiVersion 'client.authentication.k8s.io/v1alpha1', not "
+        "client.authentication.k8s.io/v1.",
+    ),
+    "exec without command": (
+        {},
+        {"exec": EXEC},
+        "The credential plugin (exec) of context c has no command.",
+    ),
+    "exec not installed": (
+        {},
+        {"exec": {**EXEC, "command": "no-such-plugin"}},
+        "The credential plugin no-such-plugin of context c is not installed on the server's machine.",
+    ),
+    "exec needs a terminal": (
+        {},
+        {"exec": {**EXEC, "command": "true", "interactiveMode": "Always"}},
+        "The credential plugin true of context c needs a terminal.",
+    ),
+    "exec fails": (
+        {},
+        {"exec": {**EXEC, "command": "./failing"}},
+        "The credentials of context c could not be loaded: process returned 3. token=... is wrong.",
+    ),
+    "exec prints nothing": (
+        {},
+        {"exec": {**EXEC, "command": "true"}},
+        "The credentials of context c could not be loaded: failed to decode process output: Expecting "
+        "value: line 1 column 1 (char 0).",
+    ),
+    "OIDC expired": (
+        {},
+        {"auth-provider": EXPIRED},
+        "The credentials of context c could not be loaded: the id-token has expired and refresh-token is missing.",
+    ),
+    "OIDC malformed": (
+        {},
+        {"auth-provider": {"name": "oidc", "config": {"id-token": "x"}}},
+        "The credentials of context c are not valid (ValueError).",
+    ),
+}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("case", REFUSED)
+async def test_a_kubeconfig_is_refused_in_one_sentence(
+    world: World, case: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    world.program({}, name="failing", exit_status=3)
+    cluster, user, expected = REFUSED[case]
+    found = str(await status(world.write(cluster, user)))
+    assert found.replace(str(world.folder), "FOLDER") == expected
+    for secret in (GOOD, "hunter2", "wrong"):
+        assert secret not in caplog.text
+        assert secret not in found.replace("is wrong", "")
+
+
+@pytest.mark.asyncio
+async def test_proxy_url_tunnels_to_the_server(world: World) -> None:
+    requested: list[str] = []
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requested.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        host, port = requested[-1].split(" ")[1].split(":")
+        inner_reader, inner_writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            while data := await source.read(4096):
+                target.write(data)
+            target.close()
+
+        await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
+
+    proxy = await asyncio.start_server(tunnel, "127.0.0.1", 0)
+    port = proxy.sockets[0].getsockname()[1]
+    path = world.write({"proxy-url": f"http://ada:hunter2@127.0.0.1:{port}"}, {"token": GOOD})
+    assert await status(path) == 200
+    assert requested[0].startswith(f"CONNECT {world.server.url.removeprefix('https://')} ")
+    assert "Proxy-Authorization: Basic" in requested[0]
+    assert GOOD not in requested[0]
+    proxy.close()
+
+
+@pytest.mark.asyncio
+async def test_credentials_are_loaded_again_before_expiry_and_after_a_401(world: World) -> None:
+    soon = "2026-01-01T00:00:00Z"
+    plugin = world.program({"token": "old", "expirationTimestamp": "2099-01-01T00:00:00Z"})
+    path = world.write(user={"exec": {**EXEC, "command": str(plugin)}})
+    transport = AiohttpTransport(KubeconfigConnection("c", str(path)).connect)
+
+    async def request() -> int:
+        async with transport.get("/version", {}) as response:
+            return response.status
+
+    def calls() -> int:
+        return len(Path(f"{plugin}.calls").read_text().splitlines())
+
+    world.server.authorizations = {"Bearer old"}
+    assert (await request(), await request(), calls()) == (200, 200, 1)
+    world.program({"token": "new", "expirationTimestamp": soon})
+    world.server.authorizations = {"Bearer new"}
+    # The running watch of the old token goes on; the next request renews once.
+    assert (await request(), calls()) == (200, 2)
+    # It expires, but was loaded a moment ago: a plugin whose tokens are too short is not run for each request.
+    assert (await request(), calls()) == (200, 2)
+    assert transport._pool
+    transport._pool.created -= 60
+    assert (await request(), calls()) == (200, 3)
+    # A server that accepts no token does not make the plugin run for each request either.
+    world.server.authorizations = set()
+    assert [await request() for _ in range(3)] == [401, 401, 401]
+    assert calls() == 4
+    await transport.close()
+
+
+@pytest.mark.asyncio
+async def test_an_expired_id_token_is_renewed_by_its_issuer(world: World) -> None:
+    forms = []
+    token = id_token(3600)
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "GET":
+            return web.json_response({"token_endpoint": f"https://127.0.0.1:{port}/token"})
+        forms.append((dict(await request.post()), request.headers["Authorization"]))
+        return web.json_response({"id_token": token})
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=world.authority.server_context()).start()
+    port = runner.addresses[0][1]
+    config = {**EXPIRED["config"], "refresh-token": "again", "client-secret": "s"}  # type: ignore[dict-item]
+    config["idp-issuer-url"] = f"https://127.0.0.1:{port}"
+    provider = {"name": "oidc", "config": config}
+    world.server.authorizations = {f"Bearer {token}"}
+    # The issuer's certificate is verified.
+    assert "the issuer could not renew it" in str(await status(world.write(user={"auth-provider": provider})))
+    assert forms == []
+    config["idp-certificate-authority-data"] = encoded(world.authority.ca)
+    before = world.write(user={"auth-provider": provider}).read_text()
+    assert await status(world.folder / "config") == 200
+    assert forms == [({"grant_type": "refresh_token", "refresh_token": "again"}, "Basic azpz")]
+    assert (world.folder / "config").read_text() == before
+    await runner.cleanup()
+
+
+@pytest.mark.asyncio
+async def test_a_rotated_token_file_is_read_again(world: World) -> None:
+    transport = AiohttpTransport(KubeconfigConnection("c", str(token_file(world))).connect)
+    for token in (GOOD, "second"):
+        world.server.authorizations = {f"Bearer {token}"}
+        (world.folder / "next").write_text(token)
+        (world.folder / "next").replace(world.folder / "token")
+        async with transport.get("/version", {}) as response:
+            assert response.status == 200
+    assert [request.status for request in world.server.requests] == [200, 200]
+    await transport.close()
+
+
+def test_merged_files_and_their_contexts(tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "config", tmp_path / "b" / "config"
+    for folder in (first.parent, second.parent):
+        folder.mkdir()
+    first.write_text(yaml.safe_dump({
+        "contexts": [{"name": "one", "context": {"cluster": "k", "user": "u", "namespace": "dev"}}],
+        "users": [{"name": "u", "user": {"tokenFile": "t", "exec": {"command": "bin/plugin"}}}],
+    }))  # fmt: skip
+    second.write_text(yaml.safe_dump({
+        "clusters": [{"name": "k", "cluster": {"server": "https://x", "certificate-authority": "ca"}}],
+        "contexts": [
+            {"name": "one", "context": {"cluster": "other", "user": "u"}},
+            {"name": "two", "context": {"cluster": "k", "user": "gone"}},
+        ],
+        "users": [{"name": "u", "user": {"token": GOOD}}],
+        "current-context": "two",
+    }))  # fmt: skip
+    files = default_files({"KUBECONFIG": f"{first}:{tmp_path / 'missing'}:{second}:{first}"})
+    config = read_kubeconfig(files)
+    assert [tuple(context) for context in config.list_contexts()] == [
+        ("one", "k", "u", "dev", False),
+        ("two", "k", "gone", "", True),
+    ]
+    cluster, user = config.resolve("one")
+    assert cluster["certificate-authority"] == str(second.parent / "ca")
+    assert user == {"tokenFile": str(first.parent / "t"), "exec": {"command": str(first.parent / "bin/plugin")}}
+    with pytest.raises(InputError, match="context 'two' names user 'gone', which does not exist"):
+        config.resolve("two")
+    with pytest.raises(InputError, match="there is no context 'three'; contexts are: one, two"):
+        config.resolve("three")
+
+
+def test_listing_contexts_runs_and_reads_nothing_else(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    program = tmp_path / "plugin"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    program.chmod(0o755)
+    pipe = tmp_path / "pipe"  # reading it would block
+    os.mkfifo(pipe)
+    path = tmp_path / "config"
+    user = {"exec": {**EXEC, "command": str(program)}, "tokenFile": str(pipe)}
+    path.write_text(yaml.safe_dump({
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "users": [{"name": "u", "user": user}],
+    }))  # fmt: skip
+    assert [context.name for context in read_kubeconfig([path]).list_contexts()] == ["c"]
+    assert not marker.exists()
+
+
+BROKEN = {
+    "a: b\n  token: sesame\n c": "line 2: is not YAML",
+    "[1, 2]": "is not a kubeconfig",
+    "contexts: {}": None,
+    "contexts: 7": "contexts: must be a list",
+    "contexts: [7]": "contexts[0].name: must be a text",
+    "users: [{name: u, user: sesame}]": "users[0].user: must be a mapping",
+    "a: &a [*a]": None,
+    "\x00": "is not YAML",
+    "": None,
+    "[" * 5000: "line 2: is not YAML",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_file_is_refused_with_its_name_and_field(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    expected = BROKEN[text]
+    if expected is None:
+        assert read_kubeconfig([path]).list_contexts() == []
+        return
+    with pytest.raises(InputError) as refused:
+        read_kubeconfig([path])
+    assert str(refused.value) == f"{path}: {expected}"
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read: is a directory$"):
+        read_kubeconfig([tmp_path])
+
+
+def test_temporary_folders_are_private() -> None:
+    with tempfile.TemporaryDirectory(prefix="kubesched-") as folder:
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
