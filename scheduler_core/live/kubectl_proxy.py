@@ -52,7 +52,7 @@ class KubectlProxy:
             await self.close()
             await self._start()
         name = f"the API server of context {self.context}"
-        return Endpoint(name, "http://localhost", unix_socket=str(self._socket), reconnect=True)
+        return Endpoint(name, "http://localhost", unix_socket=str(self._socket), reconnect=True, gateway="kubectl")
 
     async def close(self) -> None:
         """Stop kubectl and remove its socket."""
@@ -125,7 +125,10 @@ class KubectlProxy:
         ended = self._process.returncode if self._process else None
         if self._reader and ended is not None:
             await self._reader
-        message = redacted(self._output.decode(errors="replace")).removeprefix("error: ").rstrip(".")
+        output = self._output.decode(errors="replace")
+        message = redacted(output).removeprefix("error: ").removeprefix("* ").rstrip(".")
+        if "Please enter Username" in output:
+            message = "the user of the context has no credentials"
         await self.close()
         if ended is None:
             raise TransportError(f"kubectl proxy for context {self.context} did not start in {START_TIMEOUT:g} s.")

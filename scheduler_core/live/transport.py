@@ -19,6 +19,8 @@ from typing import Protocol
 import aiohttp
 from yarl import URL
 
+from scheduler_core.live.redaction import redacted
+
 CONNECT_TIMEOUT = 10.0
 # Credentials that expire are loaded again this many seconds before, and not more often than this. A failure to load
 # them is repeated that long, because all kinds of a cluster connect at once, and each attempt may run a program.
@@ -70,7 +72,8 @@ class Endpoint:
     `name`: for messages. `url`: with a path if the server has one. `unix_socket`: path of the socket to use instead of
     the host of the URL. `tls`: None for http. `authorization`: returns the headers of a request; called for each
     request, so that it can read a token file again. `expires`: Unix seconds at which the credentials end, if known.
-    `reconnect`: load the endpoint again after a failed connection, because it may have moved.
+    `reconnect`: load the endpoint again after a failed connection, because it may have moved. `gateway`: the program
+    that forwards the requests; its own failures are answers of plain text.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Endpoint:
     authorization: Callable[[], Mapping[str, str]] = field(default=lambda: {}, repr=False)
     expires: float | None = None
     reconnect: bool = False
+    gateway: str = ""
 
 
 class _Pool:
@@ -150,6 +154,8 @@ class AiohttpTransport:
                 pool.responses += 1
                 response = await self._send(pool, path, query, read_timeout)
             try:
+                if pool.endpoint.gateway and response.status >= 500 and response.content_type == "text/plain":
+                    raise TransportError(await _failure_of_gateway(response, pool.endpoint))
                 yield AiohttpResponse(response, pool.endpoint.name, read_timeout)
             finally:
                 response.close()
@@ -242,6 +248,16 @@ class AiohttpResponse:
                 yield chunk
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise TransportError(describe(error, self._name, self._read_timeout)) from None
+
+
+async def _failure_of_gateway(response: aiohttp.ClientResponse, endpoint: Endpoint) -> str:
+    """Return one sentence about a request that kubectl could not forward: the first line says why."""
+    try:
+        text = (await response.content.read(4096)).decode(errors="replace")
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        text = ""
+    why = redacted(text.strip().split("\n")[0]).rstrip(".") or f"status {response.status}"
+    return f"{endpoint.gateway} cannot reach {endpoint.name}: {why}."
 
 
 def proxy_of(endpoint: Endpoint) -> str | None:

@@ -53,6 +53,9 @@ FAILURES = {
     f"echo 'plugin: token={GOOD} expired'; exit 2": (
         "kubectl proxy for context c ended with status 2: plugin: token=... expired."
     ),
+    "printf 'Please enter Username: error: EOF'; exit 1": (
+        "kubectl proxy for context c ended with status 1: the user of the context has no credentials."
+    ),
     "exit 0": "kubectl proxy for context c ended with status 0: no message.",
     "exec sleep 30": "kubectl proxy for context c did not start in 0.3 s.",
     # The pipe does not fill up, and only the last line is reported.
@@ -165,6 +168,26 @@ async def test_real_kubectl_lists_and_watches(
     assert GOOD not in repr(vars(kubectl_proxy)) + repr(vars(transport)) + repr(vars(transport._pool))
     await transport.close()
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.long
+async def test_what_kubectl_cannot_reach_is_one_sentence(
+    proxy: tuple[AiohttpTransport, KubectlProxy], server: ApiServer, tmp_path: Path
+) -> None:
+    transport, _ = proxy
+    (tmp_path / "plugin").write_text(f"#!/bin/sh\necho 'token={GOOD} refused' >&2\nexit 1\n")
+    with pytest.raises(TransportError) as failed:
+        await fetch(transport, "/version")
+    assert str(failed.value) == (
+        "kubectl cannot reach the API server of context c: getting credentials: "
+        f"exec: executable {tmp_path}/plugin failed with exit code 1."
+    )
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": GOOD}}
+    (tmp_path / "plugin").write_text(f"#!/bin/sh\necho '{msgspec.json.encode(credential).decode()}'\n")
+    assert (await fetch(transport, "/version"))[0] == 200
+    await server.stop()
+    with pytest.raises(TransportError, match=r"^kubectl cannot reach the API server of context c: .*refused\.$"):
+        await fetch(transport, "/version")
 
 
 REJECTED = [
