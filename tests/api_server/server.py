@@ -38,7 +38,7 @@ REASONS = {
 class Fault:
     """What goes wrong with one response.
 
-    `status`: answer this instead, with `retry_after` seconds. `expired`: answer 410 as an ERROR event of a watch.
+    `status`: answer this instead, with `retry_after` seconds or `location`. `expired`: answer 410 as an ERROR event of a watch.
     `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then repeats a GET
     once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
     `bytes_per_second`: speed of the body. `silent`: a watch that sends nothing.
@@ -46,6 +46,7 @@ class Fault:
 
     status: int | None = None
     retry_after: int | None = None
+    location: str = ""
     expired: bool = False
     cut_after: int | None = None
     end_after: int | None = None
@@ -220,6 +221,8 @@ class ApiServer:
             return await self._answer(request, target, body)
         except ApiError as error:
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
+            if fault.location:
+                headers["Location"] = fault.location
             return await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
         except (LineCut, ConnectionError):
             return body.response
