@@ -38,9 +38,9 @@ REASONS = {
 class Fault:
     """What goes wrong with one response.
 
-    `status`: answer this instead, with `retry_after` seconds or `location`. `expired`: answer 410 as an ERROR event of a watch.
-    `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then repeats a GET
-    once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
+    `status`: answer this instead, with `retry_after` seconds or a `location`. `expired`: answer 410 as an ERROR event
+    of a watch. `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then
+    repeats a GET once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
     `bytes_per_second`: speed of the body. `silent`: a watch that sends nothing.
     """
 
