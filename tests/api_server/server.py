@@ -176,6 +176,13 @@ class ApiServer:
         """Let the next requests of a resource and verb (None: any) fail."""
         self._faults.extend([(resource, verb, fault)] * times)
 
+    def clear_faults(self) -> int:
+        """Let no further request fail. Return how many would have failed."""
+        left = len(self._faults)
+        self._faults.clear()
+        self.fault_of = lambda request: None
+        return left
+
     def cut(self, resource: str | None = None, clean: bool = False) -> int:
         """Cut the open responses of a resource (None: of all), or end them as complete. Return how many."""
         found = [body for body, request in self._streams.items() if resource in (None, request.resource)]
@@ -223,7 +230,9 @@ class ApiServer:
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
             if fault.location:
                 headers["Location"] = fault.location
-            return await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
+            with suppress(LineCut, ConnectionError):
+                await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
+            return body.response
         except (LineCut, ConnectionError):
             return body.response
         finally:
