@@ -37,6 +37,7 @@ http = Http()
 
 from kubesched_ui.accounts import body_access, invitations  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa: E402
+from kubesched_ui.clusters.consumers import cluster_socket  # noqa: E402
 from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
@@ -56,6 +57,7 @@ def sender_of(scope: dict[str, Any]) -> body_access.Sender:
 sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
     r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
+    r"^ws/clusters/(?P<cluster_id>\d{1,18})$": cluster_socket,
     r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": live_class_socket,
     r"^ws/rooms/teach/(?P<key>[\w-]{43})$": live_class_socket,
     r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$": live_class_socket,

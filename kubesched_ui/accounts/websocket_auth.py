@@ -31,13 +31,13 @@ class SessionCookieMiddleware:
         return await (self.with_cookies if settings.ACCOUNTS else self.application)(scope, receive, send)
 
 
-def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
-    """Return for each websocket whether its viewer may see the run now: still signed in, nothing revoked or expired.
+def may_watch(number: int, scopes: Sequence[dict[str, Any]], model: type[Any] = Run) -> list[bool]:
+    """Return for each websocket whether its viewer may see the object now: still signed in, nothing revoked or expired.
     Sockets check this before they send anything, and then every second. It queries the database."""
     if not settings.ACCOUNTS:
         return [True] * len(scopes)
     found = viewers_of(scopes)
-    yes = {who: access.can_view(who, Run, run_id) for who in set(found)}
+    yes = {who: access.can_view(who, model, number) for who in set(found)}
     return [yes[who] for who in found]
 
 

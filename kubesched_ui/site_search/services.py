@@ -1,4 +1,4 @@
-"""The search over everything: actions, pods, nodes, runs, scenarios, lessons, documentation.
+"""The search over everything: actions, live clusters, pods, nodes, runs, scenarios, lessons, documentation.
 
 The models return only what the viewer may see. A search reads about ROWS names of pods and nodes, of the newest
 scenarios and runs (at least those of the page), so its time does not grow with the database.
@@ -15,6 +15,8 @@ from urllib.parse import quote
 from django.db.models import Case, IntegerField, Q, QuerySet, When
 from django.urls import reverse
 
+from kubesched_ui.clusters import queries
+from kubesched_ui.clusters.models import PendingPod
 from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.lessons import catalog
 from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario, WrittenLesson
@@ -69,6 +71,8 @@ def search(text: str, place: Place, allows: Callable[[str], bool]) -> list[HitGr
         groups[0] = groups[0]._replace(hits=groups[0].hits[:MOST])
         newest = _newest_runs(place)
         groups += [
+            _listed("Live clusters", live_clusters(words), reverse("clusters")),
+            HitGroup("Pending pods of live clusters", pending_pods(text)),
             HitGroup("Pods", pods(words, place, newest)),
             HitGroup("Nodes", nodes(words, place, newest)),
             _listed("Runs", runs(text), f"{reverse('runs')}?q={quote(text)}"),
@@ -108,6 +112,7 @@ def actions(place: Place) -> Iterator[Hit]:
         yield Hit("Compare settings on this cluster", f"{scenario}#pairs", "weights, strategies, MostAllocated")
         yield Hit("Edit the objects of this scenario", f"{reverse('compose')}?scenario={place.scenario}", "YAML")
     home = reverse("home")
+    yield Hit("Open a live cluster", reverse("clusters"), "connect, kubeconfig, context, pending now")
     yield Hit("Upload a cluster", f"{home}#upload", "snapshot, kubectl, must-gather")
     yield Hit("Open a sample", f"{home}#samples", "example")
     yield Hit("Compose a scenario", reverse("compose"), "new, editor, YAML")
@@ -118,6 +123,33 @@ def actions(place: Place) -> Iterator[Hit]:
     yield Hit("Join a live class", reverse("join"), "code, student")
     yield Hit("Read the documentation", reverse("docs"), "help, manual")
     yield Hit("Use the REST API", "/api/docs", "OpenAPI, HTTP")
+
+
+# ---- live clusters
+
+
+def live_clusters(words: Sequence[str]) -> list[Hit]:
+    """Return the live clusters that match."""
+    found = []
+    for one in queries.clusters():
+        if has(words, one.name, one.connection):
+            pending = one.counts.get("pending")
+            note = one.connection if pending is None else f"{pending:,} pending"
+            found.append(Hit(one.name, reverse("cluster", args=[one.pk]), note))
+    return found[: MOST + 1]
+
+
+def pending_pods(text: str) -> list[Hit]:
+    """Return the pending pods of live clusters that match."""
+    rows = PendingPod.objects.filter(cluster__in=queries.clusters()).matching(text).select_related("cluster")
+    return [
+        Hit(
+            one.key,
+            reverse("cluster-pod", args=[one.cluster_id, *one.key.split("/", 1)]),
+            f"{one.cluster.name} · {one.sentence[:120]}",
+        )
+        for one in rows[:MOST]
+    ]
 
 
 # ---- pods and nodes

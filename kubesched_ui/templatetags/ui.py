@@ -345,8 +345,8 @@ def post_button(context: Any, text: str, address: str, *args: Any, css: str = ""
 
 
 SECTIONS = {
-    "scenarios": "Scenarios", "runs": "Runs", "learn": "Learn", "account": "Account", "people": "Groups",
-    "docs": "Documentation",
+    "clusters": "Clusters", "scenarios": "Scenarios", "runs": "Runs", "learn": "Learn", "account": "Account",
+    "people": "Groups", "docs": "Documentation",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ SECTIONS = {
     "start": "home",
     "upload": "home",
     "scenarios": "scenarios",
+    "clusters": "clusters",
     "runs": "runs",
     "compare": "runs",
     "compose": "scenarios",
@@ -34,8 +35,8 @@ SECTIONS = {
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Return the values for the base template.
 
-    `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
-    KubeSched. `accounts`: whether accounts are enabled. `space_problem`: why nothing new can be started (low disk
+    `section`: home, clusters, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`:
+    of KubeSched. `accounts`: whether accounts are enabled. `space_problem`: why nothing new can be started (low disk
     space), or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
     scripts. `doc`: the documentation about this page. `page_path`: the beginning of links to other queries.
     """

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kubesched_ui import current_viewer
+from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
@@ -19,13 +20,14 @@ from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
-from kubesched_ui.views import home_example
+from kubesched_ui.views import cluster_context, home_example
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
 STARTED = "Start here"  # name of the example's run
 CLUSTERS = 30  # scenarios to choose from
+LIVE = 5  # live clusters listed
 SECTIONS = ("upgrade", "pairs")  # sections of a scenario's page
 FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 
@@ -33,10 +35,9 @@ FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
     """Render the home page, with the error of an upload if there was one."""
     samples = list(Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id"))
-    runs = Run.objects.listed()[:8]
     context: dict[str, Any] = {
         "groups": grouped(samples),
-        "runs": runs,
+        "runs": Run.objects.listed()[:8],
         "error": error,
         "pasted": pasted,
         "kinds": SNAPSHOT_KINDS,
@@ -45,11 +46,17 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "clusters": clusters(samples),
         "previews": Upgrade.objects.select_related("scenario").defer("steps")[:3],
     }
+    context |= live_clusters()
     if samples:
         context |= (
             {"sample": samples[0]} | home_example.clusters(samples) | shown(samples[0], request.GET.get("pod", ""))
         )
     return render(request, "home.html", context, status=status)
+
+
+def live_clusters() -> dict[str, Any]:
+    """Return live clusters, and the contexts of the machine's kubeconfig that the viewer may choose."""
+    return {"lines": cluster_context.lines(queries.clusters()[:LIVE]), "contexts": connections.offered()}
 
 
 def clusters(samples: list[Scenario]) -> list[tuple[str, list[Scenario]]]:

@@ -1,5 +1,6 @@
 // Links and forms inside [data-swap="#part"] fetch their page and replace only that part. Scroll position and focus
 // are preserved. Without JavaScript they are ordinary links and forms.
+import { morph } from "./morph.js";
 import { fetchPage } from "./requests.js";
 
 let latest = 0;
@@ -28,6 +29,7 @@ async function swap(url, selector, { push = true } = {}) {
       if (caret != null && again?.setSelectionRange) again.setSelectionRange(caret, caret);
     }
     if (push) history.pushState({ swap: selector }, "", url);
+    else history.replaceState(history.state, "", url); // an update fetches what the user searches for
     shown = location.pathname + location.search;
     document.dispatchEvent(new CustomEvent("swapped", { detail: fresh }));
   } catch {
@@ -35,15 +37,16 @@ async function swap(url, selector, { push = true } = {}) {
   }
 }
 
-// CSRF tokens differ in every response and are ignored. A button that did not change keeps the focus.
+// CSRF tokens differ in every response and are ignored.
 const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
 
-// Fetches the page again and updates its [data-part] elements. Returns the new page.
+// Fetches the page again and updates its [data-part] elements. Focus, scroll position and open details are preserved.
+// Returns the new page.
 export async function refreshParts() {
   const fresh = await fetchPage(location.href);
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && plain(now) !== plain(old)) old.innerHTML = now.innerHTML;
+    if (now && plain(now) !== plain(old)) morph(old, now);
   }
   return fresh;
 }

@@ -173,6 +173,14 @@ export class World {
     return moved;
   }
 
+  /** Forget how to go back, so that the change stream of a live cluster does not grow. */
+  forgetPast() {
+    this.tape = [];
+    this.place = 0;
+    this.from = this.moment;
+    for (const [id, { state }] of this.pods) if (state === GONE) this.pods.delete(id);
+  }
+
   /** Return the timepoint before a cycle, if known; `cycles + 1` is the end. @param {number} number */
   beforeCycle(number) {
     if (number === this.cycles + 1) return this.end;

@@ -7,6 +7,7 @@ const begin = () =>
   (there("map") && import("./map.js")) ||
   (there("pod-map") && import("./pod_map.js")) ||
   (there("cluster") && import("./scenario_map.js")) ||
+  (there("live-map") && import("./live_map.js")) ||
   (document.querySelector("canvas.small-map") && import("./thumbnails.js"));
 
 if (document.readyState === "complete") begin();

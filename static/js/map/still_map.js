@@ -32,8 +32,22 @@ export class StillMap {
     view.world = new World(picture);
     this.choices.offer([view.world]);
     this.legend.show();
-    const hand = box.querySelector("[data-hand]");
-    hand.hidden = !picture.waiting;
-    hand.textContent = counted(picture.waiting, "pending pod");
+    this.showPending(picture.waiting);
+  }
+
+  // Updates the map after changes of its cluster. `moved`: result of World.go.
+  changed(moved) {
+    this.drawn = "";
+    const { classes, of } = this.view.colouring;
+    if (moved.some(({ pod }) => pod && !classes[of(pod)])) this.view.recolour(); // of a new namespace
+    this.view.changed(moved, true);
+    this.legend.show();
+    this.showPending(this.view.world.pending().length);
+  }
+
+  showPending(number) {
+    const hand = this.box.querySelector("[data-hand]");
+    hand.hidden = !number;
+    hand.textContent = counted(number, "pending pod");
   }
 }

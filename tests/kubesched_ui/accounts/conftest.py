@@ -1,4 +1,7 @@
-"""Accounts for tests: Ada owns a scenario and two runs, Bob is in her group, Eve is in none, a visitor has a link."""
+"""Accounts for tests: Ada owns a scenario and two runs, Bob is in her group, Eve is in none, a visitor has a link.
+
+Ada and her group may see a live cluster.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +14,14 @@ from django.test import Client
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
+from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.lessons.written_lessons import START
 from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.uploads import store_upload
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.live_clusters.factory import live_cluster
 
 PARTS = {"title": "An undercover lesson", "step": "  - title: The first step\n", "revealed": ""}
 
@@ -56,6 +61,7 @@ class World:
     other: Run
     upgrade: Upgrade
     lesson: WrittenLesson
+    cluster: Cluster
     clients: dict[str, Client] = field(default_factory=dict)
 
     def as_ada(self) -> access.Viewer:
@@ -89,4 +95,7 @@ def world(db: None) -> World:
         upgrade = Upgrade.objects.create(scenario=scenario, releases=["1.33", "1.34"], state="done")
         upgrade.runs.set([run])
         lesson = WrittenLesson.objects.create(scenario=scenario, name="undercover lesson", text=START.format(**PARTS))
-    return World(ada, bob, eve, root, group, scenario, run, other, upgrade, lesson)
+    live = live_cluster("undercover live cluster", nodes=2, pending=1, decided=1)
+    live.users.add(ada)
+    live.groups.add(group)
+    return World(ada, bob, eve, root, group, scenario, run, other, upgrade, lesson, live)

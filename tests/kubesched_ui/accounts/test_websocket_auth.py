@@ -107,8 +107,10 @@ def test_permissions_of_many_sockets_are_checked_in_one_query(world: World, djan
 
 
 def test_every_websocket_checks_access(world: World) -> None:
-    """A new websocket needs a test of its access. Live classes have theirs in live_classes/test_sockets.py."""
+    """A new websocket needs a test of its access. Live classes have theirs in live_classes/test_sockets.py,
+    live clusters in live_clusters/test_socket.py."""
     live_classes = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
     live_classes.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
     runs = [r"^ws/runs/(?P<run_id>\d{1,18})$", r"^ws/runs/(?P<run_id>\d{1,18})/progress$"]
-    assert list(asgi.sockets) == [*runs, *live_classes, ""]
+    live_clusters = [r"^ws/clusters/(?P<cluster_id>\d{1,18})$"]
+    assert list(asgi.sockets) == [*runs, *live_clusters, *live_classes, ""]

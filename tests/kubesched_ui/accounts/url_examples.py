@@ -47,12 +47,13 @@ def permissions() -> dict[str, Permission]:
 
 def values(world: World, gone: bool = False) -> dict[str, Any]:
     """Return the arguments of the example URLs. `gone`: primary keys that do not exist."""
-    there = (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk, world.lesson.pk)
-    scenario, run, other, upgrade, lesson = (9001, 9002, 9003, 9004, 9005) if gone else there
+    there = (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk, world.lesson.pk, world.cluster.pk)
+    scenario, run, other, upgrade, lesson, cluster = (9001, 9002, 9003, 9004, 9005, 9006) if gone else there
     thing = world.scenario.cluster_objects.get(name="p1").pk
     return {
         "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other,
-        "<int:upgrade_id>": upgrade, "<int:lesson_id>": lesson,
+        "<int:upgrade_id>": upgrade, "<int:lesson_id>": lesson, "<int:cluster_id>": cluster,
+        "<int:decision_id>": 1,
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
@@ -73,7 +74,13 @@ QUERIES = {
 
 OBJECT = "scenarios/<int:scenario_id>/object/<str:kind>/<str:name>/"
 NODE = "runs/<int:run_id>/nodes/<str:name>/"
-OTHERWISE = {(OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1"}
+CLUSTER = "clusters/<int:cluster_id>/"
+OTHERWISE = {
+    (OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1",
+    (CLUSTER + "nodes/<str:name>/", "<str:name>"): "n1",
+    (CLUSTER + "pods/<str:namespace>/<str:name>/", "<str:name>"): "waiting-0",
+    (CLUSTER + "report/<slug:key>/", "<slug:key>"): "bindings",
+}  # fmt: skip
 
 
 def addresses(world: World, gone: bool = False) -> list[Address]:

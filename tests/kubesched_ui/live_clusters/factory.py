@@ -122,15 +122,15 @@ def _store_history(cluster: Cluster, objects: Sequence[dict[str, Any]]) -> None:
         ClusterChange(obj["kind"], ADD, key_of(obj), FIRST, began.timestamp(), obj) for obj in objects
     ]  # fmt: skip
     blocks = [listed]
-    node = next(obj for obj in objects if obj["kind"] == "Node")
-    for number, version in enumerate(range(FIRST + 20, LAST + 1, 20)):
+    node = next((obj for obj in objects if obj["kind"] == "Node"), None)
+    for number, version in enumerate(range(FIRST + 20, LAST + 1, 20) if node else ()):
         changed = {**node, "spec": {"unschedulable": True} if number % 2 == 0 else {},
                    "metadata": {**node["metadata"], "resourceVersion": str(version)}}  # fmt: skip
         patch = merge_patch(node, changed)
         node, at = changed, began + timedelta(minutes=5 * (number + 1))
         if not GAP[0] < version <= GAP[1]:
             blocks.append([ClusterChange("Node", MODIFY, key_of(node), version, at.timestamp(), patch)])
-    for number, block in enumerate(blocks, start=1):
+    for number, block in enumerate(filter(None, blocks), start=1):
         data = encode_changes(block)
         times = [datetime.fromtimestamp(change.time, tz=began.tzinfo) for change in (block[0], block[-1])]
         ChangeBlock.objects.create(

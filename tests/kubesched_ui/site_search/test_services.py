@@ -71,7 +71,7 @@ def test_a_search_reads_a_bounded_number_of_rows(
     run: Run, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     newer = ran(scenario(node("worker-9"), pod("web-9"), name="newer"))
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         assert len(found("web")["Pods"]) == 2
     with CaptureQueriesContext(connection) as queries:
         assert "Pods" not in found("nothing-has-this-name")

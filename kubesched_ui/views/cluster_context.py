@@ -1,0 +1,197 @@
+"""Context of the pages of a live cluster, from the rows that its follower stored (clusters/queries.py)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from django import forms
+
+from kubesched_ui.clusters import queries
+from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
+from kubesched_ui.runs.config_resolution import check
+from kubesched_ui.views import cluster_pod_history
+from scheduler_core.cluster.formatting import count, listing
+from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST, RELEASES
+
+TONES = {
+    Cluster.State.FOLLOWING: "ok",
+    Cluster.State.FAILED: "bad",
+    Cluster.State.CONNECTING: "live",
+    Cluster.State.LISTING: "live",
+    Cluster.State.STOPPED: "",
+}
+# Category -> style of its badge, and what it means for a number of pods.
+CATEGORIES = {
+    PendingPod.Category.NEVER: ("bad", "never fits", "never fit"),
+    PendingPod.Category.NOT_NOW: ("warn", "does not fit now", "do not fit now"),
+    PendingPod.Category.NOT_TRIED: (
+        "held",
+        "waits for something other than a node",
+        "wait for something other than a node",
+    ),
+}
+MEANINGS = {
+    "never": "No node of the cluster could take the pod, even if it were empty.",
+    "not now": "Some node could take the pod if other pods left.",
+    "not asked": "The scheduler has not decided about the pod.",
+    "": "The pod is new or the cluster has changed; the answer follows.",
+}
+# Outcome of a checked decision -> style of its badge, and its meaning.
+OUTCOMES: dict[str, tuple[str, str]] = {
+    Decision.Outcome.SAME: ("ok", "Our scheduler chooses the same node."),
+    Decision.Outcome.TIE: ("ok", "Several nodes have the best score; the real node is one of them."),
+    Decision.Outcome.EARLIER: ("ok", "Equal with the state shortly before, which the scheduler still had."),
+    Decision.Outcome.ASSUMED: ("ok", "Equal if pods that were bound shortly afterwards count already."),
+    Decision.Outcome.SAMPLED: ("ok", "The best of the nodes that the scheduler evaluated, which were not all."),
+    Decision.Outcome.NOMINATED: ("ok", "The node to which preemption had nominated the pod."),
+    Decision.Outcome.BATCHED: ("ok", "The next best node for identical pods (opportunistic batching)."),
+    Decision.Outcome.OTHER_CONFIGURATION: ("warn", "The best node with another known configuration."),
+    Decision.Outcome.UNKNOWN_PLUGIN: ("warn", "The profile has a plugin that KubeSched does not have."),
+    Decision.Outcome.NOT_SCHEDULED: ("", "No scheduler chose the node, or another scheduler did."),
+    Decision.Outcome.GAP: ("", "Changes are missing there, so the decision is not judged."),
+    Decision.Outcome.UNEXPLAINED: ("bad", "Our scheduler chooses another node."),
+    Decision.MessageOutcome.EQUAL: ("ok", "Our message is equal, word by word."),
+    Decision.MessageOutcome.EARLIER: ("ok", "Equal with the state shortly before."),
+    Decision.MessageOutcome.DIFFERS: ("bad", "Our message differs."),
+}
+
+
+def head(cluster: Cluster, tab: str) -> dict[str, Any]:
+    """Return what all pages of a cluster show: the cluster, its `follower` and the style of its state."""
+    follower = queries.follower(cluster)
+    return {
+        "cluster": cluster,
+        "tab": tab,
+        "follower": follower,
+        "tone": TONES.get(Cluster.State(follower.state), ""),
+        "pending_count": cluster.counts.get("pending", 0),
+    }
+
+
+def sentence(cluster: Cluster) -> str:
+    """Return the state of a cluster in one sentence."""
+    counts = cluster.counts
+    if not counts:
+        return queries.follower(cluster).sentence
+    pods, pending = counts.get("pods", 0), counts.get("pending", 0)
+    on = f"The cluster has {count(counts.get('nodes', 0))}"
+    if not pending:
+        return f"{on} and {count(pods, 'pod')}; none is pending."
+    numbers = {name: counts.get(name.value, counts.get(name.value.replace(" ", "_"), 0)) for name in CATEGORIES}
+    parts = [f"{n:,} {CATEGORIES[name][1 if n == 1 else 2]}" for name, n in numbers.items() if n]
+    unanswered = pending - sum(numbers.values())
+    if unanswered > 0:
+        parts.append(f"{unanswered:,} {'is' if unanswered == 1 else 'are'} not analyzed yet")
+    return f"{pending:,} of {count(pods, 'pod')} {'is' if pending == 1 else 'are'} pending: {listing(parts)}."
+
+
+def now(cluster: Cluster) -> dict[str, Any]:
+    """Return the context of the page of a cluster now, without the list of its pending pods."""
+    kinds = queries.kinds(cluster)
+    states = Counter(one.state for one in kinds)
+    return head(cluster, "now") | {
+        "sentence": sentence(cluster),
+        "kinds": kinds,
+        "watches": listing([f"{number:,} {state}" for state, number in states.most_common()]),
+        "consequences": [one for one in kinds if one.consequence],
+    }
+
+
+class Badge(NamedTuple):
+    """A category or outcome as a badge. `tone`: its style. `meaning`: its tooltip."""
+
+    text: str
+    tone: str
+    meaning: str
+
+
+def category_badge(category: str) -> Badge:
+    """Return the badge of the category of an answer; `not analyzed yet` if there is no answer."""
+    tone = CATEGORIES[PendingPod.Category(category)][0] if category else ""
+    return Badge(category or "not analyzed yet", tone, MEANINGS[category])
+
+
+def outcome_badge(outcome: str) -> Badge:
+    """Return the badge of the outcome of a checked decision or message."""
+    tone, meaning = OUTCOMES.get(outcome, ("", ""))
+    return Badge(outcome, tone, meaning)
+
+
+def lines(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """Return the rows of the list of clusters: with its state, and the counts of the last stored state."""
+    found = []
+    for cluster in clusters:
+        follower = queries.follower(cluster)
+        tone = TONES.get(Cluster.State(follower.state), "")
+        found.append({"cluster": cluster, "follower": follower, "tone": tone, "counts": cluster.counts})
+    return found
+
+
+def pending(cluster: Cluster, values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the filters of the list of pending pods: categories and causes with their numbers."""
+    causes = queries.causes(cluster)
+    categories = Counter[str]()
+    for category, _, number in causes:
+        categories[category] += number
+    of_category = [
+        (cause, number) for category, cause, number in causes if values.get("category") in (None, "", category)
+    ]
+    return {
+        "categories": [(name, categories[name]) for name in PendingPod.Category.values if categories[name]],
+        "causes": [(cause, number) for cause, number in of_category if cause],
+        "badges": {name: category_badge(name) for name in ("", *PendingPod.Category.values)},
+        "any_pending": bool(causes),
+    }
+
+
+def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
+    """Return the context of the page of a pod; None if it exists neither now nor in the newest part of the history."""
+    waiting = queries.pending_pod(cluster, key)
+    changes = cluster_pod_history.changes_of(cluster, key)
+    checked = list(queries.decisions(cluster).filter(pod=key)[:20])
+    if waiting is None and not changes.steps and not checked:
+        return None
+    details = waiting.details if waiting else {}
+    reported = details.get("scheduler_message") or {}
+    return head(cluster, "now") | {
+        "key": key,
+        "pod": waiting,
+        "badge": waiting and category_badge(waiting.category),
+        "details": details,
+        "in_the_way": in_the_way(details),
+        "reported": reported,
+        "changes": changes,
+        "checked": checked,
+        "outcomes": {name: outcome_badge(name) for name in OUTCOMES},
+    }
+
+
+def in_the_way(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pods that stand in the way of a pending pod, each with the time at which it should be gone."""
+    return [
+        one | {"gone_at": cluster_pod_history.at(one["until"]) if one.get("until") else None}
+        for one in details.get("in_the_way", [])
+    ]
+
+
+class ChooseForm(forms.Form):
+    """Release and configuration for the answers; empty fields stand for what was found in the cluster."""
+
+    release = forms.ChoiceField(
+        required=False, choices=[("", "as found"), *((name, name) for name in reversed(RELEASES))]
+    )
+    config = forms.CharField(required=False, strip=False, max_length=1_000_000)
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or {}
+        try:
+            check(values.get("config", "").strip(), values.get("release") or NEWEST, "error")
+        except InputError as error:
+            self.add_error("config", str(error))
+        return values
+
+
+def form_of(cluster: Cluster) -> ChooseForm:
+    """Return the form with what is chosen now."""
+    return ChooseForm(initial={"release": cluster.chosen_release, "config": cluster.chosen_config})

@@ -1,0 +1,144 @@
+"""The report card of the real scheduler: how many of its decisions are explained, over time, and its configuration."""
+
+from typing import Any
+
+from kubesched_ui.clusters import queries
+from kubesched_ui.clusters.models import Cluster, Decision
+from kubesched_ui.presenters.charts import Figure
+from kubesched_ui.views import cluster_context
+from scheduler_core.cluster.formatting import agree, count
+
+BINDINGS, MESSAGES = "bindings", "messages"
+CHARTS = {BINDINGS: "Bindings per hour by outcome", MESSAGES: "Messages per hour by outcome"}
+# Outcome -> colour and pattern of its bars; unexplained ones stand out.
+LOOKS: dict[str, tuple[str, str]] = {
+    "same": ("#2f8f96", ""),
+    "tie": ("#4f9fd0", "/"),
+    "earlier": ("#6b7fd7", "\\"),
+    "assumed": ("#9a6bb8", "x"),
+    "sampled": ("#7a9a3a", "-"),
+    "nominated": ("#3f9f6d", "|"),
+    "batched": ("#808b93", "+"),
+    "other-configuration": ("#d98a29", "."),
+    "unknown-plugin": ("#b5703a", "/"),
+    "not-scheduled": ("#a9b1b6", ""),
+    "gap": ("#c8cdd0", "x"),
+    "unexplained": ("#b3261e", ""),
+    "equal": ("#2f8f96", ""),
+    "differs": ("#b3261e", ""),
+}
+
+
+def context(cluster: Cluster) -> dict[str, Any]:
+    """Return the context of the report card."""
+    card = queries.report_card(cluster)
+    candidates = sorted(card.configuration.items(), key=lambda one: -one[1])
+    return {
+        "card": card,
+        "sentence": sentence(card),
+        "message_sentence": message_sentence(card),
+        "rows": [
+            (cluster_context.outcome_badge(name), number, share(number, card.decisions))
+            for name, number in card.outcomes.items()
+        ],
+        "message_rows": [
+            (cluster_context.outcome_badge(name), number, share(number, card.message_count))
+            for name, number in card.messages.items()
+        ],
+        "outcomes": badges(),
+        "candidates": [(name, 100 * likelihood) for name, likelihood in candidates],
+        "configuration": configuration_sentence(candidates),
+        "unexplained": list(queries.decisions(cluster, outcome=Decision.Outcome.UNEXPLAINED)[:20]),
+        "differing": list(queries.decisions(cluster, message_outcome=Decision.MessageOutcome.DIFFERS)[:20]),
+        "charts": [
+            (key, label) for key, label in CHARTS.items() if (card.decisions if key == BINDINGS else card.message_count)
+        ],
+    }
+
+
+def decision_filters(cluster: Cluster) -> dict[str, Any]:
+    """Return the result as a sentence, the filters of the list of decisions, and the badges of its rows."""
+    card = queries.report_card(cluster)
+    return {
+        "sentence": sentence(card),
+        "outcomes": badges(),
+        "outcome_options": list(card.outcomes.items()),
+        "message_options": list(card.messages.items()),
+    }
+
+
+def badges() -> dict[str, cluster_context.Badge]:
+    """Return the badge of each outcome."""
+    return {name: cluster_context.outcome_badge(name) for name in cluster_context.OUTCOMES}
+
+
+def share(number: int, total: int) -> float:
+    """Return a share in percent."""
+    return 100 * number / total if total else 0.0
+
+
+def sentence(card: queries.ReportCard) -> str:
+    """Return the result in one sentence."""
+    if not card.decisions:
+        return "No decision of the real scheduler has been checked yet."
+    rest = card.decisions - card.explained
+    checked = f"{count(card.decisions, 'decision')} of the real scheduler"
+    if not rest:
+        return f"KubeSched explains all of {checked}." if card.decisions > 1 else f"KubeSched explains {checked}."
+    return f"KubeSched explains {card.explained:,} of {checked}, and not {rest:,}."
+
+
+def message_sentence(card: queries.ReportCard) -> str:
+    """Return how the messages compare, "" without messages."""
+    if not card.message_count:
+        return ""
+    parts = {"equal": "equal ours word by word", "earlier": "equal ours shortly before", "differs": "differ from ours"}
+    found = [
+        f"{card.messages[name]:,} {agree(card.messages[name], text)}"
+        for name, text in parts.items()
+        if card.messages.get(name)
+    ]
+    return f"Of {count(card.message_count, 'message')} about pods without a node, {', '.join(found)}."
+
+
+def configuration_sentence(candidates: list[tuple[str, float]]) -> str:
+    """Return which candidate configuration the cluster has; candidates are sorted by their likelihood."""
+    if not candidates:
+        return "No decision has distinguished the candidate configurations yet."
+    name, likelihood = candidates[0]
+    if likelihood >= 0.95:
+        return f"The decisions show the configuration {name} (likelihood {100 * likelihood:.0f}%)."
+    alike = " or ".join(name for name, one in candidates if one >= 0.5 * likelihood)
+    return f"The decisions fit {alike}; they do not distinguish these yet."
+
+
+def chart(cluster: Cluster, key: str) -> Figure | None:
+    """Return stacked bars of outcomes per hour; None for an unknown chart."""
+    if key not in CHARTS:
+        return None
+    hours = queries.report_card(cluster).hours
+    times = [line.hour.isoformat() for line in hours]
+    per_hour = [line.outcomes if key == BINDINGS else line.messages for line in hours]
+    names = [name for name in LOOKS if any(name in counts for counts in per_hour)]
+    data = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": times,
+            "y": [counts.get(name, 0) for counts in per_hour],
+            "marker": {"color": LOOKS[name][0], "pattern": {"shape": LOOKS[name][1]}},
+            "hovertemplate": "%{x|%d %b %H:%M}: %{y}",
+        }
+        for name in names
+    ]
+    axis = {"fixedrange": True, "automargin": True}
+    layout: Figure = {
+        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+        "barmode": "stack",
+        "dragmode": False,
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "xaxis": axis | {"type": "date"},
+        "yaxis": axis | {"title": {"text": key}, "rangemode": "tozero"},
+    }
+    return {"data": data, "layout": layout}

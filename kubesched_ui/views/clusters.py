@@ -1,0 +1,203 @@
+"""Pages of live clusters: the list, a cluster now, its nodes and pods, its history, and the checked decisions."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from kubesched_ui.clusters import connections, queries
+from kubesched_ui.clusters import fork as forks
+from kubesched_ui.clusters.models import Cluster, Decision
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.views import cluster_context, cluster_history, cluster_report, errors
+from kubesched_ui.views.lists import values_of
+from scheduler_core.errors import InputError
+
+ROWS = 50
+
+
+def find(cluster_id: int) -> Cluster:
+    """Return the cluster. Raises Http404."""
+    found = queries.find(cluster_id)
+    if found is None:
+        raise Http404(f"There is no live cluster {cluster_id}.")
+    return found
+
+
+def listed(rows: Any, request: HttpRequest) -> Any:
+    """Return the requested page of a list."""
+    return Paginator(rows, ROWS).get_page(request.GET.get("page"))
+
+
+@require_GET
+def clusters(request: HttpRequest) -> HttpResponse:
+    """List the clusters that the operator named, and the contexts of the machine's kubeconfig. None is contacted until
+    a user opens it."""
+    context = {"lines": cluster_context.lines(queries.clusters()), "contexts": connections.offered()}
+    return render(request, "clusters.html", context)
+
+
+@require_POST
+def connect(request: HttpRequest) -> HttpResponse:
+    """Make an offered context of the kubeconfig a cluster. Redirect to it."""
+    try:
+        made = connections.choose(request.POST.get("context", ""))
+    except InputError as error:
+        return errors.page(request, 400, f"{error}.")
+    return redirect("cluster", made.pk)
+
+
+@require_GET
+def cluster(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Show a cluster now: the map, the pending pods with their answers, the watches, release and configuration."""
+    found, values = find(cluster_id), values_of(request, "q", "category", "cause")
+    context = cluster_context.now(found) | cluster_context.pending(found, values)
+    page = listed(queries.pending_pods(found, values["q"], values["category"], values["cause"]), request)
+    return render(request, "cluster.html", context | values | {"page": page, "form": cluster_context.form_of(found)})
+
+
+@require_GET
+def picture(request: HttpRequest, cluster_id: int) -> JsonResponse:
+    """Return the map as JSON: now, `at` a resourceVersion, or only what changed `after` one."""
+    found = find(cluster_id)
+    at, after = (to_number18(request.GET.get(key, "")) for key in ("at", "after"))
+    try:
+        answer = cluster_history.picture(found, at) if at is not None else cluster_history.picture_now(found, after)
+    except InputError as error:
+        return JsonResponse({"error": f"{error}."}, status=400)
+    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+
+
+def to_number18(text: str) -> int | None:
+    """Return a resourceVersion: a whole number of at most 18 digits; None for other texts."""
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
+@require_GET
+def nodes(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """List the nodes with requested and allocatable resources, taints, labels and zones."""
+    found, values = find(cluster_id), values_of(request, "q", "sort", "zone")
+    view = cluster_history.view_of(queries.columns_now(found))
+    resources = cluster_overview.columns(view)
+    page = listed(cluster_overview.find_nodes(view, **values), request)
+    rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
+    context = cluster_context.head(found, "nodes") | {"page": page, "resources": resources, "rows": rows}
+    return render(request, "cluster_nodes.html", context | values)
+
+
+@require_GET
+def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
+    """Show a node now: its resource use, taints and labels, and the pods on it."""
+    found = find(cluster_id)
+    view = cluster_history.view_of(queries.columns_now(found))
+    if name not in view.nodes:
+        raise Http404(f"The cluster {found.name} has no node {name} now.")
+    line = view.nodes[name]
+    resources = cluster_overview.columns(view)
+    page = listed([pod for pod in view.pods.values() if pod.node == name], request)
+    context = {"node": line, "uses": [use for use in line.uses(resources) if use], "others": line.others(resources)}
+    return render(request, "cluster_node.html", cluster_context.head(found, "nodes") | context | {"page": page})
+
+
+@require_GET
+def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
+    """Show a pod now: the whole answer if it is pending, and its history."""
+    found = find(cluster_id)
+    context = cluster_context.pod(found, f"{namespace}/{name}")
+    if context is None:
+        raise Http404(f"The cluster {found.name} has no pod {namespace}/{name}, now or in its stored history.")
+    return render(request, "cluster_pod.html", context)
+
+
+@require_GET
+def history(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Show the cluster `at` a resourceVersion of its stored history."""
+    context = cluster_history.context(find(cluster_id), to_number18(request.GET.get("at", "")))
+    return render(request, "cluster_history.html", context)
+
+
+@require_POST
+def fork(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Create a scenario of the cluster at the form's `at`, or now. Redirect to it."""
+    found = find(cluster_id)
+    at = to_number18(request.POST.get("at", ""))
+    try:
+        made = forks.fork(found, at)
+    except InputError as error:
+        return errors.page(request, 400, f"{error}.")
+    return redirect("scenario", made.pk)
+
+
+@require_GET
+def decisions(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """List the checked decisions of the real scheduler."""
+    found, values = find(cluster_id), values_of(request, "q", "outcome", "message")
+    page = listed(queries.decisions(found, values["q"], values["outcome"], values["message"]), request)
+    context = cluster_context.head(found, "decisions") | cluster_report.decision_filters(found)
+    return render(request, "cluster_decisions.html", context | values | {"page": page})
+
+
+def decision_of(cluster_id: int, decision_id: int) -> Decision:
+    """Return a checked decision of a cluster. Raises Http404."""
+    row = queries.decisions(find(cluster_id)).filter(pk=decision_id).first()
+    if row is None:
+        raise Http404(f"Cluster {cluster_id} has no checked decision {decision_id}.")
+    return row
+
+
+@require_POST
+def open_decision(request: HttpRequest, cluster_id: int, decision_id: int) -> HttpResponse:
+    """Open a decision as a cycle: create a scenario of the state before it and a run of its pod, once."""
+    row = decision_of(cluster_id, decision_id)
+    try:
+        run = forks.open_decision(row)
+    except InputError as error:
+        return errors.page(request, 400, f"{error}.")
+    namespace, _, name = row.pod.partition("/")
+    if run is None:
+        return redirect("cluster-pod", cluster_id, namespace, name)
+    return redirect("pod", run.pk, namespace, name)
+
+
+@require_POST
+def save_decision(request: HttpRequest, cluster_id: int, decision_id: int) -> HttpResponse:
+    """Save the state before a decision as a scenario. Redirect to it."""
+    try:
+        made = forks.save_decision(decision_of(cluster_id, decision_id))
+    except InputError as error:
+        return errors.page(request, 400, f"{error}.")
+    return redirect("scenario", made.pk)
+
+
+@require_GET
+def report(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Show how many decisions of the real scheduler are explained, by outcome, and which configuration it has."""
+    found = find(cluster_id)
+    return render(request, "cluster_report.html", cluster_context.head(found, "report") | cluster_report.context(found))
+
+
+@require_GET
+def report_chart(request: HttpRequest, cluster_id: int, key: str) -> JsonResponse:
+    """Return a chart of the report card as JSON."""
+    figure = cluster_report.chart(find(cluster_id), key)
+    if figure is None:
+        raise Http404(f"The report card has no chart {key}.")
+    return JsonResponse(figure)
+
+
+@require_POST
+def choose(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Choose another release and configuration for the answers, or return to those that were found."""
+    found = find(cluster_id)
+    form = cluster_context.ChooseForm(request.POST)
+    if not form.is_valid():
+        context = cluster_context.now(found) | cluster_context.pending(found, {})
+        context |= {"page": listed(queries.pending_pods(found), request), "form": form}
+        return render(request, "cluster.html", context, status=400)
+    found.chosen_release, found.chosen_config = form.cleaned_data["release"], form.cleaned_data["config"]
+    found.save(update_fields=["chosen_release", "chosen_config"])
+    messages.info(request, "The answers are computed again with these settings.")
+    return redirect("cluster", cluster_id)

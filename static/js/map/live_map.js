@@ -1,0 +1,73 @@
+// The map of a live cluster: now, with its changes, or at a position of its history.
+import { whenVisible } from "../dom.js";
+import { fetchJson } from "../requests.js";
+import { Aside } from "./inspector.js";
+import { applyChanges } from "./live_changes.js";
+import { StillMap } from "./still_map.js";
+
+const FAILED = "The cluster could not be loaded.";
+const box = document.getElementById("live-map");
+const wait = box.querySelector("[data-wait]");
+const shown = { world: null, focus: {}, trace: null };
+const map = new StillMap(box, choose, 0.62);
+const aside = new Aside(box, shown, map.view);
+let version; // resourceVersion of what is shown
+
+function choose(node) {
+  shown.focus = { node };
+  aside.showNode();
+}
+
+box.addEventListener("click", ({ target }) => {
+  if (!target.closest("[data-close-node]")) return;
+  map.view.mark("");
+  choose("");
+});
+
+function show(picture) {
+  map.show(picture);
+  box.hidden = false;
+  version = picture.version;
+  shown.world = map.view.world ?? null;
+  wait.hidden = picture.nodes.name.length > 0;
+  wait.textContent = "No nodes are known yet.";
+  aside.showNode();
+}
+
+let latest = "";
+
+async function load(address) {
+  latest = address;
+  try {
+    const picture = await fetchJson(address, FAILED);
+    if (latest === address) show(picture);
+  } catch (error) {
+    if (latest !== address) return;
+    wait.hidden = false;
+    wait.textContent = error.message;
+  }
+}
+
+async function update() {
+  if (!shown.world) return load(box.dataset.src);
+  const answer = await fetchJson(`${box.dataset.src}?after=${version}`, FAILED).catch(() => null);
+  if (!answer) return; // the next update tries again
+  if (!answer.changes) show(answer);
+  else if (answer.version !== version) {
+    const moved = applyChanges(shown.world, answer);
+    version = answer.version;
+    if (moved.length) map.changed(moved);
+    aside.showNode();
+  }
+}
+
+let begun = false;
+whenVisible(box, () => {
+  begun = true;
+  load(box.dataset.src);
+});
+document.addEventListener("refreshed", () => begun && update());
+document.addEventListener("position", ({ detail: { address } }) => {
+  box.dataset.src = address;
+  if (begun) load(address);
+});

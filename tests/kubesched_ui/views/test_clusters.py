@@ -1,0 +1,267 @@
+"""Pages of live clusters: each state of a cluster, its pending pods, its history and its checked decisions."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.clusters import connections
+from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange
+from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.views import cluster_history
+from tests.kubesched_ui.clusters import pod
+from tests.kubesched_ui.live_clusters import factory
+from tests.kubesched_ui.live_clusters.factory import live_cluster
+from tests.kubesched_ui.pages import get, source
+
+pytestmark = pytest.mark.django_db
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return live_cluster()
+
+
+def address(cluster: Cluster, part: str = "") -> str:
+    return f"/clusters/{cluster.pk}/{part}"
+
+
+def test_every_page_of_a_cluster(client: Client, cluster: Cluster) -> None:
+    parts = ["", "nodes/", "nodes/n1/", "pods/default/waiting-0/", "pods/default/bound-0/", "history/", "decisions/"]
+    for part in [*parts, "report/", "?q=waiting", "?category=never", "?cause=gated", "history/?at=1040"]:
+        page = get(client, address(cluster, part))
+        assert len(page.ids) == len(set(page.ids)), part
+        assert page.inline == []
+
+
+def test_the_list_names_state_and_counts(client: Client, cluster: Cluster) -> None:
+    live_cluster(
+        "staging", nodes=0, pending=0, decided=0, counts={}, state="stopped", watched_until=None, heartbeat_at=None
+    )
+    page = source(client, "/clusters/")
+    assert "following" in page
+    assert "stopped" in page
+    assert "Open it to read its nodes and pods" in page
+
+
+def test_without_clusters_the_list_says_how_to_connect_one(client: Client) -> None:
+    assert "No live cluster is connected" in get(client, "/clusters/").source
+
+
+def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Cluster) -> None:
+    page = get(client, address(cluster))
+    assert page.answer == (
+        "3 of 7 pods are pending: 1 never fits, 1 does not fit now and 1 waits for something other than a node."
+    )
+    assert "Pods that a quota refuses are not explained." in page.source
+    for category in PendingPod.Category.values:
+        assert f">{category}</span>" in page.source
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({"nodes": 1, "pods": 2, "pending": 0}, "The cluster has 1 node and 2 pods; none is pending."),
+        ({"nodes": 1, "pods": 2, "pending": 1, "never": 1}, "1 of 2 pods is pending: 1 never fits."),
+        ({"nodes": 1, "pods": 2, "pending": 2}, "2 of 2 pods are pending: 2 are not analyzed yet."),
+        ({}, "Up to date."),
+    ],
+)
+def test_the_answer_of_other_states(client: Client, cluster: Cluster, counts: dict[str, int], text: str) -> None:
+    Cluster.everything.filter(pk=cluster.pk).update(counts=counts)
+    assert get(client, address(cluster)).answer == text
+
+
+def test_pending_pods_are_filtered_and_paged(client: Client) -> None:
+    cluster = live_cluster(pending=120)
+    page = source(client, address(cluster))
+    assert page.count("<tr data-key=") == 50 + len(cluster.health)
+    assert "1–50 of 120" in page
+    never = source(client, address(cluster, "?category=never&q=waiting-3"))
+    assert "default/waiting-3<" in never
+    assert "default/waiting-1<" not in never
+    assert "No pod matches" in source(client, address(cluster, "?q=nothing"))
+
+
+def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Cluster) -> None:
+    details = {
+        "node": "n1",
+        "in_the_way": [{"pod": "default/bound-1", "node": "n1", "priority": 5, "until": 1e9}],
+        "groups": [
+            {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "count": 4, "nodes": [], "words": ""}
+        ],
+        "fix": {"text": "Request 2 cpu less", "kind": "pod", "node": "n1"},
+        "limits": ["ResourceQuotas cannot be read."],
+        "scheduler_message": {
+            "reason": "Unschedulable",
+            "message": "0/4 nodes",
+            "ours": "0/4 fit",
+            "agrees": False,
+        },
+    }
+    PendingPod.objects.filter(cluster=cluster, key="default/waiting-1").update(details=details)
+    page = source(client, address(cluster, "pods/default/waiting-1/"))
+    for text in ("Pods in the way on n1", "default/bound-1", "Insufficient cpu", "Request 2 cpu less", "0/4 fit"):
+        assert text in page
+    assert "ResourceQuotas cannot be read." in page
+    assert "another message" in page
+    assert "first known" in page
+
+
+def test_names_and_messages_of_a_cluster_are_escaped(client: Client, cluster: Cluster) -> None:
+    details = {"scheduler_message": {"reason": EVIL, "message": EVIL}, "limits": [EVIL], "gates": [EVIL]}
+    pods = PendingPod.objects.filter(cluster=cluster)
+    pods.update(sentence=EVIL, details=details)
+    Decision.objects.filter(cluster=cluster).update(node=EVIL, ours=[EVIL], message=EVIL)
+    Cluster.everything.filter(pk=cluster.pk).update(connection=EVIL, message=EVIL, notes=[EVIL], config=EVIL)
+    for part in ("", "pods/default/waiting-1/", "decisions/", "report/", "history/", "nodes/"):
+        assert EVIL not in get(client, address(cluster, part)).source
+    assert EVIL not in get(client, "/clusters/").source
+
+
+def test_the_map_now_and_its_changes(client: Client, cluster: Cluster) -> None:
+    whole = client.get(address(cluster, "map/")).json()
+    assert (whole["version"], whole["waiting"], len(whole["nodes"]["name"])) == (factory.LAST, 3, 4)
+    same = client.get(address(cluster, f"map/?after={factory.LAST}")).json()
+    assert same["changes"]["nodes"] == {}
+    assert "nodes" in client.get(address(cluster, f"map/?after={factory.FIRST}")).json(), "a node was cordoned"
+
+
+def stored(kind: str, type_: Any, key: str, value: Any = None) -> ClusterChange:
+    return ClusterChange(kind, type_, key, 5, 0.0, value)
+
+
+def test_changes_of_pods_for_the_map() -> None:
+    new, short = pod("new"), pod("short")
+    for one in (new, short):
+        one["metadata"]["resourceVersion"] = "5"
+    changes = [
+        stored("Pod", ADD, "default/new", new),
+        stored("Pod", MODIFY, "default/new", {"spec": {"nodeName": "n1"}}),
+        stored("Pod", ADD, "default/short", short),
+        stored("Pod", DELETE, "default/short"),
+        stored("Pod", MODIFY, "default/old", {"spec": {"nodeName": "n2"}, "status": {"nominatedNodeName": None}}),
+        stored("Pod", MODIFY, "default/done", {"status": {"phase": "Succeeded"}}),
+        stored("Node", MODIFY, "n1", {"status": {"conditions": []}}),
+        stored("Event", ADD, "default/e", {}),
+    ]
+    found = cluster_history.pod_changes(changes)
+    assert found is not None
+    assert (found["added"]["pods"]["key"], found["added"]["on"]) == (["default/new"], ["n1"])
+    assert found["gone"] == ["default/done", "default/short"]
+    assert (found["nodes"], found["nominated"]) == ({"default/old": "n2"}, {"default/old": ""})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        stored("Node", ADD, "n9", {}),
+        stored("Node", DELETE, "n1"),
+        stored("Node", MODIFY, "n1", {"spec": {"unschedulable": True}}),
+        stored("Node", MODIFY, "n1", {"status": {"allocatable": {"cpu": "8"}}}),
+        stored("Pod", MODIFY, "default/a", {"spec": {"containers": []}}),
+    ],
+)
+def test_the_map_is_loaded_again_if_nodes_or_requests_change(change: ClusterChange) -> None:
+    assert cluster_history.pod_changes([change]) is None
+
+
+def test_the_map_at_a_position_of_the_history(client: Client, cluster: Cluster) -> None:
+    cordoned = client.get(address(cluster, "map/?at=1020")).json()["nodes"]["unschedulable"]
+    assert cordoned == [1, 0, 0, 0]
+    assert client.get(address(cluster, "map/?at=1040")).json()["nodes"]["unschedulable"] == [0] * 4
+    assert client.get(address(cluster, "map/?at=1110")).json()["gap"].startswith("The API server no longer had")
+    assert client.get(address(cluster, "map/?at=5")).status_code == 400
+
+
+def test_the_history_draws_its_gaps(client: Client, cluster: Cluster) -> None:
+    page = source(client, address(cluster, "history/?at=1110"))
+    assert "2 gaps" in page
+    assert 'title="The API server no longer had' in page
+    assert 'name="at" value="1110"' in page
+
+
+def test_fork_now_and_at_a_position(client: Client, cluster: Cluster) -> None:
+    for data, version in (({}, factory.LAST), ({"at": "1040"}, 1040)):
+        response = client.post(reverse("cluster-fork", args=[cluster.pk]), data)
+        made = Scenario.objects.get()
+        assert response["Location"] == f"/scenarios/{made.pk}/"
+        assert str(version) in made.name
+        assert made.counts["Node"] == 4
+        made.delete()
+    refused = client.post(reverse("cluster-fork", args=[cluster.pk]), {"at": "5"})
+    assert refused.status_code == 400
+    assert "must be from" in refused.content.decode()
+
+
+def test_history_without_changes(client: Client, cluster: Cluster) -> None:
+    cluster.change_blocks.all().delete()
+    cluster.gaps.all().delete()
+    assert "No history yet" in get(client, address(cluster, "history/")).source
+
+
+def test_decisions_are_filtered_by_outcome(client: Client, cluster: Cluster) -> None:
+    page = source(client, address(cluster, "decisions/?outcome=unexplained"))
+    assert "default/decided-11" in page
+    assert "default/decided-0<" not in page
+    assert "differs" in source(client, address(cluster, "decisions/?message=differs"))
+
+
+def test_a_decision_opens_as_a_cycle_and_is_saved_as_a_scenario(client: Client, cluster: Cluster) -> None:
+    row = Decision.objects.filter(cluster=cluster)[0]
+    Decision.objects.filter(pk=row.pk).update(pod="default/waiting-0", resource_version=1150)
+    opened = client.post(reverse("cluster-decision", args=[cluster.pk, row.pk]))
+    run = Run.objects.get()
+    assert opened["Location"] == f"/runs/{run.pk}/pods/default/waiting-0/"
+    assert client.post(reverse("cluster-decision", args=[cluster.pk, row.pk]))["Location"] == opened["Location"]
+    saved = client.post(reverse("cluster-decision-save", args=[cluster.pk, row.pk]))
+    assert saved["Location"] == f"/scenarios/{run.scenario_id}/"
+    assert Scenario.objects.get().pinned
+    Decision.objects.filter(pk=row.pk).update(pod="default/unknown")
+    there = client.post(reverse("cluster-decision", args=[cluster.pk, row.pk]))
+    assert there["Location"] == f"/clusters/{cluster.pk}/pods/default/unknown/"
+
+
+def test_contexts_of_the_kubeconfig_are_offered(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.CONTEXTS = True
+    monkeypatch.setattr(connections, "context_names", lambda: ["kind-dev", EVIL])
+    for page in ("/", "/clusters/"):
+        shown = get(client, page)
+        assert "Connect kind-dev" in shown.flat
+        assert EVIL not in shown.source
+    made = client.post("/clusters/connect/", {"context": "kind-dev"})
+    cluster = Cluster.everything.get()
+    assert made["Location"] == f"/clusters/{cluster.pk}/"
+    assert not Cluster.everything.wanted().exists(), "only an open page has it followed"
+    assert client.post("/clusters/connect/", {"context": "other"}).status_code == 400
+    get(client, address(cluster))
+
+
+def test_the_report_card(client: Client, cluster: Cluster) -> None:
+    page = get(client, address(cluster, "report/"))
+    assert page.answer == "KubeSched explains 22 of 24 decisions of the real scheduler, and not 2."
+    assert "Of 6 messages about pods without a node, 5 equal ours word by word, 1 differs from ours." in page.flat
+    assert "The decisions show the configuration default (likelihood 98%)." in page.flat
+    figure = client.get(address(cluster, "report/bindings/")).json()
+    assert sum(sum(trace["y"]) for trace in figure["data"]) == 24
+    get(client, address(cluster, "report/nothing/"), 404)
+
+
+def test_missing_objects_are_404(client: Client, cluster: Cluster) -> None:
+    for part in ("nodes/none/", "pods/default/none/"):
+        get(client, address(cluster, part), 404)
+    get(client, "/clusters/999/", 404)
+
+
+def test_choose_a_release_and_a_configuration(client: Client, cluster: Cluster) -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    values: dict[str, Any] = {"release": "1.35", "config": config}
+    assert client.post(reverse("cluster-choose", args=[cluster.pk]), values).status_code == 302
+    page = source(client, address(cluster))
+    assert "chosen here; found: 1.36" in page
+    wrong = client.post(reverse("cluster-choose", args=[cluster.pk]), {"config": "profiles: 3"})
+    assert wrong.status_code == 400
+    assert "errorlist" in wrong.content.decode()
