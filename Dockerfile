@@ -16,7 +16,7 @@ COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
 COPY docs docs
-RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
+RUN useradd --uid 1000 --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
 # Large request bodies are written to TMPDIR while they arrive.
 ENV KUBESCHED_HOST=0.0.0.0 KUBESCHED_VAR_DIR=/data TMPDIR=/data

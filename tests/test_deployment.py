@@ -103,13 +103,13 @@ def test_compose_requires_a_secret_key(checkout: Path, name: str) -> None:
 
 def test_every_container_has_resource_limits(checkout: Path) -> None:
     services = compose_services(checkout, **REQUIRED)
-    assert {"web", "worker", "worker-short", "migrate", "redis", "postgres", "proxy"} == services.keys()
+    assert {"web", "worker", "worker-short", "follow", "migrate", "redis", "postgres", "proxy"} == services.keys()
     for name, service in services.items():
         assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"]), name
         assert all(service[limit] for limit in ("read_only", "mem_limit", "cpus", "pids_limit")), name
         assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}, name
         assert (service["restart"] == "no") is (name == "migrate")
-        assert ("healthcheck" in service) is (name != "migrate")
+        assert ("healthcheck" in service) is (name not in ("migrate", "follow"))  # leases find a silent follower
     assert [service["ports"] for service in services.values() if "ports" in service] == [["127.0.0.1:8000:8080"]]
     template = services["proxy"]["volumes"][0].partition(":")[0]
     wanted = set(re.findall(r"\$\{(\w+)\}", (checkout / template).read_text()))

@@ -130,3 +130,29 @@ PROBE
 say "/healthz, /readyz, / and a static file are served; not as root, and only /data and /tmp can be written"
 engine exec "$name" python manage.py lessons --check >"$work/lessons.log" 2>&1 || { tail -n 20 "$work/lessons.log"; fail "manage.py lessons --check"; }
 say "The lessons are complete"
+
+# As in deploy/kubernetes: one container with all processes, as a user who owns nothing but the volume.
+engine kill "$name" >/dev/null 2>&1 || true
+engine rm --force "$name" >/dev/null 2>&1 || true
+mapfile -t command < <(sed -nE 's/^ *command: \[(.*)\]$/\1/p' deploy/kubernetes/deployment.yaml | tr -d '" ' | tr , '\n')
+engine run --detach --name "$name" --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
+    --tmpfs /data:mode=1777 --network none --user 1000:1000 --env KUBESCHED_VAR_DIR=/data/kubesched \
+    --env KUBESCHED_HOST=0.0.0.0 --env KUBESCHED_RUN_SHORT_SLOTS=1 --env KUBESCHED_RUN_LONG_SLOTS=1 \
+    "$name" "${command[@]}" >/dev/null
+engine exec --interactive "$name" python - <<'PROBE' || { engine logs "$name" 2>&1 | tail -n 30; fail "the container of deploy/kubernetes does not serve"; }
+import time
+from urllib.error import URLError
+from urllib.request import urlopen
+
+end = time.monotonic() + 120
+while True:
+    try:
+        urlopen("http://localhost:8000/readyz", timeout=10).close()
+        break
+    except (URLError, OSError) as error:
+        if time.monotonic() > end:
+            raise SystemExit(f"/readyz: {error} {error.read() if hasattr(error, 'read') else ''}")
+        time.sleep(0.5)
+PROBE
+engine logs "$name" 2>&1 | grep -q invitation || fail "the log has no link for the first administrator"
+say "The container of deploy/kubernetes serves, and its log has the link for the first administrator"

@@ -1,0 +1,116 @@
+"""The role of deploy/kubernetes is enough and minimal: an API server refuses everything else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scheduler_core.live.discovery import discover, fetch
+from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
+from scheduler_core.live.reflector import KindHealth
+from scheduler_core.live.source import LiveSource
+from scheduler_core.live.store import Store
+from scheduler_core.live.transport import AiohttpTransport, Endpoint
+from tests.api_server.server import ApiServer
+
+MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "rbac.yaml"
+MANIFESTS = list(yaml.safe_load_all(MANIFEST.read_text()))
+RULES: list[dict[str, Any]] = next(obj for obj in MANIFESTS if obj["kind"] == "ClusterRole")["rules"]
+CONFIG_MAPS: list[dict[str, Any]] = next(obj for obj in MANIFESTS if obj["kind"] == "Role")["rules"]
+SETTLED = {"watching", "refused", "not served"}
+SECONDS = 20.0  # a bound for a test that hangs
+
+
+@asynccontextmanager
+async def connected(server: ApiServer) -> AsyncIterator[AiohttpTransport]:
+    async def connect() -> Endpoint:
+        return Endpoint("test", server.url)
+
+    transport = AiohttpTransport(connect)
+    try:
+        yield transport
+    finally:
+        await transport.close()
+
+
+async def read(
+    server: ApiServer, transport: AiohttpTransport, kinds: Mapping[str, WatchedKind] = KINDS
+) -> tuple[Mapping[str, KindHealth], Store]:
+    """Follow until each kind is watched or refused. Return the health of the kinds, and their objects."""
+    source, store = LiveSource(transport, kinds), Store()
+
+    async def follow() -> None:
+        async for item in source.items():
+            store.apply(item)
+
+    following = asyncio.create_task(follow())
+    async with asyncio.timeout(SECONDS):
+        while not all(health.state in SETTLED for health in source.health.values()):
+            await asyncio.sleep(0.005)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    return source.health, store
+
+
+def refused(health: Mapping[str, KindHealth]) -> set[str]:
+    return {kind for kind, one in health.items() if one.state == "refused"}
+
+
+def without(group: str, resource: str) -> list[dict[str, Any]]:
+    """Return the rules without one resource."""
+    return [
+        {**rule, "resources": [name for name in rule["resources"] if (name, rule["apiGroups"]) != (resource, [group])]}
+        for rule in RULES
+    ]
+
+
+def test_nothing_that_the_follower_reads_is_refused() -> None:
+    async def run() -> None:
+        async with ApiServer() as server, connected(server) as transport:
+            server.rules, server.namespace_rules = RULES, {"kube-system": CONFIG_MAPS}
+            health, store = await read(server, transport)
+            discover(store, {}, await fetch(transport, store, {}))
+            assert refused(health) == set()
+            assert 403 not in {request.status for request in server.requests}
+            assert {request.verb for request in server.requests if request.resource} <= {"get", "list", "watch"}
+
+    asyncio.run(run())
+
+
+@pytest.mark.long
+def test_without_a_rule_one_kind_is_refused_with_a_sentence() -> None:
+    async def run() -> None:
+        async with ApiServer() as server, connected(server) as transport:
+            for name, kind in KINDS.items():
+                server.rules = without(kind.group, kind.resource)
+                health, _ = await read(server, transport)
+                assert refused(health) == {name}
+                assert kind.consequence in health[name].message
+                assert not [one for one in health.values() if one.message and one.kind != name]
+
+    asyncio.run(run())
+
+
+def test_rights_on_a_namespace_alone() -> None:
+    async def run() -> None:
+        async with ApiServer() as server, connected(server) as transport:
+            server.rules = []
+            server.namespace_rules = {"team-a": [rule for rule in RULES if "resourceNames" not in rule]}
+            health, _ = await read(server, transport, in_namespace("team-a"))
+            assert refused(health) == {name for name, kind in KINDS.items() if not kind.namespaced}
+            assert "nodes are unknown" in health["Node"].message
+            assert {request.namespace for request in server.requests if request.status == 200} <= {"", "team-a"}
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("resource", ["secrets", "configmaps", "pods/log", "pods/exec", "nodes/proxy"])
+def test_the_role_grants_no_confidential_data(resource: str) -> None:
+    granted = {name for rule in RULES for name in rule["resources"]}
+    assert resource not in granted
