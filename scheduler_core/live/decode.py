@@ -50,6 +50,13 @@ class ServerStatus(Struct):
     code: int = 0
     reason: str | None = ""
     message: str | None = ""
+    details: dict[str, Any] | None = None
+
+    @property
+    def retry_after(self) -> float:
+        """The seconds that the server demands; 0 for none."""
+        seconds = (self.details or {}).get("retryAfterSeconds")
+        return float(seconds) if isinstance(seconds, int) else 0.0
 
 
 class _ListMetadata(Struct):

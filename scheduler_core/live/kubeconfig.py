@@ -43,6 +43,10 @@ class Kubeconfig(NamedTuple):
     users: dict[str, _Raw]
     current_context: str
 
+    def __repr__(self) -> str:
+        """Return the names of the contexts: the fields have credentials."""
+        return f"Kubeconfig({', '.join(self.contexts)})"
+
     def list_contexts(self) -> list[KubeContext]:
         """Return the contexts in the order of the files."""
         return [

@@ -67,7 +67,9 @@ async def authenticate(context: str, cluster: _Raw, user: _Raw) -> Endpoint:
         raise TransportError(f"The credentials of {where} are not valid ({type(error).__name__}).") from None
     finally:
         _remove_temporary_files(folder)
-    token = loaded.api_key.get("BearerToken")
+    token = str(loaded.api_key.get("BearerToken") or "").strip()
+    if not (token.isascii() and token.replace("\t", " ").isprintable()):
+        raise TransportError(f"The token of {where} has characters that no HTTP header can have.")
     headers = {"Authorization": token} if token else {}
     authorization = TokenFile(Path(user["tokenFile"])).headers if user.get("tokenFile") else lambda: headers
     authorization()
@@ -131,6 +133,8 @@ def _check(where: str, cluster: _Raw, user: _Raw) -> None:
     server = cluster.get("server")
     if not isinstance(server, str) or urlsplit(server).scheme not in ("https", "http") or not urlsplit(server).hostname:
         raise TransportError(f"The cluster of {where} has no server address that begins with https://.")
+    if "@" in urlsplit(server).netloc:
+        raise TransportError(f"The server address of the cluster of {where} must have no user.")
     skip, authority = cluster.get("insecure-skip-tls-verify"), "certificate-authority"
     if skip and (cluster.get(authority) or cluster.get(f"{authority}-data")):
         raise TransportError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import re
 import shutil
 import signal
 import sys
@@ -25,6 +26,8 @@ from scheduler_core.live.transport import Endpoint, TransportError
 REJECT_METHODS = "POST,PUT,PATCH,DELETE"
 ACCEPT_PATHS = "^/(api|apis|version)($|/)"
 REJECT_PATHS = r"/secrets($|/|\?),/exec,/attach,/portforward,/proxy,/log"
+# The same subresources, for a namespace such as `logging`, all paths of which REJECT_PATHS matches.
+REJECT_SUBRESOURCES = r"/secrets($|/|\?),/(exec|attach|portforward|proxy|log)($|/|\?)"
 START_TIMEOUT = 15.0
 STOP_TIMEOUT = 5.0
 MAX_OUTPUT = 64 * 1024
@@ -35,10 +38,14 @@ class KubectlProxy:
     """A `kubectl proxy` for one context. `connect` starts it, and starts it again after it has ended.
 
     `kubeconfig`: path of a file, or None for the files that kubectl itself reads. `kubectl`: path of the program.
+    `namespace`: the only one that is read, or empty.
     """
 
-    def __init__(self, context: str, kubeconfig: str | None = None, kubectl: str | None = None) -> None:
+    def __init__(
+        self, context: str, kubeconfig: str | None = None, kubectl: str | None = None, namespace: str = ""
+    ) -> None:
         self.context = context
+        self._namespace = namespace
         self._kubeconfig = kubeconfig
         self._kubectl = kubectl
         self._process: asyncio.subprocess.Process | None = None
@@ -75,6 +82,7 @@ class KubectlProxy:
     def command(self, kubectl: str, socket: Path) -> list[str]:
         """Return the command line. It has no credential: processes of other users can read it."""
         command = [kubectl, "--context", self.context]
+        rejected = any(re.search(pattern, f"/{self._namespace}/") for pattern in REJECT_PATHS.split(","))
         if self._kubeconfig:
             command += ["--kubeconfig", self._kubeconfig]
         return [
@@ -83,7 +91,7 @@ class KubectlProxy:
             f"--unix-socket={socket}",
             f"--reject-methods={REJECT_METHODS}",
             f"--accept-paths={ACCEPT_PATHS}",
-            f"--reject-paths={REJECT_PATHS}",
+            f"--reject-paths={REJECT_SUBRESOURCES if rejected else REJECT_PATHS}",
         ]
 
     @property

@@ -77,7 +77,7 @@ class Endpoint:
     """
 
     name: str
-    url: str
+    url: str = field(repr=False)  # may have a password
     unix_socket: str | None = None
     tls: ssl.SSLContext | None = field(default=None, repr=False)
     server_hostname: str | None = None

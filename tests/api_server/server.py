@@ -38,14 +38,15 @@ REASONS = {
 class Fault:
     """What goes wrong with one response.
 
-    `status`: answer this instead, with `retry_after` seconds. `expired`: answer 410 as an ERROR event of a watch.
-    `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then repeats a GET
-    once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
+    `status`: answer this instead, with `retry_after` seconds or a `location`. `expired`: answer 410 as an ERROR event
+    of a watch. `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then
+    repeats a GET once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
     `bytes_per_second`: speed of the body. `silent`: a watch that sends nothing.
     """
 
     status: int | None = None
     retry_after: int | None = None
+    location: str = ""
     expired: bool = False
     cut_after: int | None = None
     end_after: int | None = None
@@ -175,6 +176,13 @@ class ApiServer:
         """Let the next requests of a resource and verb (None: any) fail."""
         self._faults.extend([(resource, verb, fault)] * times)
 
+    def clear_faults(self) -> int:
+        """Let no further request fail. Return how many would have failed."""
+        left = len(self._faults)
+        self._faults.clear()
+        self.fault_of = lambda request: None
+        return left
+
     def cut(self, resource: str | None = None, clean: bool = False) -> int:
         """Cut the open responses of a resource (None: of all), or end them as complete. Return how many."""
         found = [body for body, request in self._streams.items() if resource in (None, request.resource)]
@@ -220,7 +228,11 @@ class ApiServer:
             return await self._answer(request, target, body)
         except ApiError as error:
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
-            return await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
+            if fault.location:
+                headers["Location"] = fault.location
+            with suppress(LineCut, ConnectionError):
+                await body.send(msgspec.json.encode(error.document()), status=error.status, headers=headers)
+            return body.response
         except (LineCut, ConnectionError):
             return body.response
         finally:

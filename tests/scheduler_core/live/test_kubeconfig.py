@@ -188,6 +188,11 @@ REFUSED: dict[str, tuple[Raw, Raw, str]] = {
         "The certificate of the API server of context c is not trusted: Hostname mismatch, certificate "
         "is not valid for 'other.example'.",
     ),
+    "password in the address": (
+        {"server": "https://ada:hunter2@127.0.0.1:1"},
+        {},
+        "The server address of the cluster of context c must have no user.",
+    ),
     "no server": (
         {"server": None},
         {},
@@ -252,6 +257,11 @@ REFUSED: dict[str, tuple[Raw, Raw, str]] = {
         {},
         {"tokenFile": "/dev/null"},
         "The token file /dev/null has no token.",
+    ),
+    "token with a line break": (
+        {},
+        {"token": f"{GOOD}\nX-Header: y"},
+        "The token of context c has characters that no HTTP header can have.",
     ),
     "impersonation": (
         {},

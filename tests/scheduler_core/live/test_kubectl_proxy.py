@@ -190,6 +190,25 @@ async def test_what_kubectl_cannot_reach_is_one_sentence(
         await fetch(transport, "/version")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("namespace", ["logging", "proxy-system", "executors"])
+async def test_a_namespace_that_looks_like_a_subresource_is_read(
+    proxy: tuple[AiohttpTransport, KubectlProxy], server: ApiServer, tmp_path: Path, namespace: str
+) -> None:
+    _, other = proxy
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    server.storage.create("pods", {"metadata": {"name": "p", "namespace": namespace}, "spec": {"containers": []}})
+    connection = KubectlProxy("c", str(tmp_path / "config"), other._kubectl, namespace)
+    transport = AiohttpTransport(connection.connect, disconnect=connection.close)
+    assert (await fetch(transport, path))[0] == 200
+    forwarded = len(server.requests)
+    for subresource in ("log", "exec", "attach", "portforward", "proxy", "proxy/"):
+        assert (await fetch(transport, f"{path}/p/{subresource}"))[0] == 403
+    assert (await fetch(transport, f"/api/v1/namespaces/{namespace}/secrets"))[0] == 403
+    assert len(server.requests) == forwarded
+    await transport.close()
+
+
 REJECTED = [
     ("GET", "/api/v1/secrets"),
     ("GET", "/api/v1/secrets?watch=1"),

@@ -102,7 +102,7 @@ async def test_a_failed_connection_is_not_repeated_by_every_kind() -> None:
 
 
 async def test_redirects_are_not_followed(transport: AiohttpTransport, server: ApiServer) -> None:
-    server.inject(Fault(status=302))
+    server.inject(Fault(status=302, location="/api/v1/secrets"))
     async with transport.get(PODS, {}) as response:
         assert response.status == 302
     assert len(server.requests) == 1
