@@ -486,7 +486,8 @@ class Reflector:
             return
         kind, now, old = self._kind.kind, self._clock(), self._objects.get(key)
         self._progress(version)
-        self.health.undecodable.pop(key, None)
+        if self.health.undecodable.pop(key, None) is not None:
+            self._watching()
         if change == DELETED:
             if old is None:
                 self._skipped = True
