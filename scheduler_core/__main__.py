@@ -30,6 +30,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     _add_explain(commands)
     _add_queries(commands)
     _add_comparisons(commands)
+    _add_shadow(commands)
     args = parser.parse_args(argv)
     module, _, function = args.run.partition(":")
     try:
@@ -221,6 +222,22 @@ def _add_comparisons(commands: Commands) -> None:
     add("--from", dest="first", required=True, metavar="RELEASE", help="the present release")
     add("--to", dest="last", required=True, metavar="RELEASE", help="the release to upgrade to")
     add("--through", action="store_true", help="step by step, through every release in between")
+
+
+def _add_shadow(commands: Commands) -> None:
+    shadow = _add(
+        commands,
+        "shadow",
+        "shadow:run",
+        help="check the decisions of a real scheduler in a recorded folder",
+        description="Decides each pod of a recorded folder again that a real scheduler bound or could not place, and "
+        "prints a JSON line for each decision and message, and last the counts and the likelihood of each candidate "
+        "configuration. docs/live.md describes the outcomes and the files of the folder.",
+        epilog="Exit code: 0, 1 if a decision is not explained or a message differs, 2 for bad usage or input.",
+    )
+    shadow.add_argument("folder", metavar="FOLDER", help="the recorded folder")
+    shadow.add_argument("--release", help="Kubernetes release of the scheduler (default: that of the recording)")
+    shadow.add_argument("--config", metavar="FILE", help=CONFIG + " (default: by the decisions)")
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:

@@ -87,10 +87,9 @@ class NodeTable:
         # (protocol, port) -> node -> used IPs. A set as upstream: the first of two users to leave frees the port.
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
         self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size when first added, nodes that have it)
-        self.image_version = 0  # incremented when an `image_spread` changes after the node was added
         self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
-        self.version = 0  # incremented when a node object, a CSINode or the order of the rows changes
+        self.version = 0  # incremented when a node object, a CSINode, an image count or the order of the rows changes
         self.usage = UsageLog()
 
     def __len__(self) -> int:
@@ -175,7 +174,7 @@ class NodeTable:
             spread = {image: len(self.images[image][1]) for image in entry.image_spread}
             if spread != entry.image_spread:
                 entry.image_spread = spread
-                self.image_version += 1
+                self.version += 1
         if self._touched is not None:
             self._touched.clear()
 

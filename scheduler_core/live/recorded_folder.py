@@ -68,6 +68,15 @@ def kinds_in(folder: str | Path) -> list[str]:
     return sorted({name.partition(".")[0] for name in files})
 
 
+def scheduler_objects(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """Yield the listed objects that say something about the scheduler, as JSON: its pods, and ConfigMaps."""
+    for name, kind in (("pods", "Pod"), ("configmaps", "ConfigMap")):
+        for where, line in _lines(Path(folder), name + LIST):
+            for raw in _decode(line, _Page, where).items or ():
+                if kind == "ConfigMap" or "sched" in str((raw.get("metadata") or {}).get("name")):
+                    yield {"kind": kind, "apiVersion": "v1"} | raw
+
+
 def read(folder: str | Path) -> Iterator[Item]:
     """Yield the items of a recorded folder in the order of arrival: first all lists, then the watches by time.
 

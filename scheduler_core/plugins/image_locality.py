@@ -45,7 +45,7 @@ class ImageLocality(fwk.ScorePlugin):
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
         image. Older releases have one threshold for all containers."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
-        key = (self.name, images, volumes, self.cluster.nodes.image_version)
+        key = (self.name, images, volumes, self.cluster.nodes.version)
         containers = self._counted(images)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 

@@ -1,0 +1,54 @@
+"""python -m scheduler_core shadow: checks the decisions of a real scheduler in a recorded folder, as JSON lines."""
+
+import argparse
+from typing import IO
+
+from scheduler_core.commands.console import print_json, print_notes
+from scheduler_core.live import recorded_folder
+from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
+from scheduler_core.live.ordering import in_order
+from scheduler_core.live.store import Store
+from scheduler_core.live.watch_events import Item, Listed
+from scheduler_core.releases import get_release
+from scheduler_core.shadow.judge import Judge
+from scheduler_core.snapshot.files import read_bytes
+
+
+def run(args: argparse.Namespace, out: IO[str]) -> int:
+    """Write a line for each decision and message, and last the counts and the likelihoods of configurations.
+
+    Returns 0, or 1 if a decision is not explained or a message differs. Raises InputError.
+    """
+    items = list(recorded_folder.read(args.folder))
+    found = _discovered(args.folder, items)
+    release = get_release(args.release or found.release)
+    judge = Judge(release, read_bytes(args.config) if args.config else found.config or None)
+    if not args.release:
+        print_notes([f"release {release.name}, from {found.release_source}"])
+    if not args.config:
+        print_notes([f"configuration from {found.config_source}"] if found.config else [])
+    if judge.unknown_plugins:
+        print_notes([], [f"plugins that are not known here: {', '.join(judge.unknown_plugins)}"])
+    explained = True
+    for item in in_order(iter(items), {item.kind for item in items}):
+        for judgement in judge.feed(item):
+            explained = explained and judgement.explained
+            print_json(judgement, out)
+    for judgement in judge.finish():
+        explained = explained and judgement.explained
+        print_json(judgement, out)
+    if judge.configuration != judge.given:
+        note = f"the decisions are those of {judge.configuration}, not of {judge.given}; they are checked by it"
+        print_notes([note])
+    print_json(judge.summary(), out)
+    return 0 if explained else 1
+
+
+def _discovered(folder: str, items: list[Item]) -> Discovered:
+    """Return the release and the configuration, as far as the recording shows them."""
+    store = Store()
+    for item in items:
+        if isinstance(item, Listed):
+            store.apply(item)
+    raw = tuple(recorded_folder.scheduler_objects(folder))
+    return discover(store, recorded_folder.version_of(folder), SchedulerObjects(raw))

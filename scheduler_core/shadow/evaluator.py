@@ -1,0 +1,154 @@
+"""Evaluates a pod on the present state of a mirror, without placing it: feasible nodes, scores, and the message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import Configuration
+from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import CycleState, Int64, Plugin
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.tie_break import Picker
+from scheduler_core.legacy.framework import LegacyFramework
+from scheduler_core.legacy.generic_scheduler import GenericScheduler
+from scheduler_core.legacy.profile import ALGORITHMS
+from scheduler_core.plugins import PLUGINS
+
+Rows = npt.NDArray[np.intp]
+ALL = 100  # percentageOfNodesToScore that evaluates every node
+
+
+class Evaluation:
+    """What a pod can get in one state.
+
+    `trace`: the cycle over all nodes, up to Filter. `rows`: the feasible nodes. `searched`: the nodes of the search.
+    `wanted`: how many feasible nodes end the search; 0 if it goes through all nodes. `alone`: only the pod's nominated
+    node was tried.
+    """
+
+    def __init__(
+        self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace, percentage: int | None
+    ) -> None:
+        self.framework = framework
+        self.pod = pod
+        self.trace = trace
+        self._state = state
+        self._scored: dict[bytes, Int64] = {}
+        cluster, release = framework.cluster, framework.cluster.release
+        self.searched: Rows = np.arange(trace.nodes) if trace.subset is None else trace.subset
+        nominated = cluster.nodes.rows.get(pod.nominated_node, -1) if release.evaluates_nominated_node_first else -1
+        self.rows: Rows = np.zeros(0, np.intp)
+        self.alone, self.wanted = False, 0
+        if trace.error or trace.prefilter is not None or not trace.nodes:
+            return
+        passing = trace.passing()
+        self.alone = nominated >= 0 and (passing is None or bool(passing[nominated]))
+        if self.alone:
+            self.rows = np.array([nominated], np.intp)
+            return
+        self.rows = self.searched if passing is None else self.searched[passing[self.searched]]
+        scored = framework.score or not release.stops_at_first_feasible
+        wanted = nodes_to_find(percentage, len(self.searched)) if scored else 1
+        if wanted < len(self.searched) and len(self.rows) > wanted:
+            self.wanted = wanted
+
+    def fits(self, row: int) -> bool:
+        return bool((self.rows == row).any())
+
+    def total(self, rows: Rows) -> Int64 | None:
+        """Return the total scores of these feasible nodes if only they are scored; None if nodes are not scored."""
+        if len(rows) < 2 or not self.framework.score:
+            return None
+        key = rows.tobytes()
+        if key not in self._scored:
+            state = self._state
+            state.skip_score = set()
+            if self.framework.run_pre_score(state, self.pod, rows) is not None:
+                return None
+            total = np.zeros(len(rows), np.int64)
+            for score in self.framework.run_score(state, self.pod, rows).values():
+                total += score.normalized * score.weight
+            self._scored = {key: total}
+        return self._scored[key]
+
+    def best(self, rows: Rows | None = None) -> Rows:
+        """Return the feasible nodes with the highest score; `rows`: of these only."""
+        rows = self.rows if rows is None else rows
+        total = self.total(rows)
+        return rows if total is None else rows[total == total.max()]
+
+    def names(self, rows: Rows) -> list[str]:
+        names = self.framework.cluster.nodes.names
+        return [names[row] for row in rows.tolist()]
+
+
+class Evaluator:
+    """Evaluates pods with a configuration on a cluster. `extra_schedulers`: further names of the first profile."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        configuration: Configuration,
+        *,
+        registry: Mapping[str, type[Plugin]] = PLUGINS,
+        extra_schedulers: tuple[str, ...] = (),
+    ) -> None:
+        release = cluster.release
+        self.cluster = cluster
+        self.configuration = configuration
+        percentage = configuration.percentage_of_nodes_to_score
+        registry = ALGORITHMS if release.predicates else registry
+        make = LegacyFramework if release.predicates else Framework
+        profiles = {
+            profile.scheduler_name: make(profile, registry, cluster, Picker(None), percentage)
+            for profile in configuration.profiles
+        }
+        self._percentages = {id(framework): framework.percentage for framework in profiles.values()}
+        for framework in profiles.values():
+            framework.percentage = ALL
+        for name in extra_schedulers:
+            profiles.setdefault(name, next(iter(profiles.values())))
+        self.profiles = profiles
+        scheduler = GenericScheduler if release.predicates else Scheduler
+        self.scheduler = scheduler(cluster, profiles, timer=lambda: 0)
+        self.scheduler.batches = False
+
+    def responsible(self, pod: PodInfo) -> bool:
+        """Whether a profile schedules the pod."""
+        return pod.pod.spec.scheduler_name in self.profiles
+
+    def evaluate(self, pod: PodInfo) -> Evaluation:
+        """Evaluate a pod of one of the profiles."""
+        scheduler = self.scheduler
+        framework, state = scheduler.framework_of(pod), CycleState()
+        trace = scheduler.begin(pod, 1)
+        scheduler.collects_rejectors = False
+        if trace.nodes:
+            scheduler.find_nodes_that_fit(framework, state, pod, trace)
+        scheduler.collects_rejectors = True
+        return Evaluation(framework, state, pod, trace, self._percentages[id(framework)])
+
+    def message(self, pod: PodInfo) -> CycleTrace:
+        """Return the cycle of a pod with its message; without one, the pod can be placed."""
+        scheduler = self.scheduler
+        framework, state = scheduler.framework_of(pod), CycleState()
+        trace = scheduler.begin(pod, 1)
+        trace.preenqueue = framework.run_pre_enqueue(pod)
+        if trace.preenqueue is not None:
+            trace.result, trace.message = "gated", trace.preenqueue.message
+            return trace
+        if not trace.nodes:
+            scheduler.scheduling_cycle(framework, state, pod, trace)
+            return trace
+        scheduler.find_nodes_that_fit(framework, state, pod, trace)
+        if trace.error:
+            trace.result, trace.message = "error", trace.error
+        elif not len(trace.feasible_rows()):
+            scheduler.post_filter(framework, state, pod, trace)
+        return trace

@@ -1,0 +1,225 @@
+"""States that the real scheduler may have decided on instead of the one right before its decision became visible.
+
+It learns of changes a little later than they happen, and counts pods from its decision on, while they become visible
+when they are bound. So a few of the last changes may not have happened for it, pods bound shortly after may count
+already, and pods bound shortly before may not. The states are tried in the order of how much they assume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
+from scheduler_core.live.watch_events import DELETED, Item, WatchEvent
+from scheduler_core.shadow.judgement import ASSUMED, EARLIER, NOMINATED
+
+
+class Bounds(NamedTuple):
+    """How far other states may be away. `seconds`: time. `changes`: changes that have not happened. `bindings`: pods
+    that count already, or do not count yet."""
+
+    seconds: float
+    changes: int
+    bindings: int
+
+
+class State(NamedTuple):
+    """Another state. `outcome`: the class of a decision on it. `details`: what differs. `enter`: sets the state; its
+    value is the pod there, None if the pod is the same."""
+
+    outcome: str
+    details: dict[str, Any]
+    enter: Callable[[], AbstractContextManager[PodInfo | None]]
+
+
+class States:
+    """The other states at a decision about a pod. `ahead`: the items after the decision, in order."""
+
+    def __init__(self, mirror: ClusterMirror, pod: PodInfo, time: float, ahead: Iterable[Item], bounds: Bounds) -> None:
+        self._mirror = mirror
+        self._pod = pod
+        self._key = pod.key
+        self._time = time
+        self._ahead = ahead
+        self._bounds = bounds
+
+    def __iter__(self) -> Iterator[State]:
+        """Yield the states, those that assume least first."""
+        steps, later = self._steps(), self._later_bindings()
+        recent = self._recent_bindings()
+        for count in range(1, max(len(steps), len(later), len(recent)) + 1):
+            if count <= len(steps):
+                undone = steps[count - 1]
+                details = {"changes": count, "first": _named(self._mirror.changes[-undone])}
+                yield State(EARLIER, details, lambda undone=undone: self._earlier(undone, ()))  # type: ignore[misc]
+            if count <= len(later):
+                pods = later[:count]
+                yield State(ASSUMED, {"counted": _pods(pods)}, lambda pods=pods: self._placed(pods))  # type: ignore[misc]
+                if count > 1:
+                    last = later[count - 1 : count]
+                    yield State(ASSUMED, {"counted": _pods(last)}, lambda pods=last: self._placed(pods))  # type: ignore[misc]
+            if count <= len(recent):
+                keys = recent[:count]
+                yield State(ASSUMED, {"not_counted": keys}, lambda keys=keys: self._without(keys))  # type: ignore[misc]
+                if count > 1:
+                    keys = recent[count - 1 : count]
+                    yield State(ASSUMED, {"not_counted": keys}, lambda keys=keys: self._without(keys))  # type: ignore[misc]
+        if self._pod.nominated_node:
+            yield State(NOMINATED, {"nominated": []}, self._not_nominated)
+        for pods in ([one] for one in self._later_nominations()):
+            yield State(NOMINATED, {"nominated": _pods(pods)}, lambda pods=pods: self._nominated(pods))  # type: ignore[misc]
+        for undone in steps:
+            for count in range(1, len(later) + 1):
+                pods = later[:count]
+                details = {"first": _named(self._mirror.changes[-undone]), "counted": _pods(pods)}
+                yield State(ASSUMED, details, lambda undone=undone, pods=pods: self._earlier(undone, pods))  # type: ignore[misc]
+
+    # ---- what can differ
+
+    def _steps(self) -> list[int]:
+        """Return the numbers of last changes to undo, each with one more change that the scheduler may not know."""
+        steps: list[int] = []
+        for number, change in enumerate(reversed(self._mirror.changes), 1):
+            if self._time - change.time > self._bounds.seconds or len(steps) == self._bounds.changes:
+                break
+            if change.matters and not change.binds and change.key != self._key and not _arrives(change):
+                steps.append(number)
+        return steps
+
+    def _later_bindings(self) -> list[tuple[PodInfo, str]]:
+        """Return the pods bound next, with their nodes."""
+        found: dict[str, tuple[PodInfo, str]] = {}
+        for event in self._later():
+            pod, node = self._mirror.pending.get(event.key), event.object.spec.node_name
+            if pod is not None and node and event.key not in found:
+                found[event.key] = (pod, node)
+                if len(found) == self._bounds.bindings:
+                    break
+        return list(found.values())
+
+    def _later_nominations(self) -> list[tuple[PodInfo, str]]:
+        """Return the pods nominated next, with their nodes."""
+        found: dict[str, tuple[PodInfo, str]] = {}
+        for event in self._later():
+            pod, node = self._mirror.pending.get(event.key), event.object.status.nominated_node_name
+            if pod is not None and node and node != pod.nominated_node and event.key not in found:
+                found[event.key] = (pod, node)
+        return list(found.values())[: self._bounds.bindings]
+
+    def _later(self) -> Iterator[Any]:
+        for item in self._ahead:
+            if item.time - self._time > self._bounds.seconds:
+                return
+            changes = isinstance(item, WatchEvent) and item.type != DELETED and isinstance(item.object, Pod)
+            if changes and item.key != self._key:  # type: ignore[union-attr]
+                yield item
+
+    def _recent_bindings(self) -> list[str]:
+        """Return the pods bound last, the latest first."""
+        found: list[str] = []
+        for change in reversed(self._mirror.changes):
+            if self._time - change.time > self._bounds.seconds or len(found) == self._bounds.bindings:
+                break
+            if change.binds and change.key in self._mirror.cluster.pods and change.key != self._key:
+                found.append(change.key)
+        return found
+
+    # ---- setting a state
+
+    @contextmanager
+    def _earlier(self, undone: int, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[None]:
+        """Undo the last changes, but keep the pods that they bound: the scheduler counts these from its decision on."""
+        mirror = self._mirror
+        with mirror.cluster.nodes.keep_image_counts(), mirror.without(undone) as changes, ExitStack() as stack:
+            bound = [
+                (PodInfo(change.new, mirror.release), change.new.spec.node_name)
+                for change in reversed(changes)
+                if change.binds and isinstance(change.new, Pod) and change.key != self._key
+            ]
+            stack.enter_context(placed(mirror.cluster, [*bound, *pods]))
+            yield
+
+    @contextmanager
+    def _placed(self, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[None]:
+        with self._mirror.cluster.nodes.keep_image_counts(), placed(self._mirror.cluster, pods):
+            yield
+
+    @contextmanager
+    def _without(self, keys: Sequence[str]) -> Iterator[None]:
+        cluster = self._mirror.cluster
+        removed = [(cluster.pods[key], cluster.pods[key].node) for key in keys]
+        with cluster.nodes.keep_image_counts():
+            for pod, _ in removed:
+                cluster.remove_pod(pod)
+            try:
+                yield
+            finally:
+                for pod, node in removed:
+                    cluster.add_pod(pod, node)
+
+    @contextmanager
+    def _not_nominated(self) -> Iterator[PodInfo]:
+        """The pod itself without its nomination."""
+        pod = PodInfo(self._pod.pod, self._mirror.release)
+        pod.nominated_node = ""
+        yield pod
+
+    @contextmanager
+    def _nominated(self, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[None]:
+        nominator = self._mirror.cluster.nominator
+        before = [(pod, nominator.node_of(pod)) for pod, _ in pods]
+        for pod, node in pods:
+            nominator.nominate(pod, node)
+        try:
+            yield
+        finally:
+            for pod, node in before:
+                nominator.forget(pod)
+                if node:
+                    nominator.nominate(pod, node)
+
+
+@contextmanager
+def placed(cluster: Cluster, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[None]:
+    """A context in which pods are on nodes; those that are on a node already stay there."""
+    added, nominations = [], []
+    for pod, node in pods:
+        if pod.key in cluster.pods:
+            continue
+        nominations.append((pod, cluster.nominator.node_of(pod)))
+        cluster.nominator.forget(pod)
+        cluster.add_pod(pod, node)
+        added.append(pod)
+    try:
+        yield
+    finally:
+        for pod in added:
+            cluster.remove_pod(pod)
+        for pod, node in nominations:
+            if node:
+                cluster.nominator.nominate(pod, node)
+
+
+def _arrives(change: MirrorChange) -> bool:
+    """Whether the change only adds a pod without a node, or removes or updates one: no other pod depends on it."""
+    return all(not isinstance(obj, Pod) or _waits(obj) for obj in (change.old, change.new) if obj is not None) and (
+        isinstance(change.old, Pod) or isinstance(change.new, Pod)
+    )
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.spec.node_name and not pod.status.nominated_node_name
+
+
+def _named(change: MirrorChange) -> dict[str, Any]:
+    what = "added" if change.old is None else "deleted" if change.new is None else "changed"
+    return {"kind": change.kind, "key": change.key, "what": what, "resourceVersion": change.resource_version}
+
+
+def _pods(pods: Sequence[tuple[PodInfo, str]]) -> list[str]:
+    return [pod.key for pod, _ in pods]
