@@ -133,13 +133,16 @@ class PendingAnswers:
 
     # ---- one pod
 
-    def answer(self, key: str, now: float, fix: bool = False) -> PendingAnswer:
-        """Return the answer for a pod (namespace/name). Raises InputError if it does not exist."""
+    def answer(self, key: str, now: float, fix: bool = False, tried: bool = False) -> PendingAnswer:
+        """Return the answer for a pod (namespace/name). Raises InputError if it does not exist.
+
+        `tried`: answer as if its scheduler had tried it just now.
+        """
         pod = self.mirror.store.get("Pod", key)
         if not isinstance(pod, Pod):
             raise InputError(f"Pod {key[:506]}", "", "does not exist")
         self.analysis.set_pending(self.mirror.pending.values())
-        found = self._answer(pod, now)
+        found = self._answer(pod, now, tried)
         info = self.mirror.pending.get(key)
         if fix and info is not None and found.cause in WITH_FIX and "Node" not in self.refused:
             found.details.fix = self._fix(info)
@@ -232,16 +235,16 @@ class PendingAnswers:
 
     # ---- building an answer
 
-    def _answer(self, pod: Pod, now: float) -> PendingAnswer:
+    def _answer(self, pod: Pod, now: float, tried: bool = False) -> PendingAnswer:
         around = self._surroundings()
         self._check_at.pop(pod.key, None)
-        found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around)
+        found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around, tried)
         found.details.limits = self._limits(pod, found.cause)
         return found
 
-    def _in_the_queue(self, pod: Pod, now: float, around: Surroundings) -> PendingAnswer:
+    def _in_the_queue(self, pod: Pod, now: float, around: Surroundings, tried: bool) -> PendingAnswer:
         info = self.mirror.pending[pod.key]
-        new = untried(pod, around, now)
+        new = None if tried else untried(pod, around, now)
         if new is not None and new.cause == causes.JUST_CREATED:
             self._check_at[pod.key] = since(pod) + RECENT
         if "Node" in self.refused:

@@ -147,16 +147,15 @@ def _names(pods: Sequence[InTheWay]) -> str:
 
 
 def _remarks(pods: Sequence[InTheWay]) -> str:
+    """Return what is special about the pods, as the end of a sentence."""
     returning = sum(one.returns for one in pods)
     nominated = sum(one.nominated for one in pods)
     parts = []
     if returning:
-        parts.append(
-            f"{count(returning, 'pod')} of a DaemonSet or kubelet, which {'returns' if returning == 1 else 'return'}"
-        )
+        parts.append(f"{returning:,} of a DaemonSet or kubelet return{'s' * (returning == 1)} at once")
     if nominated:
-        parts.append(f"{count(nominated, 'pod')} nominated to the node")
-    return f" ({listing(parts)})" if parts else ""
+        parts.append(f"{nominated:,} {'is' if nominated == 1 else 'are'} only nominated to it")
+    return f"; {listing(parts)}" if parts else ""
 
 
 def _describe(found: PendingAnswer, fit: Fit) -> None:

@@ -26,8 +26,8 @@ def duration(length: float) -> str:
 
 
 def clock(moment: float) -> str:
-    """Return `14:05:09 UTC` of Unix seconds."""
+    """Return `2026-01-31 14:05:09 UTC` of Unix seconds."""
     try:
-        return f"{datetime.datetime.fromtimestamp(moment, datetime.UTC):%H:%M:%S} UTC"
+        return f"{datetime.datetime.fromtimestamp(moment, datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):
         return "an unknown time"

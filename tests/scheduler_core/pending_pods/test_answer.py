@@ -80,7 +80,7 @@ def test_pods_that_return_are_named_last() -> None:
     found = answer(node("n1"), node("n2"), agent, other, web(requests={"cpu": "2"}))
     assert [one.pod for one in found.details.in_the_way] == ["default/other"]
     found = answer(node("n1"), agent, web(requests={"cpu": "2"}))
-    checked(found, causes.PODS_IN_THE_WAY, "not now", "which returns")
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "returns at once")
     assert found.details.in_the_way[0].returns
 
 
@@ -96,7 +96,7 @@ def test_pods_of_a_zone_are_in_the_way() -> None:
 def test_a_pod_that_another_pod_waits_to_replace() -> None:
     waiting = rejected(pod("first", requests={"cpu": "3"}, priority=10, status={"nominatedNodeName": "n1"}))
     found = answer(node("n1"), waiting, web(requests={"cpu": "2"}))
-    checked(found, causes.PODS_IN_THE_WAY, "not now", "default/first", "nominated to the node")
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "default/first", "1 is only nominated to it")
     assert found.details.in_the_way[0].nominated
 
 
@@ -104,10 +104,17 @@ def test_a_nominated_pod_waits_for_its_victim() -> None:
     victim = pod("victim", on="n1", requests={"cpu": "3"}, deleted=True)
     victim["metadata"]["deletionTimestamp"] = LATER
     found = answer(node("n1"), victim, web(requests={"cpu": "2"}, priority=10, status={"nominatedNodeName": "n1"}))
-    checked(found, causes.WAITS_FOR_VICTIMS, "not now", "nominated to n1", "default/victim", "ends at 00:05:30 UTC")
+    checked(
+        found,
+        causes.WAITS_FOR_VICTIMS,
+        "not now",
+        "nominated to n1",
+        "default/victim",
+        "ends at 2026-01-01 00:05:30 UTC",
+    )
     assert found.details.until == NOW + 30
     overdue = answer(node("n1"), victim, web(requests={"cpu": "2"}), now=NOW + 60)
-    checked(overdue, causes.PODS_IN_THE_WAY, "not now", "ended at 00:05:30 UTC")
+    checked(overdue, causes.PODS_IN_THE_WAY, "not now", "ended at 2026-01-01 00:05:30 UTC")
 
 
 # ---- not asked
@@ -133,14 +140,14 @@ def test_no_scheduler_runs() -> None:
     found = answer(node("n1"), stopped, fresh)
     checked(found, causes.NO_SCHEDULER, "not asked", "has never acted", "kube-scheduler-cp1", "It fits on n1.")
     new = answer(node("n1"), fresh, now=NOW - 295)
-    checked(new, causes.JUST_CREATED, "not asked", "created at 00:00:00 UTC")
+    checked(new, causes.JUST_CREATED, "not asked", "created at 2026-01-01 00:00:00 UTC")
     acts = event("Pod", "default/other", "Scheduled", "", by="default-scheduler")
-    checked(answer(node("n1"), acts, fresh), causes.NOT_TRIED, "not asked", "acted at 00:00:00 UTC")
+    checked(answer(node("n1"), acts, fresh), causes.NOT_TRIED, "not asked", "acted at 2026-01-01 00:00:00 UTC")
 
 
 def test_a_pod_that_fits_now() -> None:
     found = answer(node("n1"), web())
-    checked(found, causes.FITS_NOW, "not asked", "fits on n1", "last rejected it at 00:00:01 UTC")
+    checked(found, causes.FITS_NOW, "not asked", "fits on n1", "last rejected it at 2026-01-01 00:00:01 UTC")
     assert found.details.fits_on == "n1"
     failed = rejected(pod("web", requests=SMALL), "etcd is slow", reason="SchedulerError")
     checked(answer(node("n1"), failed), causes.SCHEDULER_ERROR, "not asked", "etcd is slow")

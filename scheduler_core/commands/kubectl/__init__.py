@@ -1,0 +1,1 @@
+"""`kubectl kubesched`: the plugin of kubectl. `plugin.py` is its command line."""

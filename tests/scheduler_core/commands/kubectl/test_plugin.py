@@ -1,0 +1,302 @@
+"""The plugin of kubectl: answers, output, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.commands.kubectl import plugin, terminal
+from scheduler_core.commands.kubectl.raw_requests import KubectlTransport
+from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.transport import TransportError
+from tests import kubernetes_tools
+from tests.api_server.process import api_server
+from tests.scheduler_core.build import node, pod, workload
+from tests.scheduler_core.commands.kubectl.fake_cluster import FakeTransport
+from tests.scheduler_core.pending_pods.mirrors import rejected
+
+Raw = dict[str, Any]
+OWNER = [{"kind": "ReplicaSet", "name": "web", "controller": True}]
+
+
+def owned(raw: Raw) -> Raw:
+    raw["metadata"]["ownerReferences"] = OWNER
+    return raw
+
+
+class Ran:
+    """A finished run of the plugin."""
+
+    def __init__(self, code: int, text: str, transport: FakeTransport) -> None:
+        self.code, self.text, self.transport = code, text, transport
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def run(arguments: str, objects: Iterable[Raw], out: io.StringIO | None = None, **more: Any) -> Ran:
+        transport = FakeTransport(objects, **more)
+        monkeypatch.setattr(plugin, "KubectlTransport", lambda flags: transport)
+        stream = out or io.StringIO()
+        return Ran(plugin.main(arguments.split(), stream), stream.getvalue(), transport)
+
+    return run
+
+
+BIG = rejected(pod("big", requests={"cpu": "8"}))
+CROWDED = rejected(pod("crowded", requests={"cpu": "3"}))
+GATED = rejected(pod("gated", schedulingGates=[{"name": "a/b"}]))
+OTHER = pod("other", on="n1", requests={"cpu": "2"}, status={"phase": "Running"})
+CLUSTER = [node("n1"), OTHER, BIG, CROWDED, GATED]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        ("big", plugin.EXIT_NEVER, "Never: no node takes it"),
+        ("pod/crowded", plugin.EXIT_NOT_NOW, "Not now: n1 would take it without default/other"),
+        ("po crowded", plugin.EXIT_NOT_NOW, "In the way:  default/other on n1"),
+        ("gated", plugin.EXIT_UNDECIDED, "Not asked: it waits until scheduling gate a/b is removed"),
+        ("other", plugin.PLACED, "Not pending: its phase is Running on n1"),
+    ],
+)
+def test_a_pod(run: Any, name: str, code: int, text: str) -> None:
+    found = run(f"why {name} --no-fix", CLUSTER)
+    assert (found.code, text in found.text) == (code, True), found.text
+    assert "\x1b" not in found.text
+
+
+def test_all_pending_pods(run: Any) -> None:
+    twins = [rejected(pod(f"big-{i}", requests={"cpu": "8"})) for i in range(30)]
+    found = run("why -A --no-fix", [*CLUSTER, *twins])
+    assert found.code == plugin.EXIT_NEVER
+    assert found.text.startswith("33 pods of the cluster are pending.\n\n31 pods: default/big, default/big-0, ")
+    found = run("why -n empty", CLUSTER)
+    assert (found.code, found.text.splitlines()[0]) == (0, "No pod of namespace empty is pending.")
+
+
+def test_a_fix_and_json(run: Any) -> None:
+    found = run("why big -o json", CLUSTER)
+    (answer,) = found.json["answers"]
+    assert (answer["category"], answer["cause"], answer["key"]) == ("never", "no-node-fits", "default/big")
+    assert answer["details"]["fix"]["node"].startswith("n1")
+    assert (found.json["release"], found.json["refused"]) == ("1.36", [])
+
+
+def test_a_workload(run: Any) -> None:
+    refused = {"type": "ReplicaFailure", "status": "True", "message": 'pods "x" is forbidden: exceeded quota: q'}
+    metadata = {"name": "web-1", "namespace": "default"}
+    deployment = {"kind": "Deployment", "metadata": {**metadata, "name": "web"}, "spec": {"replicas": 2}}
+    owner = {"ownerReferences": [{"kind": "Deployment", "name": "web"}]}
+    replicas = {"kind": "ReplicaSet", "metadata": metadata | owner, "spec": {"replicas": 2}}
+    replicas["status"] = {"conditions": [refused]}
+    mine = rejected(pod("web-1-a", requests={"cpu": "8"}))
+    mine["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web-1", "controller": True}]
+    found = run("why deploy/web --no-fix", [node("n1"), deployment, replicas, mine])
+    assert found.code == plugin.EXIT_NEVER
+    assert "default/web-1-a\nNever" in found.text
+    assert "ReplicaSet default/web-1\nNot asked: 1 of 2 pods does not exist" in found.text
+    assert "exceeded quota: q" in found.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("why missing", plugin.INPUT, "Pod default/missing: does not exist"),
+        ("why cat/tom", plugin.INPUT, "type 'cat' is not one of"),
+        ("why deploy/missing", plugin.INPUT, "Deployment default/missing: does not exist"),
+        ("why -f missing.yaml", plugin.INPUT, "missing.yaml: cannot be read"),
+        ("drain missing", plugin.INPUT, "Node missing: does not exist"),
+        ("why big --release 9.9", plugin.INPUT, "9.9"),
+    ],
+)
+def test_what_does_not_exist(run: Any, capsys: Any, arguments: str, code: int, message: str) -> None:
+    assert run(arguments, CLUSTER).code == code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", ["", "what", "why -A big", "why -f x -A", "drain", "why --token=x big"])
+def test_wrong_usage(arguments: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        plugin.main([*arguments.split()] if "-A" not in arguments else arguments.split())
+    assert ended.value.code == plugin.USAGE
+    assert "usage: kubectl kubesched" in capsys.readouterr().err
+
+
+# ---- files
+
+
+def test_a_file_with_a_workload(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "web.json"
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    file.write_text(json.dumps(workload("Deployment", pod=spec, replicas=3)))
+    found = run(f"why -f {file} --no-fix", [node("n1"), OTHER])
+    assert found.code == plugin.EXIT_NOT_NOW
+    assert found.text.startswith("2 of 3 pods would be placed; 1 would stay pending.")
+    assert "without default/web-" in found.text or "without default/other" in found.text
+    found = run(f"why -f {file} -n shop -o json", [node("n1")])
+    assert found.code == 0
+    assert {one["node"] for one in found.json["placements"]} == {"n1"}
+    assert all(one["pod"].startswith("shop/web-") for one in found.json["placements"])
+
+
+def test_a_pod_of_the_cluster_is_placed_again(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "pod.json"
+    file.write_text(json.dumps(CROWDED))
+    found = run(f"why -f {file} -o json --no-fix", CLUSTER)
+    assert [(one["pod"], one["answer"]["category"]) for one in found.json["placements"]] == [
+        ("default/crowded", "not now")
+    ]
+
+
+def test_a_file_without_pods(run: Any, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "node.json"
+    file.write_text(json.dumps(node("n9")))
+    assert run(f"why -f {file}", CLUSTER).code == plugin.INPUT
+    assert "has no pod that would be scheduled" in capsys.readouterr().err
+
+
+# ---- drain
+
+
+def test_a_drain(run: Any) -> None:
+    pods = [owned(pod(f"w{i}", on="n1", requests={"cpu": "2"}, status={"phase": "Running"})) for i in range(2)]
+    daemon = pod("agent", on="n1", status={"phase": "Running"})
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent", "controller": True}]
+    bare = pod("bare", on="n1", status={"phase": "Running"})
+    found = run("drain n1 --no-fix", [node("n1"), node("n2", cpu="3"), *pods, daemon, bare])
+    assert found.code == plugin.EXIT_NOT_NOW
+    head, *rest = found.text.splitlines()
+    assert head == "A drain of n1 evicts 3 pods: 1 would be placed again, 1 would stay pending."
+    assert "No controller creates these pods again: default/bare." in rest
+    assert "A drain skips pods of DaemonSets and static pods: default/agent." in rest
+    assert "default/w0   n2" in rest
+    found = run("drain n1 -o json --no-fix", [node("n1"), node("n2"), *pods])
+    assert (found.code, [one["node"] for one in found.json["drain"]["placements"]]) == (0, ["n2", "n2"])
+
+
+def test_a_budget_refuses_an_eviction(run: Any) -> None:
+    web = owned(pod("web", on="n1", labels={"app": "web"}, status={"phase": "Running"}))
+    metadata = {"name": "web", "namespace": "default"}
+    budget = {"kind": "PodDisruptionBudget", "metadata": metadata, "status": {"disruptionsAllowed": 0}}
+    budget["spec"] = {"selector": {"matchLabels": {"app": "web"}}}
+    found = run("drain n1", [node("n1"), node("n2"), web, budget])
+    assert "A PodDisruptionBudget refuses the eviction of default/web." in found.text
+
+
+# ---- reading
+
+
+def test_lists_are_paged_and_started_again(run: Any) -> None:
+    pods = [pod(f"p{i}", on="n1", status={"phase": "Running"}) for i in range(1200)]
+    found = run("why big", [*CLUSTER, *pods], expire=["Pod"])
+    sizes = [query.get("limit") for path, query in found.transport.requests if path.startswith("/api/v1/pods")]
+    assert sizes == ["500"] * 5
+    assert found.code == plugin.EXIT_NEVER
+    assert all("limit" in query for path, query in found.transport.requests if path.endswith("/nodes"))
+
+
+def test_refused_kinds_cost_a_sentence(run: Any) -> None:
+    found = run("why crowded", CLUSTER, refused=["Node", "CSIDriver"])
+    assert found.code == plugin.EXIT_NOT_NOW
+    assert "the scheduler reported: 0/2 nodes are available" in found.text
+    assert "Note: nodes cannot be read: No placement can be explained" in found.text
+    assert "Note: csidrivers cannot be read" in found.text
+
+
+def test_rights_in_one_namespace_alone(run: Any) -> None:
+    found = run("why big -n default", CLUSTER, refused=["Node", "Pod"])
+    assert "Note: Only the pods of namespace default can be read." in found.text
+    assert found.code == plugin.EXIT_NOT_NOW
+
+
+def test_an_object_that_cannot_be_read(run: Any) -> None:
+    broken = pod("broken", on="n1")
+    broken["spec"]["containers"] = 7
+    found = run("why big --no-fix", [*CLUSTER, broken])
+    assert found.code == plugin.EXIT_NEVER
+    assert "Note: 1 object cannot be read and left out: Pod default/broken" in found.text
+
+
+# ---- terminal
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    coloured = run("why crowded --no-fix", CLUSTER, out=Screen()).text
+    assert "\x1b[33;1mNot now:\x1b[0m" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = run("why crowded --no-fix", CLUSTER, out=Screen()).text
+    assert "\x1b" not in plain
+    assert max(map(len, plain.splitlines())) <= width
+
+
+def test_control_characters_of_the_cluster_are_not_written(run: Any) -> None:
+    bad = rejected(pod("bad", requests={"cpu": "8"}), "0/1 nodes are available: 1 \x1b[31mred.")
+    assert "\x1b" not in run("why bad --no-fix", [node("n1"), bad]).text
+    assert terminal.clean("a\x1b[31m\nb") == "a\ufffd[31m\ufffdb"
+
+
+# ---- kubectl
+
+
+def test_flags_are_passed_on() -> None:
+    args = plugin._parser().parse_args(["why", "x", "--context", "c", "--as-group", "a", "--as-group", "b"])
+    assert plugin.kubectl_flags(args) == ["--context=c", "--as-group=a", "--as-group=b"]
+
+
+def test_no_kubectl(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("KUBESCHED_KUBECTL", raising=False)
+    assert plugin.main(["why", "x"]) == plugin.UNREACHABLE
+    assert "kubectl is not in the PATH" in capsys.readouterr().err
+    with pytest.raises(TransportError):
+        KubectlTransport()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", kubernetes_tools.KUBECTL_RELEASES)
+def test_real_kubectl(release: str, tmp_path: Path) -> None:
+    kubectl = kubernetes_tools.kubectl(release)
+    with api_server("--nodes", "600", "--pods", "1500", "--pending", "3") as server:
+        config = tmp_path / "config"
+        cluster = {"name": "c", "cluster": {"server": server.url}}
+        context = {"name": "c", "context": {"cluster": "c", "namespace": "team-9"}}
+        config.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "current-context": "c"}))
+        command = [sys.executable, "-m", "scheduler_core.commands.kubectl.plugin", "why", "-A", "-o", "json"]
+        environment = {"KUBESCHED_KUBECTL": str(kubectl), "KUBECONFIG": str(config), "HOME": str(tmp_path)}
+
+        def why() -> Any:
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+            assert done.returncode == plugin.EXIT_NEVER, done.stderr
+            return json.loads(done.stdout)
+
+        found = why()
+        assert [answer["category"] for answer in found["answers"]] == ["never"] * 3
+        assert found["refused"] == []
+        kinds = [kind for kind in KINDS.values() if kind.kind != "PersistentVolume"]
+        verbs = ["get", "list", "watch"]
+        rules = [{"apiGroups": [kind.group], "resources": [kind.resource], "verbs": verbs} for kind in kinds]
+        server.control("set", rules=rules)
+        assert why()["refused"] == ["PersistentVolume"]
+    refused = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert refused.returncode == plugin.UNREACHABLE
+    assert "kubectl cannot read the cluster" in refused.stderr
