@@ -65,6 +65,7 @@ engine build "${build_options[@]}" "${secrets[@]}" --tag "$name" . >"$work/build
 say "Built: $(($(engine image inspect --format '{{.Size}}' "$name") / 1000000)) MB, of which the base is" \
     "$(($(engine image inspect --format '{{.Size}}' "$base") / 1000000)) MB"
 
+limits=("${run_options[@]}")
 # As in docker-compose.yml. Broker and worker run in the same container, so that no network is needed.
 run_options+=(
     --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp --volume "$name:/data" --network none
@@ -135,7 +136,7 @@ say "The lessons are complete"
 engine kill "$name" >/dev/null 2>&1 || true
 engine rm --force "$name" >/dev/null 2>&1 || true
 mapfile -t command < <(sed -nE 's/^ *command: \[(.*)\]$/\1/p' deploy/kubernetes/deployment.yaml | tr -d '" ' | tr , '\n')
-engine run --detach --name "$name" --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
+engine run --detach --name "$name" "${limits[@]}" --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
     --tmpfs /data:mode=1777 --network none --user 1000:1000 --env KUBESCHED_VAR_DIR=/data/kubesched \
     --env KUBESCHED_HOST=0.0.0.0 --env KUBESCHED_RUN_SHORT_SLOTS=1 --env KUBESCHED_RUN_LONG_SLOTS=1 \
     "$name" "${command[@]}" >/dev/null
