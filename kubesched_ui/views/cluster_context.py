@@ -8,12 +8,17 @@ from django import forms
 
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
+from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.runs.config_resolution import check
 from kubesched_ui.views import cluster_pod_history
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.legacy.configuration import load
+from scheduler_core.live.discovery import platform_of_version
+from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
+from scheduler_core.releases import NEWEST, RELEASES, get_release
 
+DEFAULT = "default"
 TONES = {
     Cluster.State.FOLLOWING: "ok",
     Cluster.State.FAILED: "bad",
@@ -176,17 +181,36 @@ def in_the_way(details: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class ChooseForm(forms.Form):
-    """Release and configuration for the answers; empty fields stand for what was found in the cluster."""
+    """Release and configuration for the answers; empty fields stand for what was found in the cluster.
+
+    `published`: a configuration that a provider of clusters publishes; it replaces the text. `warnings`: about the
+    configuration, such as plugins that are left out.
+    """
 
     release = forms.ChoiceField(
         required=False, choices=[("", "as found"), *((name, name) for name in reversed(RELEASES))]
     )
     config = forms.CharField(required=False, strip=False, max_length=1_000_000)
 
+    def __init__(self, cluster: Cluster, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.found = cluster.release or NEWEST
+        self.warnings: list[str] = []
+        names = choices(platform_of_version(cluster.git_version), get_release(self.found))
+        titles = [(name, f"{PUBLISHED[name].platform}: {PUBLISHED[name].description}") for name in names]
+        usual = (DEFAULT, "default configuration of the release")
+        offered = [("", "as found, or the text below"), usual, *titles]
+        self.fields["published"] = forms.ChoiceField(required=False, choices=offered)
+
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or {}
+        release = get_release(values.get("release") or self.found)
+        if name := values.get("published"):
+            values["config"] = to_yaml(published(name, release) if name != DEFAULT else default_configuration(release))
         try:
-            check(values.get("config", "").strip(), values.get("release") or NEWEST, "error")
+            if config := values.get("config", "").strip():
+                check(config, release.name, "leave_out")
+                self.warnings = load(config, release, unknown="leave_out").warnings
         except InputError as error:
             self.add_error("config", str(error))
         return values
@@ -194,4 +218,4 @@ class ChooseForm(forms.Form):
 
 def form_of(cluster: Cluster) -> ChooseForm:
     """Return the form with what is chosen now."""
-    return ChooseForm(initial={"release": cluster.chosen_release, "config": cluster.chosen_config})
+    return ChooseForm(cluster, initial={"release": cluster.chosen_release, "config": cluster.chosen_config})

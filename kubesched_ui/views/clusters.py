@@ -192,7 +192,7 @@ def report_chart(request: HttpRequest, cluster_id: int, key: str) -> JsonRespons
 def choose(request: HttpRequest, cluster_id: int) -> HttpResponse:
     """Choose another release and configuration for the answers, or return to those that were found."""
     found = find(cluster_id)
-    form = cluster_context.ChooseForm(request.POST)
+    form = cluster_context.ChooseForm(found, request.POST)
     if not form.is_valid():
         context = cluster_context.now(found) | cluster_context.pending(found, {})
         context |= {"page": listed(queries.pending_pods(found), request), "form": form}
@@ -200,4 +200,6 @@ def choose(request: HttpRequest, cluster_id: int) -> HttpResponse:
     found.chosen_release, found.chosen_config = form.cleaned_data["release"], form.cleaned_data["config"]
     found.save(update_fields=["chosen_release", "chosen_config"])
     messages.info(request, "The answers are computed again with these settings.")
+    for warning in form.warnings[:5]:
+        messages.warning(request, warning)
     return redirect("cluster", cluster_id)

@@ -169,16 +169,20 @@ def discover(store: Store, version: Mapping[str, Any], raw: SchedulerObjects) ->
 
 def platform_of(store: Store, version: Mapping[str, Any]) -> str:
     """Return EKS, GKE, AKS, OpenShift, k3s, RKE2 or ""."""
-    given = text(version.get("gitVersion"))
-    for mark, name in (("-eks-", "EKS"), ("-gke.", "GKE"), ("+k3s", "k3s"), ("+rke2", "RKE2")):
-        if mark in given:
-            return name
+    if name := platform_of_version(text(version.get("gitVersion"))):
+        return name
     for node in _nodes(store):
         if "node.openshift.io/os_id" in node.metadata.labels:
             return "OpenShift"
         if "kubernetes.azure.com/cluster" in node.metadata.labels:
             return "AKS"
     return "OpenShift" if any(pod.metadata.namespace == "openshift-kube-scheduler" for pod in _pods(store)) else ""
+
+
+def platform_of_version(git_version: str) -> str:
+    """Return the platform that a version such as v1.34.2-eks-3cfe0ce names, or ""."""
+    marks = (("-eks-", "EKS"), ("-gke.", "GKE"), ("+k3s", "k3s"), ("+rke2", "RKE2"))
+    return next((name for mark, name in marks if mark in git_version), "")
 
 
 def _nodes(store: Store) -> Iterator[Node]:

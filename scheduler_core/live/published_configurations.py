@@ -99,11 +99,12 @@ PUBLISHED: Mapping[str, PublishedConfiguration] = {
 
 def published(name: str, release: Release) -> dict[str, Any]:
     """Return a published configuration as a KubeSchedulerConfiguration of the newest version that the release reads."""
-    return {
-        "apiVersion": f"{GROUP}/{release.api_versions[0]}",
-        "kind": KIND,
-        "profiles": [dict(profile) for profile in PUBLISHED[name].profiles],
-    }
+    return {**default_configuration(release), "profiles": [dict(profile) for profile in PUBLISHED[name].profiles]}
+
+
+def default_configuration(release: Release) -> dict[str, Any]:
+    """Return a KubeSchedulerConfiguration that sets nothing."""
+    return {"apiVersion": f"{GROUP}/{release.api_versions[0]}", "kind": KIND}
 
 
 def choices(platform: str, release: Release) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Pages of live clusters: each state of a cluster, its pending pods, its history and its checked decisions."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange
 from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.views import cluster_history
+from scheduler_core.live.published_configurations import PUBLISHED
 from tests.kubesched_ui.clusters import pod
 from tests.kubesched_ui.live_clusters import factory
 from tests.kubesched_ui.live_clusters.factory import live_cluster
@@ -265,3 +268,30 @@ def test_choose_a_release_and_a_configuration(client: Client, cluster: Cluster) 
     wrong = client.post(reverse("cluster-choose", args=[cluster.pk]), {"config": "profiles: 3"})
     assert wrong.status_code == 400
     assert "errorlist" in wrong.content.decode()
+
+
+def test_choose_a_published_configuration(client: Client, cluster: Cluster) -> None:
+    Cluster.everything.filter(pk=cluster.pk).update(git_version="v1.34.2-eks-3cfe0ce", release="1.34")
+    page = source(client, address(cluster))
+    offered = re.findall(r'<option value="((?:eks|gke|aks|openshift)-[a-z-]+)"', page)
+    assert offered[0] == "eks-most-allocated"
+    assert len(offered) == len(PUBLISHED)
+    for name in ("eks-most-allocated", "default"):
+        assert client.post(reverse("cluster-choose", args=[cluster.pk]), {"published": name}).status_code == 302
+        chosen = Cluster.everything.get(pk=cluster.pk).chosen_config
+        assert ("MostAllocated" in chosen) is (name != "default")
+        assert "apiVersion: kubescheduler.config.k8s.io/v1\n" in chosen
+    assert client.post(reverse("cluster-choose", args=[cluster.pk]), {"published": "other"}).status_code == 400
+
+
+def test_plugins_that_are_left_out_are_named(client: Client, cluster: Cluster) -> None:
+    profile = {"plugins": {"score": {"enabled": [{"name": "Coscheduling2"}]}}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    values = {"config": json.dumps(config)}
+    answer = client.post(reverse("cluster-choose", args=[cluster.pk]), values, follow=True)
+    assert "Coscheduling2" in answer.content.decode()
+    assert "left out" in answer.content.decode()
